@@ -1,0 +1,1 @@
+"""A board on which tools for language models hang."""

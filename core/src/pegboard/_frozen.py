@@ -1,0 +1,76 @@
+"""JSON values that cannot be changed: what makes a `Tool` frozen all the way down.
+
+They stay a `dict` and a `list` to `json`, to validators and to `==`, so nothing has to be thawed to be read.
+`thaw` makes a copy that may be changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    raise TypeError("this value is frozen; pegboard.thaw() makes a copy that may be changed")
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict that refuses to change. Copies of it are itself; `dict(...)` and `thaw(...)` copy."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
+
+    def __copy__(self) -> FrozenDict:
+        return self
+
+    def __deepcopy__(self, memo: object) -> FrozenDict:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return freeze, (dict(self),)
+
+
+class FrozenList(list[Any]):
+    """A list that refuses to change."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = append = extend = insert = clear = pop = remove = sort = reverse = _refuse  # type: ignore[assignment]
+    __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+
+    def __copy__(self) -> FrozenList:
+        return self
+
+    def __deepcopy__(self, memo: object) -> FrozenList:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return freeze, (list(self),)
+
+
+EMPTY: Mapping[str, Any] = FrozenDict()
+
+
+def freeze(value: Any) -> Any:
+    """The same JSON value, frozen all the way down; what is frozen already is returned as it is."""
+    kind = type(value)
+    if kind is FrozenDict or kind is FrozenList or kind is str:
+        return value
+    if isinstance(value, dict):
+        return FrozenDict({key: freeze(item) for key, item in value.items()})
+    if isinstance(value, (list, tuple)):
+        return FrozenList([freeze(item) for item in value])
+    return value
+
+
+def thaw(value: Any) -> Any:
+    """A copy of a frozen JSON value, of plain dicts and lists that may be changed.
+
+    .. versionadded:: 0.1
+    """
+    if isinstance(value, dict):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [thaw(item) for item in value]
+    return value

@@ -1,0 +1,243 @@
+"""The values that plugins hand to the host: guards, validators, executors, observers, sources, dialects, checks.
+
+Hooks (`pegboard.hookspecs`) are asked on the cold path and answer with these; the host compiles them into a tool's plan
+and runs them on the hot path. Nothing here does anything by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    from pegboard.board import Board
+    from pegboard.context import CallContext
+    from pegboard.errors import Fault, ToolError
+    from pegboard.results import ToolResult
+    from pegboard.session import Session
+    from pegboard.tools import Tool, ToolCall
+
+Validator = Callable[[Any], "Sequence[Fault]"]
+"""A compiled schema: a JSON value in, every fault out; empty where the value is right. It never changes the value and
+never raises on one."""
+
+Executor = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
+"""Where a tool runs: awaited with the context and the keyword arguments of the handler, returns what it returned."""
+
+
+class Stage(StrEnum):
+    """When a guard is asked. The stages run in this order; `execute` and `normalise` lie before `filter`.
+
+    .. versionadded:: 0.1
+    """
+
+    ADMIT = "admit"
+    """`check(session)`, synchronous, before anything is looked at. Returns a `ToolError` or None."""
+    APPROVE = "approve"
+    """`check(context, arguments)`, plain or async, on the validated JSON arguments; it may wait for a person."""
+    LIMIT = "limit"
+    """`check(context)`, plain or async. Returns a `ToolError`, None, or a callable that gives back what was taken; the
+    host calls that once the tool has ended, however it ended."""
+    FILTER = "filter"
+    """`check(context, result)`, plain or async. Returns the result to go on with; one that raises withholds it."""
+
+
+Mode = Literal["enforce", "observe"]
+
+
+@attrs.frozen(eq=False)
+class Guard:
+    """A check put on one tool when it is hung on the board.
+
+    Args:
+        name: unique among the guards of a tool; guards of a stage run in the order of their names.
+        stage: when it is asked, and with what (see `Stage`).
+        check: the check itself.
+        peek: what `check` would say, without waiting and without spending anything: `peek(session, arguments)` returns
+            a `ToolError`, a sentence ("asks for confirmation") or None. `session.check` and `--dry-run` ask it for
+            the stages approve and limit, and so does a limit in mode observe.
+        after: names of guards of the same stage that must have run before.
+        mode: "observe" lets it decide and be audited without ever refusing, waiting or replacing.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    stage: Stage = attrs.field(converter=Stage)
+    check: Callable[..., Any]
+    peek: Callable[[Session, Mapping[str, Any]], ToolError | str | None] | None = None
+    after: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    mode: Mode = "enforce"
+
+
+@attrs.frozen
+class Verdict:
+    """What one guard said in one call, for the audit: `passed`, `refused`, `would_refuse` (mode observe), `failed`.
+
+    .. versionadded:: 0.1
+    """
+
+    guard: str
+    stage: Stage
+    verdict: str
+    duration_us: float
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """One call as observers hear it: every one, those that were refused, not found, cancelled or no call at all too.
+
+    Args:
+        call: what was asked for; its arguments are untrusted, and may hold secrets that only the tool declares.
+        session: who asked.
+        tool: the tool as it stood, None where there was none of that name.
+        result: the answer; None where the call was cancelled.
+        started_at: seconds since the epoch.
+        duration_ms: from arrival to answer.
+        verdicts: what each guard said, in the order they were asked.
+
+    .. versionadded:: 0.1
+    """
+
+    call: ToolCall
+    session: Session
+    tool: Tool | None
+    result: ToolResult | None
+    started_at: float
+    duration_ms: float
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def status(self) -> Literal["ok", "error", "cancelled"]:
+        """What became of the call, in a word."""
+        if self.result is None:
+            return "cancelled"
+        return "ok" if self.result.ok else "error"
+
+
+Observer = Callable[[Outcome], None]
+"""Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
+logged and counted, and the call does not notice."""
+
+
+class SourceState(StrEnum):
+    """How a source of tools is doing; shown by `pegboard list` for its tools.
+
+    .. versionadded:: 0.1
+    """
+
+    CONFIGURED = "configured"
+    KNOWN = "known"
+    STARTING = "starting"
+    READY = "ready"
+    BACKING_OFF = "backing off"
+    FAILED = "failed"
+
+
+class SourceSlot(Protocol):
+    """A source's place on the board, handed to its `run`.
+
+    .. versionadded:: 0.1
+    """
+
+    def replace(self, tools: Iterable[Tool]) -> None:
+        """Swap all of the source's tools for these, in one step: no call finds the board half changed."""
+        ...
+
+    def set_state(self, state: SourceState, reason: str | None = None) -> None:
+        """Say how the source is doing."""
+        ...
+
+
+class ToolSource(Protocol):
+    """A long-lived provider of tools that come and go: an MCP server, a manifest, another host.
+
+    The host runs each source in one supervised task. `run` is called again, after a back-off with jitter, when it
+    raises; its tools stay on the board meanwhile, and their handlers answer for themselves. When it returns, its tools
+    are taken down. It is cancelled when the host ends.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    """Unique on the board; stands in `Tool.origin.source`."""
+    timeout_s: float | None
+    """The deadline of its tools that have none of their own, in seconds; None for the host's."""
+
+    async def run(self, slot: SourceSlot) -> None:
+        """Offer tools through `slot` until cancelled."""
+        ...
+
+
+@attrs.frozen
+class Loss:
+    """What one consumer will not see of a tool: a keyword it refuses, a name that had to change.
+
+    .. versionadded:: 0.1
+    """
+
+    tool: str
+    path: str
+    what: str
+
+
+class Export(Protocol):
+    """The tools as one consumer wants them, and the way back.
+
+    .. versionadded:: 0.1
+    """
+
+    definitions: Sequence[Any]
+    """JSON values, one a tool, in the order of the tools."""
+    aliases: Mapping[str, str]
+    """The name the consumer sees, to the tool's own name."""
+    losses: Sequence[Loss]
+
+    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
+        """The calls that a message of the consumer holds; what is no call is an error result with its id."""
+        ...
+
+    def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
+        """The messages that carry the results of one turn back."""
+        ...
+
+
+class Dialect(Protocol):
+    """How one consumer speaks.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+
+    def export(self, tools: Iterable[Tool]) -> Export:
+        """Compile the tools for the consumer."""
+        ...
+
+
+Severity = Literal["error", "warning"]
+
+
+@attrs.frozen
+class Finding:
+    """One thing that is or will be wrong, for `pegboard doctor`: what, where, why, and how to mend it.
+
+    .. versionadded:: 0.1
+    """
+
+    what: str
+    where: str
+    why: str
+    fix: str
+    severity: Severity = "error"
+
+    def to_json(self) -> dict[str, str]:
+        """One element of `doctor --json`."""
+        return attrs.asdict(self)
+
+
+Check = Callable[["Board"], Iterable[Finding]]
+"""Looks at a board and reports what is wrong; it changes nothing and may take its time."""

@@ -1,0 +1,214 @@
+"""What can go wrong, split by who is at fault.
+
+`ToolError` is an answer: the call, the tool or its upstream failed, and the caller reads why and how to repair it.
+`ConfigError` is the fault of whoever configured the host, `PluginError` of whoever wrote a plugin. Only these three
+leave the library on purpose; a person reads the last two, a model reads the first.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Step = str | int
+
+
+class ErrorCode(StrEnum):
+    """The kinds of failure a caller can tell apart; stable strings, the numbers of a protocol live in its own layer.
+
+    .. versionadded:: 0.1
+    """
+
+    INVALID_INPUT = "INVALID_INPUT"
+    NOT_FOUND = "NOT_FOUND"
+    CONFLICT = "CONFLICT"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    FORBIDDEN = "FORBIDDEN"
+    TIMEOUT = "TIMEOUT"
+    RATE_LIMITED = "RATE_LIMITED"
+    UPSTREAM_ERROR = "UPSTREAM_ERROR"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+
+
+class Retry(StrEnum):
+    """What repeating the very call would do; every error says it in `details["retry"]`.
+
+    .. versionadded:: 0.1
+    """
+
+    NEVER = "never"
+    """The answer stays the same, whatever the arguments."""
+    CHANGED = "changed"
+    """Another call may succeed: other arguments, another name, another user."""
+    SAME = "same"
+    """The same call may succeed, after `retry_after_s` seconds."""
+    UNKNOWN = "unknown"
+    """Nobody knows whether it ran; repeating it may do the work twice."""
+
+
+DEFAULT_RETRY = {
+    ErrorCode.INVALID_INPUT: Retry.CHANGED,
+    ErrorCode.NOT_FOUND: Retry.CHANGED,
+    ErrorCode.CONFLICT: Retry.CHANGED,
+    ErrorCode.UNAUTHORIZED: Retry.CHANGED,
+    ErrorCode.FORBIDDEN: Retry.NEVER,
+    ErrorCode.TIMEOUT: Retry.UNKNOWN,
+    ErrorCode.RATE_LIMITED: Retry.SAME,
+    ErrorCode.UPSTREAM_ERROR: Retry.UNKNOWN,
+    ErrorCode.INTERNAL_ERROR: Retry.UNKNOWN,
+    ErrorCode.OUTCOME_UNKNOWN: Retry.UNKNOWN,
+}
+
+
+class ToolError(Exception):
+    """A failed call, as an exception to raise in a handler and as a value in a `ToolResult`.
+
+    Args:
+        code: one of `ErrorCode`.
+        message: says what happened and how to repair the call, for a model and a person alike. It is sent to the
+            caller: no secret, no path of the host that the caller did not name.
+        details: JSON values that a program can read. `retry` is filled in from the code where it is missing, and
+            `retry_after_s` (1 second) where it says "same".
+
+    .. versionadded:: 0.1
+    """
+
+    code: ErrorCode
+    message: str
+    details: dict[str, Any]
+
+    def __init__(
+        self, code: ErrorCode | str, message: str, details: Mapping[str, Any] | None = None, /, **more: Any
+    ) -> None:
+        super().__init__(message)
+        self.code = ErrorCode(code)
+        self.message = str(message)
+        self.details = {**(details or {}), **more}
+        retry = self.details.setdefault("retry", DEFAULT_RETRY[self.code].value)
+        if retry == Retry.SAME:
+            self.details.setdefault("retry_after_s", 1)
+
+    def __repr__(self) -> str:
+        return f"ToolError({self.code.value}, {self.message!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolError):
+            return NotImplemented
+        return (self.code, self.message, self.details) == (other.code, other.message, other.details)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.code.value, self.message, self.details)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that CONTRACT's `error` member holds: code, message, details."""
+        return {"code": self.code.value, "message": self.message, "details": self.details}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ToolError:
+        """Read back what `to_json` wrote.
+
+        Raises:
+            ValueError: the code is not one of `ErrorCode`.
+        """
+        return cls(value["code"], value.get("message", ""), value.get("details"))
+
+
+def _rebuild(cls: type[ToolError], code: str, message: str, details: dict[str, Any]) -> ToolError:
+    return cls(code, message, details)
+
+
+@attrs.frozen
+class Fault:
+    """One thing that is wrong with a value that came from outside: where, what was due, what came instead.
+
+    Args:
+        path: keys and indices from the root, as in `("items", 2, "qty")`; empty for the value itself.
+        expected: what would have been right, as words: `"integer"`, `"one of fast, safe"`.
+        got: what came, shortened; never the whole of a large value, never a secret.
+        hint: how to repair it, where that can be said: a near miss of a name, the fix of a setting.
+        due: the JSON types that would have been right, where the fault is one of type; the repair of strings that
+            hold JSON reads it.
+
+    .. versionadded:: 0.1
+    """
+
+    path: tuple[Step, ...]
+    expected: str
+    got: str
+    hint: str | None = None
+    due: frozenset[str] = frozenset()
+
+    @property
+    def where(self) -> str:
+        """The path as people write it: `items[2].qty`; empty for the root."""
+        return format_path(self.path)
+
+    def __str__(self) -> str:
+        text = f"{self.where or 'the value'}: expected {self.expected}, got {self.got}"
+        return f"{text} ({self.hint})" if self.hint else text
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault as it stands in `details["faults"]` of an INVALID_INPUT."""
+        fault: dict[str, Any] = {"path": self.where, "expected": self.expected, "got": self.got}
+        if self.hint:
+            fault["hint"] = self.hint
+        return fault
+
+
+def format_path(path: Iterable[Step]) -> str:
+    """`("items", 2, "qty")` as `items[2].qty`; a key that is no plain word is quoted in brackets."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.replace("-", "_").isidentifier():
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step[:80]!r}]"
+    return text
+
+
+class PegboardError(Exception):
+    """What a person in front of the host reads: one line, and a hint that says how to mend it."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(PegboardError):
+    """The configuration is at fault; `faults` lists everything that is wrong with it, at once.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, message: str, faults: Iterable[Fault] = (), *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(f"  {fault}" for fault in self.faults)])
+
+
+class PluginError(PegboardError):
+    """A plugin is at fault: its import, its hooks, the tools it defines.
+
+    .. versionadded:: 0.1
+    """
+
+
+class ToolDefinitionError(PluginError):
+    """A function or a schema cannot be made into a tool; the message names the function, the parameter and the cure.
+
+    .. versionadded:: 0.1
+    """

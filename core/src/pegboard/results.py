@@ -1,0 +1,142 @@
+"""What came back from a call: one class for success and failure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import attrs
+
+from pegboard.content import Content, TextContent, content_from_json
+from pegboard.errors import ErrorCode, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Make = TypeVar("Make")
+Read = TypeVar("Read")
+
+
+class _MakeOrRead(Generic[Make, Read]):
+    """One name with two readings: `ToolResult.error(...)` makes a result, `result.error` is the error it carries."""
+
+    def __init__(self, make: Make, read: Callable[[ToolResult], Read]) -> None:
+        self._make = make
+        self._read = read
+
+    @overload
+    def __get__(self, result: None, owner: type) -> Make: ...
+    @overload
+    def __get__(self, result: ToolResult, owner: type) -> Read: ...
+    def __get__(self, result: ToolResult | None, owner: type) -> Make | Read:
+        return self._make if result is None else self._read(result)
+
+
+def _make_text(text: str, *, data: Mapping[str, Any] | None = None) -> ToolResult:
+    """A result that shows `text`; `data` is the same for programs."""
+    return ToolResult(content=(TextContent(text),), data=data)
+
+
+def _make_json(value: Any, *, text: str | None = None) -> ToolResult:
+    """A result whose data is `value` (an object as it is, anything else as `{"result": value}`), shown as JSON."""
+    data = value if isinstance(value, dict) else {"result": value}
+    shown = json.dumps(value, ensure_ascii=False) if text is None else text
+    return ToolResult(content=(TextContent(shown),), data=data)
+
+
+def _make_error(code: ErrorCode | str, message: str, **details: Any) -> ToolResult:
+    """A failed result; the message says how to repair the call."""
+    return ToolResult.of_error(ToolError(code, message, details))
+
+
+@attrs.frozen(weakref_slot=False)
+class ToolResult:
+    """What came back from a call.
+
+    `ToolResult.text(...)`, `.json(...)`, `.error(...)` and `.empty()` make results in a handler; any other value that a
+    handler returns becomes one.
+
+    Args:
+        content: blocks in the order they are shown.
+        data: the same for programs, an object or None.
+        error: why the call failed, or None.
+        details: what the host has to say about a call that succeeded: arguments it repaired, an answer that came late.
+        id: the id of the call, the caller's or one that the host drew.
+        name: the name of the tool that was asked for.
+        duration_ms: from the arrival of the call to its answer, in milliseconds.
+
+    .. versionadded:: 0.1
+    """
+
+    content: tuple[Content, ...] = ()
+    data: Mapping[str, Any] | None = None
+    _error: ToolError | None = None
+    details: Mapping[str, Any] | None = None
+    id: str = ""
+    name: str = ""
+    duration_ms: float = 0.0
+
+    text = _MakeOrRead(_make_text, lambda result: result._joined_text())
+    json = _MakeOrRead(_make_json, lambda result: result.to_json())
+    error = _MakeOrRead(_make_error, lambda result: result._error)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call succeeded."""
+        return self._error is None
+
+    @classmethod
+    def empty(cls) -> ToolResult:
+        """A success that has nothing to show."""
+        return cls()
+
+    @classmethod
+    def of_error(cls, error: ToolError) -> ToolResult:
+        """The result that carries `error`, and shows its message."""
+        return cls(content=(TextContent(error.message),), error=error)
+
+    def raise_for_error(self) -> ToolResult:
+        """The result itself, if the call succeeded.
+
+        Raises:
+            ToolError: the error that the result carries.
+        """
+        if self._error is not None:
+            raise self._error
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """One line of `batch`, and what `--json` prints; `details` stands there only where there are any."""
+        line: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "ok": self._error is None,
+            "content": [block.to_json() for block in self.content],
+            "data": self.data,
+            "error": None if self._error is None else self._error.to_json(),
+            "duration_ms": round(self.duration_ms, 3),
+        }
+        if self.details:
+            line["details"] = self.details
+        return line
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> ToolResult:
+        """Read back what `to_json` wrote.
+
+        Raises:
+            ValueError: a content block or an error code is of no known kind.
+        """
+        error = line.get("error")
+        return cls(
+            content=tuple(content_from_json(block) for block in line.get("content", ())),
+            data=line.get("data"),
+            error=None if error is None else ToolError.from_json(error),
+            details=line.get("details"),
+            id=line.get("id", ""),
+            name=line.get("name", ""),
+            duration_ms=line.get("duration_ms", 0.0),
+        )
+
+    def _joined_text(self) -> str:
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))

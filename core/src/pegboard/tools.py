@@ -1,0 +1,335 @@
+"""What hangs on the board: `Tool`, what is asked of it: `ToolCall`, and `@tool`, which makes one of a function."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import attrs
+
+from pegboard._frozen import EMPTY, freeze
+from pegboard.errors import ToolDefinitionError
+
+if TYPE_CHECKING:
+    from pegboard.schema.derive import Signature
+
+Run = Literal["async", "inplace", "thread", "process"]
+Risk = Literal["low", "medium", "high"]
+
+RUNS = ("async", "inplace", "thread", "process")
+RISKS = ("low", "medium", "high")
+MAX_NAME = 128
+
+_PERIODS_S = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0}
+_RATE = re.compile(r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?", re.ASCII)
+
+
+@attrs.frozen
+class ToolCall:
+    """What somebody asked for: an id of theirs, the tool's name, and arguments that nobody has looked at yet.
+
+    .. versionadded:: 0.1
+    """
+
+    id: str
+    name: str
+    arguments: Any = EMPTY
+
+
+@attrs.frozen
+class RateLimit:
+    """`count` calls in every `period_s` seconds and user, of which at most `count` at once.
+
+    .. versionadded:: 0.1
+    """
+
+    count: int
+    period_s: float
+
+    @classmethod
+    def parse(cls, text: str | RateLimit) -> RateLimit:
+        """Read `"10/minute"`, `"5/10s"`, `"1000/day"`.
+
+        Raises:
+            ValueError: the text is no rate.
+        """
+        if isinstance(text, RateLimit):
+            return text
+        match = _RATE.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+        unit = _PERIODS_S.get(match["unit"]) if match else None
+        if match is None or unit is None:
+            raise ValueError(f"expected a rate such as '10/minute' or '5/10s', got {str(text)[:40]!r}")
+        count, period_s = int(match["count"]), float(match["times"] or 1) * unit
+        if count < 1 or period_s <= 0:
+            raise ValueError("expected a rate of at least one call in a period above zero")
+        return cls(count, period_s)
+
+    def __str__(self) -> str:
+        return f"{self.count}/{self.period_s:g}s"
+
+
+@attrs.frozen
+class Annotations:
+    """What a tool does to the world, as its author says. None: not said.
+
+    Args:
+        read_only: it changes nothing.
+        destructive: it may overwrite or delete.
+        idempotent: doing it twice is doing it once.
+        open_world: it reaches beyond the host.
+        risk: high tools are refused in read-only mode whatever they say of themselves.
+        parallel: calls of it may overlap others in `call_many` though it is not read-only.
+
+    .. versionadded:: 0.1
+    """
+
+    read_only: bool = False
+    destructive: bool | None = None
+    idempotent: bool = False
+    open_world: bool | None = None
+    risk: Risk = attrs.field(default="low", validator=attrs.validators.in_(RISKS))
+    parallel: bool = False
+
+
+def _optional_rate(value: str | RateLimit | None) -> RateLimit | None:
+    return None if value is None else RateLimit.parse(value)
+
+
+@attrs.frozen
+class Limits:
+    """What a call of a tool may use; `[tools.NAME]` of the configuration overrides each.
+
+    Args:
+        timeout_s: the deadline of the execution in seconds; None: the source's, else the host's.
+        cooldown_s: seconds between two calls of one user.
+        rate_limit: calls in a period and user, as in `"10/minute"`.
+        concurrency: calls that may run at once, all users together.
+        requires_user: refuse calls of nobody.
+        requires_confirmation: ask a person first; a text is the question.
+        max_result_bytes: above this the result is cut and kept for `read_result`; None: the host's.
+
+    .. versionadded:: 0.1
+    """
+
+    timeout_s: float | None = None
+    cooldown_s: float | None = None
+    rate_limit: RateLimit | None = attrs.field(default=None, converter=_optional_rate)
+    concurrency: int | None = None
+    requires_user: bool = False
+    requires_confirmation: bool | str = False
+    max_result_bytes: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("timeout_s", "cooldown_s", "concurrency", "max_result_bytes"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) in (int, float) and 0 < value < float("inf")):
+                raise ValueError(f"{name}: expected a number above zero, got {value!r}")
+
+
+@attrs.frozen
+class Origin:
+    """Where a tool comes from: the distribution that was installed, its plugin, and the source if it has one.
+
+    .. versionadded:: 0.1
+    """
+
+    distribution: str | None = None
+    plugin: str | None = None
+    source: str | None = None
+
+    def __str__(self) -> str:
+        return self.source or self.distribution or self.plugin or "the program"
+
+
+@attrs.frozen
+class Example:
+    """One call that shows how a tool is meant, and what it answers where that never changes.
+
+    .. versionadded:: 0.1
+    """
+
+    arguments: Mapping[str, Any] = attrs.field(converter=freeze)
+    description: str = ""
+    text: str | None = None
+
+
+def _examples(values: Iterable[Example | Mapping[str, Any]]) -> tuple[Example, ...]:
+    return tuple(value if isinstance(value, Example) else Example(value) for value in values)
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
+        raise ToolDefinitionError(
+            f"{str(name)[:40]!r} is no name for a tool",
+            hint=f"use 1 to {MAX_NAME} printable characters; ^[a-zA-Z_][a-zA-Z0-9_-]{{0,63}}$ fits every provider",
+        )
+    return name
+
+
+OPEN_OBJECT = freeze({"type": "object", "properties": {}})
+_NO_ANNOTATIONS = Annotations()
+_NO_LIMITS = Limits()
+_NO_ORIGIN = Origin()
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Tool:
+    """Something a language model, a person or a program may call; frozen all the way down. `tool` makes one of a
+    function, and is what most authors want; write `Tool(...)` where the schema comes from elsewhere.
+
+    Args:
+        name: how it is called; unique on a board.
+        handler: called with the arguments by keyword, after they were validated; a parameter annotated with
+            `CallContext` gets the context. A handler that takes any arguments is `async def h(context: CallContext, /,
+            **arguments)`.
+        description: what a model reads to choose it.
+        title: what a person reads.
+        input_schema: JSON Schema of the arguments, an object.
+        output_schema: JSON Schema of `ToolResult.data`, or None.
+        category: one word to group it by.
+        tags: words to select it by.
+        annotations: what it does to the world.
+        limits: what a call may use.
+        examples: calls that show how it is meant.
+        origin: where it comes from; the host fills it in.
+        icons: MCP's icon objects.
+        version: of the tool itself, for those who pin it.
+        secrets: names that `CallContext.secret` may ask for; their values are masked everywhere.
+        permissions: an attrs class, structured from `[tools.NAME]` and reached as `CallContext.permissions`.
+        run: where the handler runs: "async" in the loop, "inplace" in the loop because it cannot wait, "thread", or
+            "process", where a deadline can end it.
+        signature: how the handler's parameters are structured, where the schema was derived from them.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str = attrs.field(converter=_checked_name)
+    handler: Callable[..., Any]
+    description: str = ""
+    title: str | None = None
+    input_schema: Mapping[str, Any] = attrs.field(default=OPEN_OBJECT, converter=freeze)
+    output_schema: Mapping[str, Any] | None = attrs.field(default=None, converter=freeze)
+    category: str = "general"
+    tags: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    annotations: Annotations = _NO_ANNOTATIONS
+    limits: Limits = _NO_LIMITS
+    examples: tuple[Example, ...] = attrs.field(default=(), converter=_examples)
+    origin: Origin = _NO_ORIGIN
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=lambda icons: tuple(map(freeze, icons)))
+    version: str | None = None
+    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    permissions: type | None = None
+    run: Run = attrs.field(validator=attrs.validators.in_(RUNS))
+    signature: Signature | None = attrs.field(default=None, repr=False)
+
+    @run.default
+    def _run_of_the_handler(self) -> Run:
+        return "async" if inspect.iscoroutinefunction(inspect.unwrap(self.handler)) else "thread"
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it says that it changes nothing."""
+        return self.annotations.read_only
+
+    @property
+    def face(self) -> dict[str, Any]:
+        """What a caller sees of the tool, as JSON; what `fingerprint` is made of."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "annotations": attrs.asdict(self.annotations),
+            "version": self.version,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the face as canonical JSON, `sha256:` and 64 hex digits. Approvals bind to it: a tool that
+        changed is another tool."""
+        canonical = json.dumps(self.face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The plain function, without guards or validation: for its own unit tests."""
+        return self.handler(*args, **kwargs)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    category: str = "general",
+    tags: Iterable[str] = (),
+    run: Run | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool = False,
+    open_world: bool | None = None,
+    risk: Risk = "low",
+    parallel: bool = False,
+    timeout_s: float | None = None,
+    cooldown_s: float | None = None,
+    rate_limit: str | RateLimit | None = None,
+    concurrency: int | None = None,
+    requires_user: bool = False,
+    requires_confirmation: bool | str = False,
+    max_result_bytes: int | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+    output_schema: Mapping[str, Any] | None = None,
+    examples: Iterable[Example | Mapping[str, Any]] = (),
+    icons: Iterable[Mapping[str, Any]] = (),
+    version: str | None = None,
+    secrets: Iterable[str] = (),
+    permissions: type | None = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a `Tool` of a function: name, description and a strict schema come from its signature, hints and docstring.
+
+    Works bare (`@tool`) and with every limit and mark by name (`@tool(read_only=True, timeout_s=5)`); see `Tool`,
+    `Annotations` and `Limits` for what they mean. The result can still be called as the function it was.
+
+    Raises:
+        ToolDefinitionError: a parameter has no JSON Schema (`*args`, a hint that cannot be resolved, a type of no JSON
+            form), or an option is wrong; the message names it.
+
+    .. versionadded:: 0.1
+    """
+    if function is not None:
+        return _make_tool(function, options)
+    return lambda function: _make_tool(function, options)
+
+
+_ANNOTATION_NAMES = frozenset(field.name for field in attrs.fields(Annotations))
+_LIMIT_NAMES = frozenset(field.name for field in attrs.fields(Limits))
+_MARKS = _ANNOTATION_NAMES | _LIMIT_NAMES
+
+
+def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool:
+    from pegboard.schema.derive import derive  # the derivation is not needed to import a module without tools
+
+    fields = {key: value for key, value in options.items() if key not in _MARKS and value is not None}
+    where = getattr(function, "__qualname__", repr(function))
+    if not callable(function):
+        raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}")
+    try:
+        if options:
+            fields["annotations"] = Annotations(**{k: options[k] for k in options.keys() & _ANNOTATION_NAMES})
+            fields["limits"] = Limits(**{k: options[k] for k in options.keys() & _LIMIT_NAMES})
+        derived = derive(function, input_schema=fields.pop("input_schema", None))
+        fields.setdefault("name", derived.name)
+        fields.setdefault("description", derived.description)
+        if derived.output_schema is not None:
+            fields.setdefault("output_schema", derived.output_schema)
+        return Tool(handler=function, input_schema=derived.input_schema, signature=derived.signature, **fields)
+    except (TypeError, ValueError) as problem:
+        raise ToolDefinitionError(f"tool {where}: {problem}") from problem
