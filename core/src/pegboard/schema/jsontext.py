@@ -1,0 +1,229 @@
+"""JSON from outside, bounded: text into values, and values that somebody hands over in Python.
+
+`json` of the standard library does the parsing; what it lets through is refused here: nesting deeper than the
+handlers of this host can walk, NaN and Infinity (spelled out, or as `1e999`), integers of more than 4,300 digits,
+bytes that are no UTF-8 and lone surrogates, which no UTF-8 can carry on. The checks are ordered so that an ordinary
+small text pays two `str.count` calls for them.
+
+An object that names a key twice keeps the last value, as most readers do: what is checked is what runs, and nobody
+after this reader sees the text again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import accumulate
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pegboard.errors import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard.errors import Step
+
+MAX_DEPTH = 64
+MAX_BYTES = 16 * 1024 * 1024
+MAX_DIGITS = 4_300
+MAX_NODES = 1_000_000
+MAX_SHOWN = 60
+
+_TOO_BIG = 10**MAX_DIGITS
+_LONG_NUMBER = re.compile(r"[0-9]{%d}" % (MAX_DIGITS + 1))
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_NOT_BRACKETS = re.compile(r"[^\[\]{}]+")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+class JsonTextError(ValueError):
+    """A text is no JSON, or more of it than is read here; the message is fit for the caller who sent it.
+
+    Args:
+        reason: what is wrong, as words.
+        position: characters (bytes, where the text is no UTF-8) before the place, or None where there is no one place.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, reason: str, position: int | None = None, place: str = "") -> None:
+        super().__init__(f"{reason} at {place}" if place else reason)
+        self.reason = reason
+        self.position = position
+
+
+def _constant(text: str) -> NoReturn:
+    raise JsonTextError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise JsonTextError(f"the number {shorten_text(text, 20)} is too large")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_constant, parse_float=_finite).decode
+
+
+def loads(text: str | bytes | bytearray, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES) -> Any:
+    """Read one JSON value.
+
+    Args:
+        text: JSON as text, or its UTF-8 bytes (a byte order mark is skipped).
+        max_depth: how deep objects and arrays may nest.
+        max_bytes: the longest text that is read, in bytes of bytes or characters of text.
+
+    Raises:
+        JsonTextError: it is no JSON (RFC 8259), or breaks a bound.
+
+    .. versionadded:: 0.1
+    """
+    if len(text) > max_bytes:
+        raise JsonTextError(
+            f"the text is longer than {max_bytes:,} {'characters' if isinstance(text, str) else 'bytes'}"
+        )
+    if not isinstance(text, str):
+        text = _decoded(text)
+    elif not text.isascii():
+        _refuse_surrogates(text)
+    if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
+        raise JsonTextError(f"nested more than {max_depth} levels deep")
+    if len(text) > MAX_DIGITS and (number := _LONG_NUMBER.search(_STRING.sub("", text))):
+        raise JsonTextError(f"a number of more than {MAX_DIGITS:,} digits ({shorten_text(number[0], 20)})")
+    try:
+        value = _decode(text)
+    except json.JSONDecodeError as problem:
+        reason = problem.msg[:1].lower() + problem.msg[1:]
+        raise JsonTextError(
+            f"not valid JSON: {reason}", problem.pos, f"line {problem.lineno}, column {problem.colno}"
+        ) from None
+    except RecursionError:
+        raise JsonTextError("nested too deep") from None
+    if "\\u" in text and _SURROGATE_ESCAPE.search(text) and (fault := check_value(value, max_depth=max_depth)):
+        raise JsonTextError(f"a string holds half a surrogate pair ({fault.where or 'the value'})")
+    return value
+
+
+def _decoded(data: bytes | bytearray) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise JsonTextError("not valid UTF-8", problem.start, f"byte {problem.start}") from None
+    return text.removeprefix("\ufeff")
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise JsonTextError("half a surrogate pair", problem.start, f"character {problem.start}") from None
+
+
+def _depth(text: str) -> int:
+    brackets = _NOT_BRACKETS.sub("", _STRING.sub("", text))
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+
+
+def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_NODES) -> Fault | None:
+    """The first thing in a Python value that JSON cannot say, or that breaks a bound; None where there is none.
+
+    Dicts, lists, tuples, strings, numbers, booleans and None are JSON, and so are subclasses of them. Refused are other
+    types, keys that are no strings, NaN and infinities, integers of more than 4,300 digits, lone surrogates, nesting
+    deeper than `max_depth` (cycles included) and more than `max_nodes` values.
+
+    .. versionadded:: 0.1
+    """
+    left = max_nodes
+    # A stack of iterators, one a level: depth costs memory here, never the interpreter's stack.
+    stack: list[tuple[Iterator[tuple[Any, Any]], bool]] = []
+    path: list[Step] = []
+    item = value
+    while True:
+        left -= 1
+        if left < 0:
+            return Fault((), f"at most {max_nodes:,} values", "more")
+        if isinstance(item, (dict, list, tuple)):
+            if len(stack) >= max_depth:
+                return Fault(tuple(path[:8]), f"at most {max_depth} levels of nesting", "a deeper value")
+            is_object = isinstance(item, dict)
+            stack.append((iter(item.items() if is_object else enumerate(item)), is_object))  # type: ignore[union-attr]
+            path.append("")
+        elif fault := _scalar_fault(item):
+            return Fault(tuple(path), *fault)
+        while stack:
+            step, item = next(stack[-1][0], _END)
+            if step is not None:
+                break
+            stack.pop()
+            path.pop()
+        else:
+            return None
+        if stack[-1][1] and (got := _bad_key(step)):
+            return Fault(tuple(path[:-1]), "an object with text as keys", got)
+        path[-1] = step
+
+
+_END = (None, None)
+
+
+def _scalar_fault(item: Any) -> tuple[str, str] | None:
+    if isinstance(item, str):
+        return ("text", "a string with half a surrogate pair") if _is_half(item) else None
+    if item is None or isinstance(item, bool):
+        return None
+    if isinstance(item, int):
+        return None if -_TOO_BIG < item < _TOO_BIG else (f"a number of at most {MAX_DIGITS:,} digits", "a longer one")
+    if isinstance(item, float):
+        return None if isfinite(item) else ("a finite number", str(item))
+    return "a JSON value", f"a Python {type(item).__name__[:40]}"
+
+
+def _bad_key(key: object) -> str | None:
+    if not isinstance(key, str):
+        return f"a key of type {type(key).__name__[:40]}"
+    return "a key with half a surrogate pair" if _is_half(key) else None
+
+
+def _is_half(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def reject_non_finite(value: Any) -> Fault | None:
+    """The first thing in `value` that no JSON text could have brought; see `check_value`.
+
+    For values that may not have come through `loads`, under a schema that leaves parts of them untyped.
+    """
+    return check_value(value)
+
+
+def shorten_text(text: str, limit: int = MAX_SHOWN) -> str:
+    """At most `limit` characters of a text, with the cut marked."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def shorten(value: Any, limit: int = MAX_SHOWN) -> str:
+    """A JSON value as it may be shown in an error: its text where that is short, else what kind of thing it is."""
+    if isinstance(value, str):
+        return json.dumps(shorten_text(value, limit), ensure_ascii=False) if not _is_half(value[:limit]) else "a string"
+    if value is None or isinstance(value, (bool, float)):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value) if -(10**limit) < value < 10**limit else "a very long integer"
+    if isinstance(value, dict):
+        return (
+            "an empty object"
+            if not value
+            else f"an object of {len(value)} {'property' if len(value) == 1 else 'properties'}"
+        )
+    if isinstance(value, (list, tuple)):
+        return "an empty array" if not value else f"an array of {len(value)} {'item' if len(value) == 1 else 'items'}"
+    return f"a Python {type(value).__name__[:40]}"
