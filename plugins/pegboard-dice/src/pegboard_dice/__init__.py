@@ -1,1 +1,1 @@
-"""Tools for Pegboard."""
+"""A dice tool for Pegboard: `roll_dice`."""

@@ -1,1 +1,1 @@
-"""Tools for Pegboard."""
+"""Time tools for Pegboard: `get_time` and `convert_time`."""

@@ -1,0 +1,69 @@
+"""The hooks of pegboard-dice. The module is a plugin; `DicePlugin` takes a source of randomness of your own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import hookimpl, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pegboard import Tool
+    from pegboard_dice.throwing import Randomness
+
+
+@attrs.frozen
+class DiceSettings:
+    """`[plugins.dice]`.
+
+    .. versionadded:: 0.1
+    """
+
+    seed: int | None = setting(
+        default=None, help="Rolls that repeat: every session throws the same dice in the same order. For tests, not for games."
+    )
+
+
+class DicePlugin:
+    """The dice tool by a source of randomness of yours: `open_host(plugins=[DicePlugin(lambda session: loaded)])`.
+
+    Args:
+        randomness: gives a session its source; None for what the settings say.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, randomness: Callable[[Any], Randomness] | None = None) -> None:
+        self._randomness = randomness
+
+    @hookimpl
+    def provide_settings(self) -> type[DiceSettings]:
+        """`seed`."""
+        return DiceSettings
+
+    @hookimpl
+    def provide_tools(self, settings: DiceSettings) -> Iterable[Tool]:
+        """`roll_dice`."""
+        from pegboard_dice.tools import make_tools, secure, seeded
+
+        if self._randomness is not None:
+            return make_tools(self._randomness)
+        return make_tools(secure if settings.seed is None else seeded(settings.seed))
+
+
+_plugin = DicePlugin()
+
+
+@hookimpl
+def provide_settings() -> type[DiceSettings]:
+    """`seed`."""
+    return _plugin.provide_settings()
+
+
+@hookimpl
+def provide_tools(settings: DiceSettings) -> Iterable[Tool]:
+    """`roll_dice`, with the operating system's randomness unless a seed is set."""
+    return _plugin.provide_tools(settings)

@@ -1,0 +1,77 @@
+"""The tool: notation in, a source of randomness around, a result out."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from pegboard import CallContext, Tool, ToolResult, tool
+from pegboard_dice import throwing
+from pegboard_dice.notation import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pegboard_dice.throwing import Randomness
+
+_SYSTEM = secrets.SystemRandom()
+
+
+def secure(session: Any) -> Randomness:
+    """The operating system's randomness, for any session: nobody can foretell it or roll it back."""
+    return _SYSTEM
+
+
+def seeded(seed: int) -> Callable[[Any], Randomness]:
+    """A stream of its own for each session, all of them from `seed`: what a session rolls does not depend on others."""
+    streams: WeakKeyDictionary[Any, random.Random] = WeakKeyDictionary()
+
+    def of_session(session: Any) -> Randomness:
+        stream = streams.get(session)
+        if stream is None:
+            stream = streams[session] = random.Random(seed)
+        return stream
+
+    return of_session
+
+
+def make_tools(randomness: Callable[[Any], Randomness] = secure) -> tuple[Tool, ...]:
+    """Make `roll_dice`.
+
+    Args:
+        randomness: gives a session its source of randomness; `secure`, `seeded(7)`, or one of your own.
+
+    .. versionadded:: 0.1
+    """
+
+    # In place: it computes and waits for nothing, and 1,100 throws are the most there can be.
+    @tool(
+        title="Roll dice",
+        category="fun",
+        tags=("dice", "random", "games"),
+        run="inplace",
+        read_only=True,
+        idempotent=False,  # a second call is a second roll
+        open_world=False,
+        output_schema=throwing.ROLL_SCHEMA,
+        examples=(
+            {"arguments": {"notation": "2d6+3"}, "description": "two six-sided dice and 3"},
+            {"arguments": {"notation": "4d6kh3"}, "description": "four dice, the highest three count"},
+            {"arguments": {"notation": "1d20+1d4-1"}, "description": "several terms"},
+        ),
+    )
+    def roll_dice(context: CallContext, notation: str) -> ToolResult:
+        """Roll dice by their notation and show every die.
+
+        Args:
+            notation: dice such as 2d6, d20, d% or 4dF, joined by + and - with each other and with numbers. Behind
+                dice: kh3 or kl3 keeps the highest or lowest 3, dh1 or dl1 drops them, ! adds a die for each that shows
+                its highest face, r1 throws 1s again, ro1 once. At most 100 dice of at most 1000 sides.
+        """
+        outcome = throwing.throw(parse(notation), randomness(context.session))
+        return ToolResult.text(throwing.text(outcome), data=throwing.data(outcome))
+
+    return (roll_dice,)
