@@ -31,7 +31,7 @@ MAX_NODES = 1_000_000
 MAX_SHOWN = 60
 
 _TOO_BIG = 10**MAX_DIGITS
-_LONG_NUMBER = re.compile(r"[0-9]{%d}" % (MAX_DIGITS + 1))
+_LONG_NUMBER = re.compile(f"[0-9]{{{MAX_DIGITS + 1}}}")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NOT_BRACKETS = re.compile(r"[^\[\]{}]+")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -140,6 +140,7 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
     # A stack of iterators, one a level: depth costs memory here, never the interpreter's stack.
     stack: list[tuple[Iterator[tuple[Any, Any]], bool]] = []
     path: list[Step] = []
+    step: Any = None
     item = value
     while True:
         left -= 1
