@@ -1,0 +1,1 @@
+"""Schemas: derived from type hints, checked, explained and repaired."""

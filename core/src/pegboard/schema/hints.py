@@ -1,0 +1,377 @@
+"""Type hints, resolved and taken apart: what the schema and the structurer both build on, so that they cannot disagree.
+
+A hint may be a string (`from __future__ import annotations`) and may name what is imported under `if TYPE_CHECKING:`
+alone. `resolve` finds such names where the reader of the source would: the enclosing function, the module, its imports.
+`CallContext` is recognised by name, so that finding it imports nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections.abc
+import dataclasses
+import enum
+import functools
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+import typing
+import weakref
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+NOTHING: Any = attrs.NOTHING
+
+LISTS = frozenset({
+    list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection, collections.abc.Iterable,
+})  # fmt: skip
+SETS = frozenset({set, frozenset, collections.abc.Set, collections.abc.MutableSet})
+DICTS = frozenset({dict, collections.abc.Mapping, collections.abc.MutableMapping})
+
+_CONTEXT_MODULES = frozenset({"pegboard", "pegboard.context"})
+_UNIONS = (Union, types.UnionType)
+
+
+class HintError(TypeError):
+    """A hint cannot be resolved, or has no JSON form; the message says which and what to write instead."""
+
+
+class LateContext:
+    """Stands for `CallContext` in hints whose module imports it for type checkers only."""
+
+
+def is_context(hint: Any) -> bool:
+    """Whether the hint asks for the call's context: `CallContext`, or that or None."""
+    if hint is LateContext:
+        return True
+    if isinstance(hint, type):
+        return hint.__name__ == "CallContext" and hint.__module__ == "pegboard.context"
+    origin = typing.get_origin(hint)
+    if origin is Annotated:
+        return is_context(hint.__origin__)
+    if origin in _UNIONS:
+        return [is_context(member) for member in typing.get_args(hint) if member is not type(None)] == [True]
+    return False
+
+
+class Scope(dict[str, Any]):
+    """The names that a hint may use, looked up when they are missed: its module, what is around it, its module's imports
+    for type checkers."""
+
+    def __init__(
+        self,
+        names: Mapping[str, Any],
+        module: str,
+        module_globals: Mapping[str, Any],
+        around: Callable[[str], Any] | None = None,
+    ) -> None:
+        super().__init__(names)
+        self._module = module
+        self._globals = module_globals
+        self._around = around
+
+    def __missing__(self, name: str) -> Any:
+        found = self._globals.get(name, NOTHING)
+        if found is NOTHING:
+            found = getattr(builtins, name, NOTHING)
+        if found is NOTHING and self._around is not None:
+            found = self._around(name)
+        if found is NOTHING and name == "CallContext":
+            found = LateContext
+        if found is NOTHING:
+            found = _late_import(self._module, name)
+        if found is NOTHING:
+            raise KeyError(name)
+        return found
+
+    def find(self, name: str) -> Any:
+        """What the name stands for, NOTHING where it stands for nothing."""
+        try:
+            return self[name]
+        except KeyError:
+            return NOTHING
+
+
+def scope_of(function: Any) -> Scope:
+    """The names that the hints of a plain function may use."""
+    code = function.__code__
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
+    closure = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+    around = functools.partial(_local_of_the_definer, code) if "<locals>" in function.__qualname__ else None
+    return Scope(closure, function.__module__, function.__globals__, around)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not NOTHING
+    except ValueError:  # the enclosing function has not assigned it yet
+        return False
+
+
+def _local_of_the_definer(code: types.CodeType, name: str) -> Any:
+    """A local of the function that is defining `code` right now: a decorator runs while its frame is alive."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if code in frame.f_code.co_consts:
+            return frame.f_locals.get(name, NOTHING)
+        frame = frame.f_back
+    return NOTHING
+
+
+def _late_import(module_name: str | None, name: str) -> Any:
+    """Import what a module imports under `if TYPE_CHECKING:` as `name`."""
+    module, attribute = _late_imports(module_name or "").get(name, ("", None))
+    if module in _CONTEXT_MODULES and attribute == "CallContext":
+        return LateContext
+    if not module:
+        return NOTHING
+    try:
+        imported = importlib.import_module(module)
+        if attribute is None:
+            return imported
+        try:
+            return getattr(imported, attribute)
+        except AttributeError:
+            return importlib.import_module(f"{module}.{attribute}")
+    except ImportError:
+        return NOTHING
+
+
+@functools.lru_cache(maxsize=256)
+def _late_imports(module_name: str) -> dict[str, tuple[str, str | None]]:
+    """What a module imports under `if TYPE_CHECKING:`: each name, with its module and its name there."""
+    module = sys.modules.get(module_name)
+    try:
+        tree = ast.parse(inspect.getsource(module)) if module else ast.Module([], [])
+    except (OSError, TypeError, SyntaxError):  # no source at hand: nothing can be found in it
+        return {}
+    found: dict[str, tuple[str, str | None]] = {}
+    for statement in _for_type_checkers(tree):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = alias.name if alias.asname else alias.name.partition(".")[0]
+                found[alias.asname or top] = (top, None)
+        elif isinstance(statement, ast.ImportFrom):
+            package = getattr(module, "__package__", None) or ""
+            source = "." * statement.level + (statement.module or "")
+            source = importlib.util.resolve_name(source, package) if statement.level and package else source
+            for alias in statement.names:
+                found[alias.asname or alias.name] = (source, alias.name)
+    return found
+
+
+def _for_type_checkers(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in tree.body:
+        if isinstance(node, ast.If):
+            test = node.test
+            if (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+                isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+            ):
+                yield from node.body
+
+
+def resolve(hint: Any, scope: Scope) -> Any:
+    """The hint itself, with every string and forward reference in it replaced by what it names.
+
+    Raises:
+        HintError: a name cannot be found, or the hint is no type.
+    """
+    if hint is None:
+        return type(None)
+    if isinstance(hint, str) and hint.isidentifier():
+        try:
+            hint = scope[hint]
+        except KeyError:
+            raise HintError(_not_found(hint, hint)) from None
+        return type(None) if hint is None else hint
+    if isinstance(hint, type) or hint is Any or typing.get_origin(hint) is Literal:
+        return hint
+    holder = types.SimpleNamespace(__annotations__={"hint": hint})
+    try:
+        return typing.get_type_hints(holder, {}, scope, include_extras=True)["hint"]
+    except NameError as error:
+        raise HintError(_not_found(hint, error.name or str(error))) from None
+    except (SyntaxError, TypeError, AttributeError, ValueError) as error:
+        raise HintError(f"the hint {str(hint)[:80]!r} is no type: {error}") from None
+
+
+def _not_found(hint: Any, name: str) -> str:
+    return (
+        f"the hint {str(hint)[:80]!r} cannot be resolved: {name!r} is not found; import it in the module, "
+        "at the top or under `if TYPE_CHECKING:`, or define it beside the function"
+    )
+
+
+def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The type under `Annotated`, `NewType`, `Required`, `Final` and the like, and all that `Annotated` said of it."""
+    metadata: tuple[Any, ...] = ()
+    while True:
+        origin = typing.get_origin(hint)
+        if origin is Annotated:
+            metadata = hint.__metadata__ + metadata
+            hint = hint.__origin__
+        elif origin in (typing.Required, typing.NotRequired, typing.Final):
+            hint = hint.__args__[0]
+        elif isinstance(hint, typing.NewType):
+            hint = hint.__supertype__
+        else:
+            return hint, metadata
+
+
+def is_union(hint: Any) -> bool:
+    """Whether the hint is `X | Y`, `Union` or `Optional`."""
+    return typing.get_origin(hint) in _UNIONS
+
+
+def members(hint: Any) -> list[Any]:
+    """The members of a union, those of unions within it too."""
+    found: list[Any] = []
+    for member in typing.get_args(hint):
+        inner = unwrap(member)[0]
+        found.extend(members(inner) if is_union(inner) else [member])
+    return found
+
+
+def closed_values(hint: Any) -> dict[tuple[bool, Any], Any] | None:
+    """What a `Literal` or an enum may be, as JSON: each value, keyed apart from a boolean that equals it, with what it
+    stands for; None for any other type.
+
+    Raises:
+        HintError: a value has no JSON form of its own.
+    """
+    values: list[tuple[Any, Any]]
+    if typing.get_origin(hint) is Literal:
+        values = [(value.value if isinstance(value, enum.Enum) else value, value) for value in _literals(hint)]
+    elif isinstance(hint, type) and issubclass(hint, enum.Enum):
+        if issubclass(hint, enum.Flag):
+            raise HintError(f"the flags {hint.__name__} have no JSON form; take a set of a plain Enum")
+        values = [(member.value, member) for member in hint]
+    else:
+        return None
+    if not values:
+        raise HintError(f"the enum {getattr(hint, '__name__', hint)} has no members")
+    for value, _ in values:
+        if type(value) not in (str, int, bool, type(None), float) or value != value or value in (_INF, -_INF):
+            raise HintError(f"the value {value!r:.60} of {getattr(hint, '__name__', hint)} has no JSON form of its own")
+    return {(type(value) is bool, value): stands_for for value, stands_for in values}
+
+
+_INF = float("inf")
+
+
+def _literals(hint: Any) -> Iterator[Any]:
+    for value in hint.__args__:
+        if typing.get_origin(value) is Literal:
+            yield from _literals(value)
+        else:
+            yield value
+
+
+class Field(NamedTuple):
+    """One member of a record: its key in JSON, its resolved hint, whether it must be there, its default."""
+
+    key: str
+    hint: Any
+    required: bool
+    default: Any
+
+
+def is_record(hint: Any) -> bool:
+    """Whether the type is a class with named fields: attrs, a dataclass, a TypedDict or a NamedTuple."""
+    return isinstance(hint, type) and (
+        attrs.has(hint) or dataclasses.is_dataclass(hint) or typing.is_typeddict(hint) or _is_named_tuple(hint)
+    )
+
+
+def _is_named_tuple(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_field_defaults")
+
+
+_FIELDS: weakref.WeakKeyDictionary[type, tuple[Field, ...]] = weakref.WeakKeyDictionary()
+
+
+def fields_of(cls: type, scope: Scope | None = None) -> tuple[Field, ...]:
+    """The fields of a record, in the order of its constructor, hints resolved where the class stands, else in `scope`.
+
+    Raises:
+        HintError: a hint cannot be resolved, or a field has none.
+    """
+    known = _FIELDS.get(cls)
+    if known is None:
+        if getattr(cls, "__parameters__", ()):
+            raise HintError(f"the class {cls.__name__} is generic; write a class of its own for the types it holds")
+        known = _FIELDS[cls] = tuple(_fields(cls, scope))
+    return known
+
+
+def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
+    hints = _hints_of_class(cls, scope)
+    if attrs.has(cls):
+        for attribute in attrs.fields(cls):
+            if attribute.init:
+                hint = hints.get(attribute.name, attribute.type)
+                if hint is None:
+                    raise HintError(f"the field {attribute.name!r} of {cls.__name__} has no type hint")
+                required = attribute.default is NOTHING
+                yield Field(attribute.alias or attribute.name, hint, required, _attrs_default(attribute.default))
+    elif dataclasses.is_dataclass(cls):
+        for field in dataclasses.fields(cls):
+            if field.init:
+                default = field.default if field.default is not dataclasses.MISSING else NOTHING
+                factory = field.default_factory
+                if factory is not dataclasses.MISSING:
+                    default = factory() if factory in (list, dict) else _LEFT_OUT
+                yield Field(field.name, hints[field.name], default is NOTHING, _shown(default))
+    elif typing.is_typeddict(cls):
+        for name, hint in hints.items():
+            origin = typing.get_origin(hint)
+            required = name in cls.__required_keys__  # type: ignore[attr-defined]
+            if origin in (typing.Required, typing.NotRequired):
+                required = origin is typing.Required
+            if not name.isidentifier():
+                raise HintError(
+                    f"the key {name!r:.60} of {cls.__name__} is no Python name; take a dict or an attrs class"
+                )
+            yield Field(name, hint, required, NOTHING)
+    else:
+        for name in cls._fields:  # type: ignore[attr-defined]
+            default = cls._field_defaults.get(name, NOTHING)  # type: ignore[attr-defined]
+            yield Field(name, hints.get(name, Any), default is NOTHING, default)
+
+
+_LEFT_OUT: Any = object()
+
+
+def _shown(default: Any) -> Any:
+    return NOTHING if default is _LEFT_OUT else default
+
+
+def _attrs_default(default: Any) -> Any:
+    factory = getattr(default, "factory", None)
+    if factory is None:
+        return default
+    return factory() if factory in (list, dict) else NOTHING
+
+
+def _hints_of_class(cls: type, scope: Scope | None) -> dict[str, Any]:
+    resolved: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        own = base.__dict__.get("__annotations__") or {}
+        module = sys.modules.get(base.__module__)
+        around = None if scope is None else scope.find
+        names = Scope({base.__name__: base}, base.__module__, vars(module) if module else {}, around)
+        for name, hint in own.items():
+            if typing.get_origin(hint) is typing.ClassVar or (isinstance(hint, str) and "ClassVar" in hint):
+                continue
+            try:
+                resolved[name] = resolve(hint, names)
+            except HintError as error:
+                raise HintError(f"field {name!r} of {cls.__name__}: {error}") from None
+    return resolved
