@@ -1,0 +1,52 @@
+"""One module a contestant; each runs inside that contestant's own venv and imports nothing of the others.
+
+A module has `RUNNER` ("trio" or "asyncio") and `open_contestant()`, an async context manager that yields a
+`Contestant`: the very calls that are timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+class Path(NamedTuple):
+    """One way through a contestant with one tool: `add`, `rich` (12 parameters), `bad` (add with a wrong argument)."""
+
+    name: str
+    tool: str
+
+
+class Registry(NamedTuple):
+    """How a contestant keeps many tools.
+
+    Args:
+        build: the functions in, whatever holds them out.
+        listing: that in, one JSON-ready dict a tool out.
+        call: that, a name and arguments in.
+    """
+
+    build: Callable[[list[Any]], Any]
+    listing: Callable[[Any], Awaitable[list[Any]]]
+    call: Callable[[Any, str, dict[str, Any]], Awaitable[Any]]
+
+
+@dataclass
+class Contestant:
+    """What of a contestant is timed; a part that it does not have stays empty."""
+
+    calls: dict[Path, Callable[[], Awaitable[Any]]] = field(default_factory=dict)
+    parallels: dict[str, Callable[[int], Awaitable[Any]]] = field(default_factory=dict)
+    registries: dict[str, Registry] = field(default_factory=dict)
+
+
+async def refused(call: Awaitable[Any]) -> None:
+    """Await a call that must fail by an exception."""
+    try:
+        await call
+    except Exception:
+        return
+    raise AssertionError("a wrong argument was let through")

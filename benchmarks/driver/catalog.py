@@ -1,0 +1,167 @@
+"""Who is measured, in which venv, and by which commands its cold start is judged: data, no code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HERE = Path(__file__).resolve().parent.parent
+ROOT = HERE.parent
+
+
+@dataclass(frozen=True)
+class Venv:
+    """One virtual environment.
+
+    Args:
+        name: its folder below `.venvs`.
+        requirements: from the package index.
+        projects: folders of this repository; installed anew in each run, as built wheels.
+        shown: distributions whose versions the report names.
+    """
+
+    name: str
+    requirements: tuple[str, ...] = ()
+    projects: tuple[Path, ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One that is measured.
+
+    Args:
+        name: how the tables call it.
+        module: of `contestants`, run by the worker inside the venv.
+        venv: where it is installed.
+        full_path: its whole way of a call, look-up and validation included; what "faster than every peer" compares.
+        cold: label to command line; `python` and programs are looked up in `cold_venv`.
+        cold_venv: the venv of the cold start where that is another: what a user would have installed.
+    """
+
+    name: str
+    module: str
+    venv: Venv
+    full_path: str | None = None
+    cold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cold_venv: Venv | None = None
+
+
+FLOORS = Venv(
+    "floors",
+    requirements=("trio", "attrs", "cattrs", "fastjsonschema", "jsonschema-rs"),
+    shown=("trio", "fastjsonschema", "jsonschema-rs"),
+)
+PEGBOARD = Venv("pegboard", projects=(ROOT / "core", HERE / "fixture_plugin"), shown=("pegboard", "trio"))
+PEGBOARD_WITH_TOOLS = Venv(
+    "pegboard-with-tools",
+    projects=(
+        ROOT / "core",
+        ROOT / "plugins/pegboard-calculator",
+        ROOT / "plugins/pegboard-dice",
+        ROOT / "plugins/pegboard-time",
+    ),
+)
+
+_ADD = "async def add(a: float, b: float) -> float:\n    'Add two numbers.'\n    return a + b\n"
+ONE_TOOL = "import, list one tool"
+SERVER_FILE = "server.py"
+SERVER = f"from fastmcp import FastMCP\nserver = FastMCP('one')\n{_ADD}server.tool(add)\n"
+"""What `fastmcp list` is given; the cold section writes it to `SERVER_FILE` in its working folder."""
+
+
+def _python(code: str) -> tuple[str, ...]:
+    return ("python", "-c", _ADD + code)
+
+
+CONTESTANTS = (
+    Contestant(
+        "floors",
+        "floors",
+        FLOORS,
+        cold={"import trio": ("python", "-c", "import trio"), "import attrs": ("python", "-c", "import attrs")},
+    ),
+    Contestant(
+        "pegboard",
+        "pegboard",
+        PEGBOARD,
+        full_path="session.call, async",
+        cold={
+            "import pegboard": ("python", "-c", "import pegboard"),
+            "pegboard list": ("pegboard", "list"),
+            "pegboard call": ("pegboard", "call", "calculator", "expression=2+2"),
+        },
+        cold_venv=PEGBOARD_WITH_TOOLS,
+    ),
+    Contestant(
+        "mcp",
+        "mcp_sdk",
+        Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",)),
+        full_path="MCPServer.call_tool",
+        cold={
+            "import mcp": ("python", "-c", "import mcp"),
+            ONE_TOOL: _python(
+                "import asyncio\nfrom mcp.server.mcpserver import MCPServer\n"
+                "s = MCPServer('one'); s.add_tool(add); asyncio.run(s.list_tools())"
+            ),
+        },
+    ),
+    Contestant(
+        "fastmcp",
+        "fastmcp",
+        Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",)),
+        full_path="FastMCP.call_tool",
+        cold={
+            ONE_TOOL: _python(
+                "import asyncio\nfrom fastmcp import FastMCP\n"
+                "s = FastMCP('one'); s.tool(add); asyncio.run(s.list_tools())"
+            ),
+            "fastmcp list": ("fastmcp", "list", SERVER_FILE),
+        },
+    ),
+    Contestant(
+        "llm",
+        "llm",
+        Venv("llm", requirements=("llm==0.36",), shown=("llm",)),
+        full_path="execute_tool_call (no validation)",
+        cold={ONE_TOOL: _python("import llm\nllm.Tool.function(add)"), "llm tools list": ("llm", "tools", "list")},
+    ),
+    Contestant(
+        "langchain-core",
+        "langchain",
+        Venv("langchain-core", requirements=("langchain-core>=1,<2",), shown=("langchain-core",)),
+        full_path="StructuredTool.ainvoke",
+        cold={
+            ONE_TOOL: _python(
+                "from langchain_core.tools import tool\n"
+                "from langchain_core.utils.function_calling import convert_to_openai_tool\n"
+                "convert_to_openai_tool(tool(add))"
+            )
+        },
+    ),
+    Contestant(
+        "pydantic-ai",
+        "pydantic_ai",
+        Venv("pydantic-ai", requirements=("pydantic-ai-slim>=2,<3",), shown=("pydantic-ai-slim",)),
+        full_path="ToolManager.handle_call",
+        cold={ONE_TOOL: _python("from pydantic_ai import FunctionToolset\nFunctionToolset().add_function(add)")},
+    ),
+    Contestant(
+        "semantic-kernel",
+        "semantic_kernel",
+        Venv("semantic-kernel", requirements=("semantic-kernel>=1,<2",), shown=("semantic-kernel",)),
+        full_path="Kernel.invoke",
+        cold={
+            ONE_TOOL: _python(
+                "from semantic_kernel import Kernel\nfrom semantic_kernel.functions import kernel_function\n"
+                "k = Kernel(); k.add_function('one', kernel_function(add, name='add'))\n"
+                "k.get_full_list_of_function_metadata()"
+            )
+        },
+    ),
+)
+PEERS = tuple(one.name for one in CONTESTANTS if one.name not in ("floors", "pegboard"))

@@ -1,0 +1,119 @@
+"""What pegboard must reach, as data: each limit finds its figure in the results of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from driver.catalog import CONTESTANTS, PEERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Results = dict[str, Any]
+Row = dict[str, Any]
+
+FLOOR = ("floors", "fastjsonschema + await")
+LEAN = ("floors", "lean host")
+IN_PLACE = ("pegboard", "session.call, in place")
+ASYNC = ("pegboard", "session.call, async")
+STRUCTURED = ("pegboard", "session.call, async, attrs classes")
+REGISTRY = "host.add(*functions)"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One thing that must be reached: at most `limit` of `unit`; `find` gives None where it was not measured."""
+
+    what: str
+    limit: float
+    unit: str
+    find: Callable[[Results], float | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A limit and what was measured."""
+
+    limit: Limit
+    measured: float | None
+
+    @property
+    def word(self) -> str:
+        """`holds`, `MISSED` or `not measured`."""
+        if self.measured is None:
+            return "not measured"
+        return "holds" if self.measured <= self.limit.limit else "MISSED"
+
+
+def judge(results: Results) -> list[Verdict]:
+    """Every limit with its figure."""
+    return [Verdict(limit, limit.find(results)) for limit in LIMITS]
+
+
+def paired(row: Row | None, reference: Row | None) -> float | None:
+    """The median of the ratios of two rows, round by round."""
+    if row is None or reference is None:
+        return None
+    return float(median(one / other for one, other in zip(row["rounds"], reference["rounds"], strict=False)))
+
+
+def find_row(results: Results, section: str, **keys: str) -> Row | None:
+    """The row of a section with these values, if it was measured."""
+    rows: list[Row] = results.get("sections", {}).get(section, {}).get("rows", [])
+    return next((row for row in rows if all(row[key] == value for key, value in keys.items())), None)
+
+
+def call_row(results: Results, who: tuple[str, str], tool: str) -> Row | None:
+    """The row of one path with one tool."""
+    return find_row(results, "calls", contestant=who[0], path=who[1], tool=tool)
+
+
+def _call_ratio(who: tuple[str, str], reference: tuple[str, str], tool: str) -> Callable[[Results], float | None]:
+    return lambda results: paired(call_row(results, who, tool), call_row(results, reference, tool))
+
+
+def _slowest_against_peers(tool: str) -> Callable[[Results], float | None]:
+    """The ratio to the fastest peer: the largest of all."""
+
+    def find(results: Results) -> float | None:
+        ours = call_row(results, ASYNC, tool)
+        paths = {one.name: one.full_path for one in CONTESTANTS if one.name in PEERS}
+        ratios = [paired(ours, call_row(results, (name, str(path)), tool)) for name, path in paths.items()]
+        return max((ratio for ratio in ratios if ratio is not None), default=None)
+
+    return find
+
+
+def _value(section: str, key: str, **keys: str) -> Callable[[Results], float | None]:
+    def find(results: Results) -> float | None:
+        row = find_row(results, section, **keys)
+        return None if row is None else float(row[key])
+
+    return find
+
+
+def _parallel_ratio(path: str) -> Callable[[Results], float | None]:
+    return lambda results: paired(
+        find_row(results, "parallel", contestant="pegboard", path=path),
+        find_row(results, "parallel", contestant="floors", path="lean host"),
+    )
+
+
+LIMITS: Sequence[Limit] = (
+    Limit("add in place, against the fastjsonschema floor", 3.0, "x", _call_ratio(IN_PLACE, FLOOR, "add")),
+    Limit("add async with a deadline, against the lean host", 1.3, "x", _call_ratio(ASYNC, LEAN, "add")),
+    Limit("12 parameters, against the lean host", 1.3, "x", _call_ratio(ASYNC, LEAN, "rich")),
+    Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
+    Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
+    Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),
+    Limit("many tools: listing", 8, "ms", _value("registry", "list_ms", registry=REGISTRY)),
+    Limit("many tools: memory until called, each", 8, "KB", _value("registry", "kb_per_tool", registry=REGISTRY)),
+    Limit("many tools: a call, against one with 10", 1.2, "x", _value("registry", "call_ratio", registry=REGISTRY)),
+    Limit("parallel calls, against the lean host", 1.2, "x", _parallel_ratio("session.call, async")),
+    Limit("a line of batch, in place", 20, "us", _value("batch", "cpu_us", kind="in place")),
+    Limit("a line of batch, async", 30, "us", _value("batch", "cpu_us", kind="async")),
+    Limit("cold `pegboard list`, against `python -c pass`", 15, "x", _value("cold", "ratio", command="pegboard list")),
+    Limit("cold `pegboard call`, against `python -c pass`", 22, "x", _value("cold", "ratio", command="pegboard call")),
+)

@@ -1,0 +1,172 @@
+"""The results as a page of Markdown tables; the same text is printed and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from driver.limits import ASYNC, FLOOR, IN_PLACE, LEAN, STRUCTURED, Results, Verdict, call_row, find_row, judge, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+TITLE = "# Benchmarks"
+_HOW = """CPU time unless it says otherwise; medians of interleaved rounds; ratios are medians of ratios of one
+round. Gaps under 1.5 x between contestants are noise. Made by `nox -s bench`; see `benchmarks/README.md`."""
+_PATHS = f"""The floor is `{FLOOR[1]}`. The lean host looks a name up, validates with fastjsonschema, sets a trio
+deadline and makes an attrs result; `{IN_PLACE[1]}` needs no deadline. The 12-parameter tool of
+`{ASYNC[1]}` takes TypedDicts; `{STRUCTURED[1].rsplit(", ", 1)[1]}` are structured by cattrs, as in
+`lean host, structured`."""
+
+
+def page(results: Results, picture: str | None = None) -> str:
+    """The whole report; `picture` is the address of the drawing beside it."""
+    parts = [TITLE, _preface(results)]
+    if picture:
+        parts.append(f"![Pegboard beside its peers]({picture})")
+    parts += ["## What must be reached", _limits(judge(results))]
+    parts += [text for section, write in _WRITERS.items() if (text := _section(results, section, write))]
+    if skipped := results.get("skipped"):
+        parts += ["## Not measured", _skipped(skipped)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table that also reads well as it is; the first column is text, the others are figures."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+
+    def drawn(line: Sequence[str]) -> str:
+        cells = (
+            text.ljust(width) if at == 0 else text.rjust(width)
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        return f"| {' | '.join(cells)} |"
+
+    rule = [("-" * width if at == 0 else "-" * (width - 1) + ":") for at, width in enumerate(widths)]
+    return "\n".join([drawn(lines[0]), drawn(rule), *map(drawn, lines[1:])])
+
+
+def figure(value: float | None, unit: str = "") -> str:
+    """Three significant digits, and a thin grouping of thousands; empty where there is none."""
+    if value is None:
+        return ""
+    if value >= 100:
+        text = f"{value:,.0f}"
+    elif value >= 10:
+        text = f"{value:.1f}"
+    else:
+        text = f"{value:.2f}"
+    return f"{text} {unit}".rstrip()
+
+
+def _preface(results: Results) -> str:
+    machine = results["machine"]
+    names = ", ".join(f"{name} {version}" for name, version in sorted(results["versions"].items()))
+    where = (
+        f"Python {machine['python']} on {machine['system']}, {machine['cores']} cores, {results['measured']}: {names}."
+    )
+    return f"{where}\n\n{_HOW}"
+
+
+def _limits(verdicts: Iterable[Verdict]) -> str:
+    rows = (
+        (
+            one.limit.what,
+            f"at most {one.limit.limit:g} {one.limit.unit}",
+            figure(one.measured, one.limit.unit),
+            one.word,
+        )
+        for one in verdicts
+    )
+    return table(("what", "limit", "measured", "verdict"), rows)
+
+
+def _section(results: Results, section: str, write: Any) -> str:
+    found = results["sections"].get(section)
+    return write(results, found) if found and found["rows"] else ""
+
+
+def _calls(results: Results, section: dict[str, Any]) -> str:
+    paths = dict.fromkeys((row["contestant"], row["path"]) for row in section["rows"])
+    rows = []
+    for who in paths:
+        found = {tool: call_row(results, who, tool) for tool in ("add", "rich", "bad")}
+        rows.append(
+            (
+                f"{who[0]}: {who[1]}",
+                *(figure(row["cpu_us"] if row else None) for row in found.values()),
+                figure(paired(found["add"], call_row(results, FLOOR, "add")), "x"),
+                figure(paired(found["add"], call_row(results, LEAN, "add")), "x"),
+                figure(paired(found["rich"], call_row(results, LEAN, "rich")), "x"),
+            )
+        )
+    head = ("one call, CPU us", "add", "12 parameters", "wrong argument", "add / floor", "add / lean", "12 / lean")
+    return f"## One validated call\n\n{table(head, rows)}\n\n{_PATHS}"
+
+
+def _registry(results: Results, section: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{row['contestant']}: {row['registry']}",
+            *(figure(row[key]) for key in ("register_us", "first_list_ms", "list_ms", "kb_per_tool")),
+            figure(row["call_us_of_few"]),
+            figure(row["call_us"]),
+            figure(row["call_ratio"], "x"),
+        )
+        for row in section["rows"]
+    ]
+    tools = section["rows"][0]["tools"]
+    head = (
+        f"{tools:,} tools",
+        "register us/tool",
+        "first list ms",
+        "list ms",
+        "KB/tool",
+        "call of 10, us",
+        "call us",
+        "ratio",
+    )
+    return f"## Many tools\n\n{table(head, rows)}"
+
+
+def _parallel(results: Results, section: dict[str, Any]) -> str:
+    lean = find_row(results, "parallel", contestant="floors", path="lean host")
+    rows = [
+        (
+            f"{row['contestant']}: {row['path']}",
+            figure(row["wall_ms"]),
+            figure(row["cpu_ms"]),
+            figure(paired(row, lean), "x"),
+        )
+        for row in section["rows"]
+    ]
+    calls = section["rows"][0]["calls"]
+    head = (f"{calls:,} calls of a 10 ms tool", "wall ms", "CPU ms", "wall / lean")
+    return f"## Parallel calls\n\n{table(head, rows)}"
+
+
+def _batch(results: Results, section: dict[str, Any]) -> str:
+    rows = [(row["kind"], figure(row["cpu_us"])) for row in section["rows"]]
+    lines = section["rows"][0]["lines"]
+    note = (
+        "CPU of the whole program, its start included. The bare loop reads, validates with fastjsonschema, adds and "
+        "prints a line of the same shape, and does nothing else."
+    )
+    return f"## `pegboard batch`\n\n{table((f'{lines:,} lines', 'CPU us/line'), rows)}\n\n{note}"
+
+
+def _cold(results: Results, section: dict[str, Any]) -> str:
+    rows = [
+        (f"{row['contestant']}: {row['command']}", figure(row["cpu_ms"]), figure(row["ratio"], "x"))
+        for row in section["rows"]
+    ]
+    note = "`pegboard list` and `pegboard call` with the calculator, dice and time packages installed."
+    return f"## Cold start\n\n{table(('command', 'CPU ms', 'against `python -c pass`'), rows)}\n\n{note}"
+
+
+def _skipped(skipped: Iterable[dict[str, Any]]) -> str:
+    rows = ((f"{one['section']}: {one['contestant']} {one['what']}".strip(), one["reason"]) for one in skipped)
+    return table(("what", "why"), rows)
+
+
+_WRITERS = {"calls": _calls, "registry": _registry, "parallel": _parallel, "batch": _batch, "cold": _cold}
