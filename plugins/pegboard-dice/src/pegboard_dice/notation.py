@@ -4,10 +4,10 @@
     sign      = "+" | "-"
     term      = number | [count] "d" faces modifier*
     faces     = number | "%" | "f"
-    modifier  = ("kh" | "kl" | "dh" | "dl") [number]           keep or drop the highest or the lowest; 1 if not said
-              | "!" [condition]                                 one more die for each that shows this; the highest if not said
-              | ("r" | "ro") condition                          throw again while it shows this; `ro` once
-    condition = ["<" | ">"] number                              "<" and ">" are strict
+    modifier  = ("kh" | "kl" | "dh" | "dl") [number]    keep or drop the highest or lowest; 1 if not said
+              | "!" [condition]                          a die more for each that shows this; the highest if not said
+              | ("r" | "ro") condition                   throw again while it shows this; `ro` once
+    condition = ["<" | ">"] number                       "<" and ">" are strict
 
 Case and spaces between the parts do not matter. Digits are the ten of ASCII: `int` would take two hundred others. Each
 modifier stands at most once in a term; whatever their order, dice are thrown again first, then explode, then are

@@ -23,7 +23,8 @@ class DiceSettings:
     """
 
     seed: int | None = setting(
-        default=None, help="Rolls that repeat: every session throws the same dice in the same order. For tests, not for games."
+        default=None,
+        help="rolls that repeat: every session throws the same dice in the same order; for tests, not games",
     )
 
 

@@ -186,8 +186,11 @@ ROLL_SCHEMA: dict[str, Any] = {
                             "properties": {
                                 "value": {"type": "integer"},
                                 "kept": {"type": "boolean", "description": "whether it counts"},
-                                "exploded": {"type": "boolean", "description": "the next die was thrown for it as well"},
-                                "rerolled": {"type": "boolean", "description": "the next die was thrown instead of it"},
+                                "exploded": {
+                                    "type": "boolean",
+                                    "description": "the next die was thrown on top",
+                                },
+                                "rerolled": {"type": "boolean", "description": "the next die was thrown instead"},
                             },
                             "required": ["value", "kept", "exploded", "rerolled"],
                             "additionalProperties": False,

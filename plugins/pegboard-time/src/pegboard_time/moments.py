@@ -1,11 +1,11 @@
 """Moments as words and back: formats, times as people write them, local times that a zone skips or repeats.
 
-Nothing here reads a clock, a file or the locale. A *moment* is an aware datetime whose tzinfo is a zone; a *wall time* is
-a naive one, what a clock on the wall of a zone shows. A wall time has two interpretations in PEP 495, `fold=0` and
-`fold=1`. Where their offsets agree there is one moment. Where they differ, the wall time lies at a change of the clocks:
-it exists twice (a fold: both interpretations show it again) or not at all (a gap: neither does). Then both readings are
-kept, and the first is the one that a clock which nobody changed would give: in a gap it lands after the change, in a fold
-before it. That is what iCalendar (RFC 5545, 3.3.5) and `Temporal`'s "compatible" choose.
+Nothing here reads a clock, a file or the locale. A *moment* is an aware datetime whose tzinfo is a zone; a *wall time*
+is a naive one, what a clock on the wall of a zone shows. A wall time has two interpretations in PEP 495, `fold=0` and
+`fold=1`. Where their offsets agree there is one moment. Where they differ, the wall time lies at a change of the
+clocks: it exists twice (a fold: both interpretations show it again) or not at all (a gap: neither does). Then both
+readings are kept, and the first is the one that a clock which nobody changed would give: in a gap it lands after the
+change, in a fold before it. That is what iCalendar (RFC 5545, 3.3.5) and `Temporal`'s "compatible" choose.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ _CLOCK = (
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,6})[0-9]*)?)?)?"
     r"(?: ?(?P<half>am|pm|a\.m\.|p\.m\.))?"
 )
-_OFFSET = r"(?: ?(?P<offset>z|utc|(?P<sign>[+-])(?P<off_h>[0-9]{2})(?::?(?P<off_m>[0-9]{2})(?::(?P<off_s>[0-9]{2}))?)?))?"
+_FROM_UTC = r"(?P<sign>[+-])(?P<off_h>[0-9]{2})(?::?(?P<off_m>[0-9]{2})(?::(?P<off_s>[0-9]{2}))?)?"
+_OFFSET = rf"(?: ?(?P<offset>z|utc|{_FROM_UTC}))?"
 _WRITTEN = re.compile(rf"(?:{_DATE}(?:t| +))?{_CLOCK}{_OFFSET}", re.ASCII)
 _DAY = re.compile(_DATE, re.ASCII)
 
@@ -167,7 +168,7 @@ def parse_time(text: str) -> Written:
             raise _invalid("time", f"{shorten(text)}: with am or pm the hour is 1 to 12; {HOW_TO_WRITE}")
         hour = hour % 12 + (12 if match["half"].startswith("p") else 0)
     if hour > 23 or minute > 59 or second > 59:
-        raise _invalid("time", f"{shorten(text)}: a time of day ends at 23:59:59; write 24:00 as 00:00 of the next date")
+        raise _invalid("time", f"{shorten(text)}: a day ends at 23:59:59; write 24:00 as 00:00 of the next date")
     fraction = int((match["fraction"] or "").ljust(6, "0"))
     day = parse_date(text.strip()[:10], "time") if match["year"] else None
     return Written(time(hour, minute, second, fraction), day, _offset(match, text))
@@ -315,10 +316,7 @@ def conversion_text(wall: datetime, placed: Placed, from_name: str, to_zone: tzi
     verb, way = ("does not exist", "forward") if placed.status == "gap" else ("comes twice", "back")
     before, after = (_change_text(moment, wall) for moment in (placed.change.before, placed.change.after))
     wall_text = clock_text(wall.replace(tzinfo=UTC), seconds=True).removesuffix(" UTC")
-    lines = [
-        f"{wall_text} on {day_text(wall)} {verb} in {from_name}: "
-        f"at {before} clocks go {way} to {after}."
-    ]
+    lines = [f"{wall_text} on {day_text(wall)} {verb} in {from_name}: at {before} clocks go {way} to {after}."]
     for reading in placed.readings:
         there = _moment_text(reading.moment.astimezone(to_zone), to_name)
         here = _moment_text(reading.moment, from_name)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pegboard import Tool, ToolResult, tool
 from pegboard_time import moments
-from pegboard_time.moments import Format
 from pegboard_time.zones import Zones
 
 if TYPE_CHECKING:
@@ -52,11 +51,12 @@ def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = N
         idempotent=True,  # of effects, not of values: asking again does no harm
         open_world=False,
         output_schema=moments.MOMENT_SCHEMA,
-        examples=(
-            {"arguments": {}, "description": "now in UTC"},
-        ),
+        examples=({"arguments": {}, "description": "now in UTC"},),
     )
-    async def get_time(timezone: str = "UTC", format: Format = "full") -> ToolResult:
+    async def get_time(
+        timezone: str = "UTC",
+        format: moments.Format = "full",  # noqa: A002 - callers know it by this name
+    ) -> ToolResult:
         """Tell the current date and time in a time zone.
 
         Args:

@@ -56,13 +56,12 @@ class Zones:
         if name is None:
             raise _unknown(text, parameter, self._names.near(text))
         try:
-            zone = zoneinfo.ZoneInfo(name)
-        except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
-            # What zoneinfo says holds the path of the file.
+            found = name, zoneinfo.ZoneInfo(name)
+        except Exception:  # noqa: BLE001 - a damaged file raises whatever its parser trips over, with the file's path
             message = f"the zone data for {name} on this host cannot be read"
             raise ToolError(ErrorCode.INTERNAL_ERROR, message, parameter=parameter) from None
-        self._known[fold(name)] = name, zone
-        return name, zone
+        self._known[fold(name)] = found
+        return found
 
 
 def _unknown(text: str, parameter: str, near: list[str]) -> ToolError:
