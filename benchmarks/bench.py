@@ -4,6 +4,7 @@
     python benchmarks/bench.py -s calls,batch -r 5                # chosen sections, five rounds
     python benchmarks/bench.py -c floors,pegboard                 # chosen contestants
     python benchmarks/bench.py --report                           # the last results once more
+    python benchmarks/bench.py --report --publish docs/reference  # and the page with its picture for the documentation
 
 Results are kept in `benchmarks/results`: a section that is measured again replaces its rows there, the others stay.
 The program fails only where it cannot measure; a limit that is missed is a line in the table, for a person to read.
@@ -70,6 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-refresh", action="store_true", help="measure pegboard as it was last installed")
     parser.add_argument("--report", action="store_true", help="only print and draw what was measured before")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="where JSON, Markdown and SVG go")
+    parser.add_argument("--publish", type=Path, metavar="DIR", help="write Markdown and SVG there too")
     return parser.parse_args()
 
 
@@ -134,13 +136,16 @@ def _ready(contestant: Contestant, options: argparse.Namespace, run: Run, result
 
 
 def _publish(options: argparse.Namespace, results: dict[str, Any]) -> None:
-    (options.results / "benchmarks.svg").write_text(picture.draw(results))
-    text = report.page(results, "benchmarks.svg")
-    (options.results / "benchmarks.md").write_text(text)
+    drawing, text = picture.draw(results), report.page(results, "benchmarks.svg")
+    folders = [options.results, *([options.publish] if options.publish else [])]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "benchmarks.svg").write_text(drawing)
+        (folder / "benchmarks.md").write_text(text)
     print(text)
     missed = [one.limit.what for one in judge(results) if one.word == "MISSED"]
     _say(f"missed: {'; '.join(missed)}" if missed else "no measured limit is missed")
-    _say(f"written: benchmarks.json, benchmarks.md, benchmarks.svg in {options.results}")
+    _say(f"written: benchmarks.md and benchmarks.svg in {', '.join(map(str, folders))}")
 
 
 def _now() -> str:
