@@ -1,0 +1,31 @@
+"""Configuration: files, variables, options; who said what; and what may be shown of it.
+
+`load_config` reads what holds here into a `Config`. Plugins declare their own settings as attrs classes, with `setting`
+where a field is secret or may widen what tools may do. Nothing is imported for files that are not there.
+"""
+
+from __future__ import annotations
+
+from pegboard.config._config import Config, Row, find_found_file, load_config
+from pegboard.config._layers import ConfigFault, ValueOrigin
+from pegboard.config._secrets import looks_secret, mask_text, mask_value
+from pegboard.config._settings import CoreSettings, Profile, ToolSettings, setting
+from pegboard.config._trust import is_trusted, trust
+
+__all__ = [
+    "Config",
+    "ConfigFault",
+    "CoreSettings",
+    "Profile",
+    "Row",
+    "ToolSettings",
+    "ValueOrigin",
+    "find_found_file",
+    "is_trusted",
+    "load_config",
+    "looks_secret",
+    "mask_text",
+    "mask_value",
+    "setting",
+    "trust",
+]

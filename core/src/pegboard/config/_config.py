@@ -1,0 +1,557 @@
+"""The configuration in force: loaded once, asked by the board, shown by `pegboard config`.
+
+Loading settles what can be settled without plugins: files, variables, the core's own settings, tools and profiles. What
+a plugin or a tool declares is structured when its class is known, with `plugin_settings` and `structure_permissions`.
+Both refuse what a file that was merely found may not say: there is no way to the value around that check.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+
+from pegboard.config._environment import SECTIONS, environment_layers, fold
+from pegboard.config._layers import (
+    DEFAULT,
+    MAX_DEPTH,
+    PROGRAM,
+    ConfigFault,
+    Layer,
+    Tree,
+    ValueOrigin,
+    expand,
+    leaves,
+)
+from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
+from pegboard.config._settings import CoreSettings, Profile, ToolSettings, keys_of
+from pegboard.config._structure import nearest, said_fields, shorten, structure, unknown_key
+from pegboard.errors import ConfigError, Fault, Step, format_path
+
+T = TypeVar("T")
+
+USER_FILE = "pegboard.toml"
+
+
+@attrs.frozen
+class Row:
+    """One setting as `pegboard config` shows it: key, value with secrets masked, and who said it.
+
+    .. versionadded:: 0.1
+    """
+
+    key: str
+    value: Any
+    origin: str
+
+    def to_json(self) -> dict[str, Any]:
+        """One element of `pegboard config --json`."""
+        return {"key": self.key, "value": self.value, "origin": self.origin}
+
+
+class Config:
+    """What holds, and who said it; made by `load_config`.
+
+    Args:
+        tree: the layers merged.
+        safe: the same without what was merely found; None where there is no such file.
+        files: the files that were read, in the order they lie on each other.
+
+    Raises:
+        ConfigError: a setting of the core, of a tool or a profile is wrong, or its file may not say it.
+
+    .. versionadded:: 0.1
+    """
+
+    core: CoreSettings
+    tools: Mapping[str, ToolSettings]
+    profiles: Mapping[str, Profile]
+
+    def __init__(
+        self,
+        tree: Tree | None = None,
+        *,
+        safe: Tree | None = None,
+        files: Iterable[Path] = (),
+        faults: Iterable[Fault] = (),
+    ) -> None:
+        self._tree = tree or Tree()
+        self._safe = safe
+        self.files = tuple(files)
+        self._classes: dict[tuple[str, ...], type] = {}
+        self._secret_fields: set[tuple[Step, ...]] = set()
+        self._raise([*faults, *self._structure_own()])
+        self._refuse_untrusted(self._untrusted_own())
+
+    # -- what the core reads itself
+
+    def _structure_own(self) -> list[Fault]:
+        values = self._tree.values
+        sections = {name: values.get(name, {}) for name in SECTIONS}
+        own = {key: value for key, value in values.items() if key not in SECTIONS}
+        known = (*keys_of(CoreSettings), *SECTIONS)
+        faults: list[Fault] = [unknown_key((key,), known) for key in own if key not in keys_of(CoreSettings)]
+        core, wrong = structure({key: own[key] for key in own if key in keys_of(CoreSettings)}, CoreSettings)
+        faults += wrong
+        for name, section in sections.items():
+            faults += _faults_of_section(name, section)
+        self.tools, wrong_tools = _structure_each(sections["tools"], _structure_tool, "tools")
+        self.profiles, wrong_profiles = _structure_each(sections["profiles"], _structure_profile, "profiles")
+        faults += [*wrong_tools, *wrong_profiles]
+        if core is not None:
+            self.core = core
+            if core.profile is not None and core.profile not in sections["profiles"]:
+                faults.append(_unknown_profile(core.profile, self.profiles))
+        return faults
+
+    def _untrusted_own(self) -> list[tuple[Step, ...]]:
+        if self._safe is None:
+            return []
+        paths = self._widening(CoreSettings, ())
+        for name in self.tools:
+            paths += self._widening(ToolSettings, ("tools", name))
+        for name in self.profiles:
+            path = ("profiles", name)
+            known = self._safe.at(path)
+            if known is not None and known != self._tree.at(path) and self._found_at(path):
+                paths.append(path)
+        return paths
+
+    @property
+    def observe(self) -> tuple[str, ...]:
+        """Names of the guards that run in mode observe."""
+        return self.core.observe
+
+    def tool_settings(self, name: str) -> ToolSettings:
+        """What the configuration says of one tool; a variable of the environment names it in any case."""
+        key = self._find_key("tools", name)
+        return self.tools[key] if key is not None else _NOTHING_SAID
+
+    # -- what plugins and tools declare
+
+    @property
+    def named_plugins(self) -> tuple[str, ...]:
+        """The plugins that have a section `[plugins.NAME]`."""
+        return tuple(self._tree.values.get("plugins", {}))
+
+    def plugin_settings(self, name: str, cls: type[T]) -> T:
+        """A plugin's own settings: its section, structured into its attrs class.
+
+        Raises:
+            ConfigError: with every fault at once; or a file that was merely found says what it may not.
+            PluginError: the class names a type that cannot be resolved.
+        """
+        key = self._find_key("plugins", name) or name
+        return self._settings_at(("plugins", key), self._tree.at(("plugins", key)) or {}, cls)
+
+    def structure_permissions(self, tool: str, cls: type[T] | None) -> T | None:
+        """The permissions that a tool declares, from the keys under `[tools.NAME]` that are no limits.
+
+        With None for a tool that declares none, every such key is unknown.
+
+        Raises:
+            ConfigError: with every fault at once; or a file that was merely found says what it may not.
+        """
+        key = self._find_key("tools", tool) or tool
+        path = ("tools", key)
+        raw = dict(self.tools[key].permissions) if key in self.tools else {}
+        known = [*(keys_of(cls) if cls else ()), *_TOOL_KEYS]
+        self._raise([unknown_key((*path, name), known) for name in raw if name not in known])
+        return None if cls is None else self._settings_at(path, raw, cls)
+
+    def check_unknown(self, known_plugins: Iterable[str], quarantined: Iterable[str] = ()) -> None:
+        """Hold that each section `[plugins.NAME]` belongs to a plugin; those of quarantined ones are not unknown.
+
+        Raises:
+            ConfigError: naming every section that no plugin has, with the nearest that one has.
+        """
+        known = tuple(known_plugins)
+        folded = {fold(name) for name in (*known, *quarantined)}
+        unknown = [name for name in self.named_plugins if fold(name) not in folded]
+        self._raise([unknown_key(("plugins", name), known) for name in unknown])
+
+    def _settings_at(self, path: tuple[str, ...], raw: Mapping[str, Any], cls: type[T]) -> T:
+        self._remember(path, cls)
+        if not raw and all(field.default is not attrs.NOTHING for field in keys_of(cls).values()):
+            return cls()
+        settings, faults = structure(raw, cls, path)
+        self._raise(faults)
+        if self._safe is not None:
+            self._refuse_untrusted(self._widening(cls, path))
+        assert settings is not None
+        return settings
+
+    def _remember(self, path: tuple[str, ...], cls: type) -> None:
+        """Note which class a table fills: what is secret in it must be known before anything is said about it."""
+        self._classes[path] = cls
+        for place, field, _, _ in said_fields(cls, self._tree.at(path), path):
+            if field.metadata.get("secret"):
+                self._secret_fields.add(place)
+
+    def _find_key(self, section: str, name: str) -> str | None:
+        keys = self._tree.values.get(section, {})
+        if name in keys:
+            return name
+        return next((key for key in keys if fold(key) == fold(name) and self._from_environment((section, key))), None)
+
+    def _from_environment(self, path: tuple[str, ...]) -> bool:
+        return self._tree.origin_of(path).kind == "environment"
+
+    # -- trust
+
+    @property
+    def untrusted(self) -> tuple[tuple[Step, ...], ...]:
+        """The paths of all values that come from a file which was merely found and not accepted."""
+        return (
+            () if self._safe is None else tuple(path for path, _ in leaves(self._tree.values) if self._found_at(path))
+        )
+
+    def _found_at(self, path: tuple[Step, ...]) -> bool:
+        """Whether something at this path comes from a file that was merely found."""
+        assert self._safe is not None
+        within = {origin for place, origin in self._tree.origins.items() if place[: len(path)] == path}
+        known = set(self._safe.origins.values()) | {DEFAULT}
+        return bool((within or {self._tree.origin_of(path)}) - known)
+
+    def _widening(self, cls: type, path: tuple[Step, ...]) -> list[tuple[Step, ...]]:
+        """Where a found file says what `cls` marks as widening, and what would not hold without that file."""
+        assert self._safe is not None
+        widening = []
+        for place, field, kind, raw in said_fields(cls, self._tree.at(path), path):
+            mark = field.metadata.get("widens", False)
+            if mark is False or not self._found_at(place):
+                continue
+            value, _ = structure(raw, kind)
+            otherwise, _ = structure(self._safe.at(place), kind)
+            if otherwise is None and field.default is not attrs.NOTHING:
+                otherwise = _default_of(field)
+            if value != otherwise if mark is True else mark(value, otherwise):
+                widening.append(place)
+        return widening
+
+    def _refuse_untrusted(self, paths: list[tuple[Step, ...]]) -> None:
+        if not paths:
+            return
+        origin = self._tree.origin_of(paths[0])
+        fix = f"look at the file, then accept it as it stands: pegboard trust {origin}"
+        faults = [
+            ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
+            for path in paths
+        ]
+        said = ", ".join(fault.where for fault in faults[:5])
+        more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
+        raise ConfigError(f"{origin} was found, not named, and may not say {said}{more} yet", faults, hint=fix)
+
+    # -- origins, and what may be shown
+
+    def origin_of(self, path: Iterable[Step]) -> ValueOrigin:
+        """Who said the value at this path, as in `("plugins", "tasks", "url")`."""
+        return self._tree.origin_of(path)
+
+    def describe(self) -> list[Row]:
+        """Every setting in force with its origin, secrets masked: the core's, then what else was said, in order.
+
+        The defaults of plugins and tools are there as far as their classes were asked for.
+        """
+        places: dict[tuple[Step, ...], Any] = dict.fromkeys((key,) for key in keys_of(CoreSettings))
+        values = dict(leaves(self._tree.values))
+        for path, cls in [((), CoreSettings), *self._classes.items()]:
+            table = self._tree.at(path) or {}
+            for key, field in keys_of(cls).items():
+                if path == ():
+                    values[(key,)] = getattr(self.core, field.name)
+                elif key not in table and field.default is not attrs.NOTHING:
+                    values[(*path, key)] = _default_of(field)
+                    if field.metadata.get("secret"):
+                        self._secret_fields.add((*path, key))
+        ordered = [*(path for path in places if path in values), *(path for path in values if path not in places)]
+        return [
+            Row(
+                self._scrub(format_path(mask_path(path))),
+                self._masked(path, values[path]),
+                str(self._tree.origin_of(path)),
+            )
+            for path in ordered
+            if path
+        ]
+
+    def _is_secret(self, path: tuple[Step, ...]) -> bool:
+        if self._tree.is_hidden(path):
+            return True
+        if any(path[:length] in self._secret_fields for length in range(1, len(path) + 1)):
+            return True
+        return any(isinstance(step, str) and looks_secret(step) for step in path[2:-1])
+
+    def _masked(self, path: tuple[Step, ...], value: Any) -> Any:
+        if self._is_secret(path) and value not in (None, "", [], {}):
+            return HIDDEN
+        keys = [step for step in path if isinstance(step, str)]
+        shown = mask_value(_plain_default(value), key=keys[-1] if keys else "")
+        if isinstance(shown, list):
+            return [HIDDEN if self._tree.is_hidden((*path, at)) else self._scrub(item) for at, item in enumerate(shown)]
+        return self._scrub(shown)
+
+    def _scrub(self, value: Any) -> Any:
+        """The text without any value that is known to be secret, wherever it turns up again."""
+        if not isinstance(value, str):
+            return value
+        for secret in self._secrets():
+            value = value.replace(secret, HIDDEN)
+        return value
+
+    def _secrets(self) -> list[str]:
+        found = set()
+        for path, value in leaves(self._tree.values):
+            items = enumerate(value) if isinstance(value, list) else [(None, value)]
+            for at, item in items:
+                place = path if at is None else (*path, at)
+                named = isinstance(path[-1], str) and looks_secret(path[-1]) if path else False
+                if isinstance(item, str) and len(item) >= 6 and (named or self._is_secret(place)):
+                    found.add(str(item))
+        return sorted(found, key=len, reverse=True)
+
+    def _raise(self, faults: Iterable[Fault]) -> None:
+        dressed = [fault if isinstance(fault, ConfigFault) else self._dress(fault) for fault in faults]
+        if dressed:
+            count = "a fault" if len(dressed) == 1 else f"{len(dressed)} faults"
+            raise ConfigError(f"the configuration has {count}", dressed)
+
+    def _dress(self, fault: Fault) -> ConfigFault:
+        """The fault with its origin, and without what must not be shown."""
+        path, got = fault.path, fault.got
+        value = self._tree.at(path)
+        keys = [step for step in path if isinstance(step, str)]
+        if _quotes(got):
+            if self._is_secret(path) or (keys and looks_secret(keys[-1])):
+                got = "a hidden value"
+            else:
+                got = shorten(self._scrub(mask_text(value if isinstance(value, str) else got.strip('"'))))
+        expected = self._scrub(mask_text(fault.expected) if "://" in fault.expected else fault.expected)
+        return ConfigFault(path, expected, got, fault.hint, fault.due, origin=self._tree.origin_of(path))
+
+
+def _quotes(got: str) -> bool:
+    """Whether what came is quoted there, and not said in words of our own."""
+    return got[:1] in "\"'-+.0123456789"
+
+
+_KEY_OF: dict[Step, Step] = {"from_": "from"}  # no field can be called `from`
+_FIELD_OF = {"from": "from_"}
+_TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
+_NOTHING_SAID = ToolSettings()
+_FACTORY: Any = type(attrs.Factory(list))  # attrs types `Factory` as a function
+
+
+def _default_of(field: attrs.Attribute[Any]) -> Any:
+    default: Any = field.default
+    if not isinstance(default, _FACTORY):
+        return default
+    return None if default.takes_self else default.factory()
+
+
+def _plain_default(value: Any) -> Any:
+    """A default as a file would say it."""
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return value if value is None or isinstance(value, (dict, str, bool, int, float)) else str(value)
+
+
+def _faults_of_section(name: str, section: Any) -> list[Fault]:
+    if not isinstance(section, dict):
+        return [Fault((name,), f"tables, as in [{name}.NAME]", shorten(section))]
+    return [Fault((name, key), "a table", shorten(item)) for key, item in section.items() if not isinstance(item, dict)]
+
+
+def _unknown_profile(name: str, profiles: Iterable[str]) -> Fault:
+    near = nearest(name, profiles)
+    return Fault(
+        ("profile",), "a profile that is configured", shorten(name), f"did you mean {near!r}?" if near else None
+    )
+
+
+def _structure_each(section: Any, one: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[Fault]]:
+    """Each table of a section; what is no table has its fault already."""
+    made, faults = {}, []
+    for key, table in section.items() if isinstance(section, dict) else ():
+        if isinstance(table, dict):
+            settings, wrong = one(table, (name, key))
+            faults += wrong
+            if settings is not None:
+                made[key] = settings
+    return made, faults
+
+
+def _structure_tool(table: Mapping[str, Any], path: tuple[Step, ...]) -> tuple[ToolSettings | None, list[Fault]]:
+    said = {_FIELD_OF.get(key, key): value for key, value in table.items() if key in _TOOL_KEYS}
+    settings, faults = structure(said, ToolSettings, path)
+    if settings is None:
+        return None, [
+            attrs.evolve(fault, path=tuple(_KEY_OF.get(step, step) for step in fault.path)) for fault in faults
+        ]
+    return attrs.evolve(settings, permissions={key: table[key] for key in table if key not in _TOOL_KEYS}), []
+
+
+def _structure_profile(table: Mapping[str, Any], path: tuple[Step, ...]) -> tuple[Profile | None, list[Fault]]:
+    return structure(table, Profile, path)
+
+
+def load_config(
+    source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    user_dir: Path | None = None,
+    state_dir: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    found: bool = True,
+) -> Config:
+    """Read the configuration that holds here.
+
+    The user's own file, over it the nearest one upwards from the working directory; or `source` alone: a file that
+    was named, or a mapping from a program. Both are trusted. The variables of the environment lie over all of them,
+    over those `overrides`.
+
+    Args:
+        source: a file or a mapping; None: what `PEGBOARD_CONFIG` names, else the user's own and the found file.
+        environ: the environment; None: the process's.
+        cwd: where the search begins; None: the working directory.
+        user_dir: the folder of the user's own file; None: the platform's.
+        state_dir: where trusted files are noted; None: the platform's.
+        overrides: settings from options of the program, by key.
+        found: False reads no file but `source`.
+
+    Raises:
+        ConfigError: with every fault that can be known without plugins.
+
+    .. versionadded:: 0.1
+    """
+    environ = os.environ if environ is None else environ
+    cwd = Path.cwd() if cwd is None else cwd
+    if source is None and found and environ.get("PEGBOARD_CONFIG"):
+        source = environ["PEGBOARD_CONFIG"]
+    faults: list[Fault] = []
+    layers = _read_layers(source, cwd, user_dir, state_dir, faults) if source is not None or found else []
+    for layer in layers:
+        faults += _take_tools_list(layer)
+        faults += expand(layer, environ)
+    tree = Tree()
+    for layer in layers:
+        tree.lay(layer)
+    above, wrong = environment_layers(environ, tree.values)
+    above += [Layer(_option(key), {key: value}) for key, value in (overrides or {}).items()]
+    for layer in above:
+        tree.lay(layer)
+    safe = None
+    if not all(layer.trusted for layer in layers):
+        safe = Tree()
+        for layer in (*layers, *above):
+            if layer.trusted:
+                safe.lay(layer)
+    return Config(tree, safe=safe, files=[layer.file for layer in layers if layer.file], faults=[*faults, *wrong])
+
+
+def find_found_file(cwd: Path | None = None) -> Path | None:
+    """The configuration that would be found from a directory: what `pegboard trust` accepts where it names none.
+
+    Raises:
+        ConfigError: it cannot be read.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard.config._files import find_file
+
+    there = find_file(Path.cwd() if cwd is None else cwd)
+    return there.path if there else None
+
+
+def _option(key: str) -> ValueOrigin:
+    return ValueOrigin("option", f"--{key.replace('_', '-')}")
+
+
+def _read_layers(
+    source: Any, cwd: Path, user_dir: Path | None, state_dir: Path | None, faults: list[Fault]
+) -> list[Layer]:
+    if isinstance(source, Mapping):
+        return [Layer(PROGRAM, _plain(source, (), faults))]
+    from pegboard.config import _files as files
+
+    if source is not None:
+        named = cwd / source
+        values = files.read_file(named, files.load_bytes(named))
+        if values is None:
+            raise ConfigError(f"{named} has no [tool.pegboard]", [files.nothing_in(named)])
+        return [_file_layer(named, values)]
+    layers: list[Layer] = []
+    own = (user_dir or _default_user_dir()) / USER_FILE
+    try:
+        if own.is_file():
+            layers.append(_file_layer(own, files.read_file(own, files.load_bytes(own)) or {}))
+    except ConfigError as problem:
+        faults += problem.faults
+    try:
+        there = files.find_file(cwd)
+        if there is not None and not (own.is_file() and there.path.samefile(own)):
+            from pegboard.config._trust import is_trusted
+
+            trusted = is_trusted(there.path, there.content, state_dir=state_dir)
+            layers.append(_file_layer(there.path, there.values, trusted=trusted))
+    except ConfigError as problem:
+        faults += problem.faults
+    return layers
+
+
+def _default_user_dir() -> Path:
+    import platformdirs
+
+    return platformdirs.user_config_path("pegboard", appauthor=False)
+
+
+def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True) -> Layer:
+    return Layer(ValueOrigin("file", str(path)), values, trusted=trusted, file=path)
+
+
+def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
+    """A copy of a program's mapping, of dicts and lists; its other values stay what they are."""
+    if len(path) > MAX_DEPTH:
+        faults.append(ConfigFault(path[:3], f"values nested no deeper than {MAX_DEPTH}", "deeper ones", origin=PROGRAM))
+        return None
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                faults.append(ConfigFault((*path, shorten(key)), "keys that are texts", shorten(key), origin=PROGRAM))
+        return {key: _plain(item, (*path, key), faults) for key, item in value.items() if isinstance(key, str)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, (*path, index), faults) for index, item in enumerate(value)]
+    return value
+
+
+def _take_tools_list(layer: Layer) -> list[Fault]:
+    """`tools:` as a list of `type: mcp` entries is `[plugins.mcp.servers.NAME]` in other words."""
+    entries = layer.values.get("tools")
+    if not isinstance(entries, list):
+        return []
+    faults: list[Fault] = []
+    servers: dict[str, Any] = {}
+    for index, entry in enumerate(entries):
+        path: tuple[Step, ...] = ("tools", index)
+        if not isinstance(entry, dict):
+            faults.append(ConfigFault(path, "a table with type: mcp", shorten(entry), origin=layer.origin))
+            continue
+        settings = dict(entry)
+        kind, name = settings.pop("type", None), settings.pop("name", None) or settings.get("server")
+        if kind != "mcp":
+            faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), origin=layer.origin))
+        elif not isinstance(name, str) or name in servers:
+            got = "one that another entry has" if name in servers else shorten(name)
+            faults.append(ConfigFault((*path, "name"), "a name of the server's own", got, origin=layer.origin))
+        else:
+            servers[name] = settings
+    del layer.values["tools"]
+    if servers and not faults:
+        Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))
+    return faults

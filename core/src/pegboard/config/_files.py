@@ -1,0 +1,244 @@
+"""Files into values: finding them, and reading TOML and YAML within bounds.
+
+A file may come with a project that nobody has looked at. So its size, its depth and, where YAML repeats itself
+through aliases, the size of what it stands for are bounded before anything is built.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from pegboard.config._layers import MAX_DEPTH, ConfigFault, ValueOrigin
+from pegboard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+MAX_BYTES = 262_144
+MAX_VALUES = 20_000
+NAMES = ("pegboard.toml", "pyproject.toml", "pegboard.yaml", "pegboard.yml", "agent.yaml", "agent.yml")
+"""The names under which a configuration is found; in one directory the first of them counts."""
+
+# Dotted keys cost tomllib the square of their length, so a key that no table can need is refused before.
+_LONG_KEY = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
+
+
+class Found(NamedTuple):
+    """A file, the bytes that were read, and the table they hold: what is trusted is what is used."""
+
+    path: Path
+    content: bytes
+    values: dict[str, Any]
+
+
+class _RefusedError(Exception):
+    """The file is no configuration; the text says what is wrong, with the line where it is known."""
+
+
+def read_file(path: Path, content: bytes) -> dict[str, Any] | None:
+    """The table that a file holds; None for a `pyproject.toml` without `[tool.pegboard]`.
+
+    Raises:
+        ConfigError: it is no TOML or YAML, no table, or out of bounds; the fault names the line.
+    """
+    try:
+        text = _decode(content)
+        if path.suffix in (".yaml", ".yml", ".json"):
+            return _table(_read_yaml(text))
+        values = _table(_read_toml(text))
+        return values if path.name != "pyproject.toml" else _own_section(values)
+    except _RefusedError as problem:
+        kind = "YAML" if path.suffix in (".yaml", ".yml", ".json") else "TOML"
+        fault = ConfigFault((), f"a table in {kind}", str(problem), origin=ValueOrigin("file", str(path)))
+        raise ConfigError(f"{path} cannot be read", [fault]) from None
+
+
+def load_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        ConfigError: it cannot be read, or is larger than `MAX_BYTES`.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        why = getattr(problem, "strerror", None) or "no path that could be opened"
+        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)]) from None
+    if len(content) > MAX_BYTES:
+        why = f"more than {MAX_BYTES} bytes"
+        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)])
+    return content
+
+
+def _unreadable(path: Path, why: str) -> ConfigFault:
+    return ConfigFault((), "a file to read", why, origin=ValueOrigin("file", str(path)))
+
+
+def nothing_in(path: Path) -> ConfigFault:
+    """The fault of a `pyproject.toml` that was named and says nothing about pegboard."""
+    return ConfigFault((), "[tool.pegboard]", "a file without it", origin=ValueOrigin("file", str(path)))
+
+
+def find_file(start: Path) -> Found | None:
+    """The nearest configuration in `start` or a directory above it, or None.
+
+    A `pyproject.toml` counts only where it has `[tool.pegboard]`; it is parsed only where it could have.
+
+    Raises:
+        ConfigError: the nearest one cannot be read.
+    """
+    for directory in (start, *start.parents):
+        for name in NAMES:
+            path = directory / name
+            if not _is_file(path):
+                continue
+            content = load_bytes(path) if name != "pyproject.toml" else _load_bytes_or_nothing(path)
+            if name == "pyproject.toml" and b"pegboard" not in content:
+                continue
+            values = read_file(path, content)
+            if values is not None:
+                return Found(path, content, values)
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _load_bytes_or_nothing(path: Path) -> bytes:
+    """The content of a file that others own too, or nothing where it cannot be read."""
+    try:
+        return load_bytes(path)
+    except ConfigError:
+        return b""
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        line = content[: problem.start].count(b"\n") + 1
+        raise _RefusedError(f"bytes that are no UTF-8 (line {line})") from None
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _RefusedError("a list" if isinstance(value, list) else "a single value")
+    check_bounds(value)
+    return value
+
+
+def check_bounds(value: Any) -> None:
+    """Hold that values nest no deeper than `MAX_DEPTH`."""
+    level: Iterable[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [item for parent in level for item in _children(parent)]
+        if not level:
+            return
+    raise _RefusedError(f"values nested deeper than {MAX_DEPTH}")
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _own_section(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    tool = values.get("tool")
+    if not isinstance(tool, dict) or "pegboard" not in tool:
+        return None
+    return _table(tool["pegboard"])
+
+
+def _read_toml(text: str) -> Any:
+    import tomllib
+
+    long = _LONG_KEY.search(text)
+    if long:
+        raise _RefusedError(f"a key of more than 64 parts (line {text.count(chr(10), 0, long.start()) + 1})")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        # The one message that quotes keys, which may be secrets themselves.
+        raise _RefusedError(
+            re.sub(r"declare \(.*\) twice", "declare a table twice", str(problem), flags=re.DOTALL)
+        ) from None
+    except RecursionError:
+        raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
+    except ValueError as problem:  # a date such as 2026-13-45, an integer of 5,000 digits
+        raise _RefusedError(f"a value that is none: {str(problem)[:80]}") from None
+
+
+def _read_yaml(text: str) -> Any:
+    import yaml
+
+    loader = None
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        return None if node is None else _Builder(loader).build(node, 0)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark
+        raise _RefusedError(f"{problem.problem} (line {mark.line + 1})" if mark else f"{problem.problem}") from None
+    except yaml.YAMLError as problem:  # a character that YAML has not
+        raise _RefusedError(str(getattr(problem, "reason", None) or "characters that YAML does not allow")) from None
+    except RecursionError:
+        raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
+    except (ValueError, OverflowError) as problem:  # a date such as 2026-13-45
+        raise _RefusedError(f"a value that is none: {str(problem)[:80]}") from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+class _Builder:
+    """Values out of YAML nodes, with every alias counted as what it stands for."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._left = MAX_VALUES
+
+    def build(self, node: Any, depth: int) -> Any:
+        import yaml
+
+        self._left -= 1
+        if self._left < 0:
+            self._refuse(node, f"more than {MAX_VALUES} values, aliases counted as what they stand for")
+        if depth > MAX_DEPTH:
+            self._refuse(node, f"values nested deeper than {MAX_DEPTH}")
+        if isinstance(node, yaml.MappingNode):
+            return self._build_table(node, depth)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, depth + 1) for item in node.value]
+        return self._loader.construct_object(node)
+
+    def _build_table(self, node: Any, depth: int) -> dict[str, Any]:
+        table: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            value = self.build(value_node, depth + 1)
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                for part in reversed(value if isinstance(value, list) else [value]):
+                    if not isinstance(part, dict):
+                        self._refuse(key_node, "a merge key (<<) without a table")
+                    merged.update(part)
+                continue
+            key = self.build(key_node, depth + 1)
+            if not isinstance(key, str):
+                self._refuse(key_node, "a key that is no text; put it in quotes")
+            if key in table:
+                self._refuse(key_node, "a key that stands there twice")
+            table[key] = value
+        return {**merged, **table}
+
+    def _refuse(self, node: Any, what: str) -> NoReturn:
+        raise _RefusedError(f"{what} (line {node.start_mark.line + 1})")

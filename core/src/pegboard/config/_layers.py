@@ -1,0 +1,218 @@
+"""Values with their origins: what one file, the environment or the command line says, and how they lie on each other.
+
+Tables are merged key by key, everything else is replaced whole. A text whose meaning only its setting can tell - it
+came from the environment, or through one `${VAR}` - is `LooseText`, and is read by the type of the setting.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from pegboard.config._secrets import looks_secret, mask_path
+from pegboard.errors import Fault, Step, format_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+Kind = Literal["default", "file", "environment", "option", "program"]
+
+MAX_DEPTH = 32
+
+
+@attrs.frozen
+class ValueOrigin:
+    """Where a value was said: a file, an environment variable, an option of the program, the program that opened the
+    host; or nowhere, then it is the default.
+
+    .. versionadded:: 0.1
+    """
+
+    kind: Kind
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"${self.name}" if self.kind == "environment" else self.name or self.kind
+
+
+DEFAULT = ValueOrigin("default")
+PROGRAM = ValueOrigin("program", "the program")
+
+
+@attrs.frozen
+class ConfigFault(Fault):
+    """A fault of the configuration, with the file, variable or option that said it.
+
+    .. versionadded:: 0.1
+    """
+
+    origin: ValueOrigin = DEFAULT
+
+    @property
+    def where(self) -> str:
+        """The key as people write it, or the file where it is the whole file; what may be a secret is hidden."""
+        return format_path(mask_path(self.path)) or str(self.origin)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.origin is DEFAULT or not self.path else f"{text}, in {self.origin}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault with its origin."""
+        return {**super().to_json(), "origin": str(self.origin)}
+
+
+class LooseText(str):
+    """A text that the type of its setting may read as a number, a boolean or a list."""
+
+    __slots__ = ()
+
+
+@attrs.define
+class Layer:
+    """What one place says.
+
+    Args:
+        origin: the place.
+        values: tables as dicts, all the way down.
+        trusted: whether it may start programs and widen permissions.
+        hidden: paths of values that came through a variable whose name looks like a secret's.
+        file: the file, where it is one.
+    """
+
+    origin: ValueOrigin
+    values: dict[str, Any]
+    trusted: bool = True
+    hidden: set[tuple[Step, ...]] = attrs.Factory(set)
+    file: Path | None = None
+
+
+@attrs.define
+class Tree:
+    """Layers merged: the values in force, where each came from, and which must not be shown."""
+
+    values: dict[str, Any] = attrs.Factory(dict)
+    origins: dict[tuple[Step, ...], ValueOrigin] = attrs.Factory(dict)
+    hidden: set[tuple[Step, ...]] = attrs.Factory(set)
+
+    def lay(self, layer: Layer) -> None:
+        """Put a layer over what is there."""
+        self._lay(self.values, layer.values, (), layer.origin)
+        self.hidden = {path for path in self.hidden if self.origins.get(_said_at(path, self.origins)) != layer.origin}
+        self.hidden |= layer.hidden
+
+    def _lay(
+        self, below: dict[str, Any], above: Mapping[str, Any], path: tuple[Step, ...], origin: ValueOrigin
+    ) -> None:
+        for key, value in above.items():
+            here = (*path, key)
+            if isinstance(value, dict):
+                if not isinstance(below.get(key), dict):
+                    self.origins.pop(here, None)
+                    below[key] = {}
+                if not value:
+                    self.origins.setdefault(here, origin)
+                self._lay(below[key], value, here, origin)
+            else:
+                if isinstance(below.get(key), dict):
+                    for old in [old for old in self.origins if old[: len(here)] == here]:
+                        del self.origins[old]
+                below[key] = value
+                self.origins[here] = origin
+
+    def at(self, path: Iterable[Step]) -> Any:
+        """The value at a path, or None."""
+        value: Any = self.values
+        for step in path:
+            if isinstance(value, list) and isinstance(step, int):
+                value = value[step] if step < len(value) else None
+            else:
+                value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def origin_of(self, path: Iterable[Step]) -> ValueOrigin:
+        """Who said the value at this path, or the list or table that holds it, or the first value inside it."""
+        path = tuple(path)
+        said = self.origins.get(_said_at(path, self.origins))
+        if said is not None:
+            return said
+        inside = (origin for place, origin in self.origins.items() if place[: len(path)] == path)
+        return next(inside, DEFAULT) if path else DEFAULT
+
+    def is_hidden(self, path: tuple[Step, ...]) -> bool:
+        """Whether the value at this path came through a secret variable."""
+        return any(path[:length] in self.hidden for length in range(1, len(path) + 1))
+
+
+def _said_at(path: tuple[Step, ...], origins: Mapping[tuple[Step, ...], ValueOrigin]) -> tuple[Step, ...]:
+    """The nearest place at or above `path` where a value was said; an index of a list lies inside one."""
+    while path and path not in origins:
+        path = path[:-1]
+    return path
+
+
+_VARIABLE = re.compile(
+    r"\$(?:(?P<escape>\$)|\{(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>)))"
+)
+
+
+def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
+    """Fill `${VAR}` and `${VAR:-default}` in every text of the layer, in place; `$$` is one dollar sign.
+
+    An empty variable takes the default, as in a shell. What is wrong is returned, all of it.
+    """
+    faults: list[ConfigFault] = []
+
+    def fill(text: str, path: tuple[Step, ...]) -> str:
+        def one(match: re.Match[str]) -> str:
+            if match["escape"]:
+                return "$"
+            name, default = match["name"], match["default"]
+            if name is None:
+                faults.append(_fault(path, "${VAR}, ${VAR:-default} or $$ for a dollar sign", "'${' alone", layer))
+                return ""
+            value = environ.get(name)
+            if not value and default is not None:
+                value = default
+            if value is None:
+                fix = f"set {name}, or write ${{{name}:-default}}"
+                faults.append(_fault(path, f"the variable {name} to be set", "nothing", layer, fix))
+                return ""
+            if looks_secret(name):
+                layer.hidden.add(path)
+            return value
+
+        if "$" not in text:
+            return text
+        whole = _VARIABLE.fullmatch(text)
+        filled = _VARIABLE.sub(one, text)
+        return LooseText(filled) if whole and whole["name"] else filled
+
+    layer.values = _map_texts(layer.values, (), fill)
+    return faults
+
+
+def _map_texts(value: Any, path: tuple[Step, ...], change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value, path)
+    if isinstance(value, dict):
+        return {key: _map_texts(item, (*path, key), change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_map_texts(item, (*path, index), change) for index, item in enumerate(value)]
+    return value
+
+
+def _fault(path: tuple[Step, ...], expected: str, got: str, layer: Layer, hint: str | None = None) -> ConfigFault:
+    return ConfigFault(path, expected, got, hint, origin=layer.origin)
+
+
+def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Every value that is no table, and every empty table, with its path."""
+    if isinstance(value, dict) and (value or not path):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    else:
+        yield path, value

@@ -1,0 +1,95 @@
+"""What must not be shown: which keys name a secret, and where one hides inside a text.
+
+Masking errs on the side of hiding: a value that only looks like a secret costs a person a glance into a file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pegboard.errors import Step
+
+HIDDEN = "***"
+
+_WORDS = frozenset(
+    [
+        "apikey",
+        "auth",
+        "authorization",
+        "bearer",
+        "cookie",
+        "credential",
+        "key",
+        "passphrase",
+        "passwd",
+        "password",
+        "pat",
+        "pwd",
+        "secret",
+        "token",
+    ]
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAMED = r"(?:api[_-]?key|auth|authorization|credentials?|key|passphrase|passwd|password|pwd|secret|token)"
+_INSIDE = [
+    (re.compile(r"://[^\s]*@"), f"://{HIDDEN}@"),
+    (re.compile(rf"([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", re.I), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(bearer|basic|token)(\s+)\S+", re.I), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}"), HIDDEN),
+]
+
+
+def words_of(key: str) -> list[str]:
+    """The words of a key, lower case: `githubApiKey`, `GITHUB_API_KEY` and `github-api-key` are the same three."""
+    return [word.lower() for word in _WORD.findall(key[:200])]
+
+
+def looks_secret(key: str) -> bool:
+    """Whether a key of this name holds a secret, by its words: token, key, password, secret and their like."""
+    return any(word in _WORDS or (word.endswith("s") and word[:-1] in _WORDS) for word in words_of(key))
+
+
+def is_count(key: str, value: object) -> bool:
+    """`max_tokens = 100` counts tokens and holds none."""
+    plural = any(word.endswith("s") and word[:-1] in _WORDS for word in words_of(key))
+    return plural and type(value) in (int, float)
+
+
+def mask_text(text: str) -> str:
+    """The text without the credentials of URLs, `password=...`, `Bearer ...` and well-known shapes of keys."""
+    for pattern, instead in _INSIDE:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def mask_path(path: Iterable[Step]) -> tuple[Step, ...]:
+    """The path without steps that may be secrets themselves: `[plugins.mcp.tokens]` has tokens for keys."""
+    shown: list[Step] = []
+    hiding = False
+    for step in path:
+        shown.append(HIDDEN if hiding and isinstance(step, str) else step)
+        hiding = hiding or (isinstance(step, str) and looks_secret(step))
+    return tuple(shown)
+
+
+def mask_value(value: Any, *, key: str = "") -> Any:
+    """A copy of a configured value without what looks like a secret, all the way down.
+
+    Of a list of words, as in `args`, the one after `--api-key` is hidden too.
+    """
+    if isinstance(value, dict):
+        if key and looks_secret(key):
+            return HIDDEN if value else {}
+        return {str(name): mask_value(item, key=str(name)) for name, item in value.items()}
+    if value is None or isinstance(value, bool) or (key and is_count(key, value)):
+        return value
+    if key and looks_secret(key):
+        return HIDDEN
+    if isinstance(value, (list, tuple)):
+        flags = [isinstance(item, str) and item.startswith("-") and looks_secret(item) for item in value]
+        return [HIDDEN if after else mask_value(item) for item, after in zip(value, [False, *flags], strict=False)]
+    return mask_text(value) if isinstance(value, str) else value

@@ -1,0 +1,228 @@
+"""The settings the core itself has, and the marks that any settings class can put on its fields.
+
+A settings class is an attrs class whose fields are the keys of a table. `setting` declares a field with its marks:
+whether the value is a secret, whether it may start programs or widen what tools may do, and what it means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard._frozen import EMPTY, freeze
+from pegboard.tools import Limits, RateLimit
+
+if TYPE_CHECKING:
+    from pegboard.tools import Tool
+
+Widens = bool | Callable[[Any, Any], bool]
+"""True, or `widens(value, otherwise)`: whether `value` widens what would hold without it."""
+
+
+def setting(
+    default: Any = attrs.NOTHING,
+    *,
+    factory: Callable[[], Any] | None = None,
+    secret: bool = False,
+    widens: Widens = False,
+    help: str = "",  # noqa: A002 - what attrs, click and argparse call it
+    converter: Any = None,
+    validator: Any = None,
+) -> Any:
+    """Declare one field of a settings class: `attrs.field` with marks.
+
+    Args:
+        default: the value where nobody says one; without it and `factory` the setting is required.
+        factory: makes the default, where it is a list or a table.
+        secret: its value is never shown: not by `pegboard config`, not in a fault.
+        widens: it may start programs or widen what tools may do, so that a file which was merely found may not say it
+            before `pegboard trust`. A function `widens(value, otherwise)` decides by the value and by what would hold
+            without that file.
+        help: one sentence for people: what it does, in which unit.
+        converter, validator: as in `attrs.field`. They run on the structured value; a `ValueError` or `TypeError`
+            becomes a fault of this setting.
+
+    .. versionadded:: 0.1
+    """
+    marks = {"secret": secret, "widens": widens, "help": help}
+    if factory is not None:
+        return attrs.field(factory=factory, converter=converter, validator=validator, metadata=marks)
+    return attrs.field(default=default, converter=converter, validator=validator, metadata=marks)
+
+
+def keys_of(cls: type) -> dict[str, attrs.Attribute[Any]]:
+    """The keys that a table of this settings class may have, in the order of its fields."""
+    return {field.alias or field.name: field for field in attrs.fields(cls) if field.init}
+
+
+def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not 0 < value < math.inf:
+        raise ValueError("a number above zero")
+
+
+def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not 0 <= value < math.inf:
+        raise ValueError("a number not below zero")
+
+
+def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
+    if value is not None:
+        RateLimit.parse(value)
+
+
+def _loosens(value: Any, otherwise: Any) -> bool:
+    """A brake that holds is let go."""
+    return bool(otherwise) and not value
+
+
+def _lets_go(value: Any, otherwise: Any) -> bool:
+    """A brake that somebody may have set - the tool's author, whom the configuration does not see - is let go."""
+    return not value and value is not otherwise
+
+
+def _replaces(value: Any, otherwise: Any) -> bool:
+    return otherwise is not None
+
+
+@attrs.frozen(kw_only=True)
+class CoreSettings:
+    """The settings at the top of a configuration: those of the host itself.
+
+    .. versionadded:: 0.1
+    """
+
+    timeout_s: float = setting(
+        30.0, validator=_above_zero, help="deadline of a tool that has none of its own, in seconds"
+    )
+    approval_timeout_s: float = setting(
+        300.0, validator=_above_zero, help="how long a call waits for a person's yes, in seconds"
+    )
+    read_only: bool = setting(False, widens=_loosens, help="refuse tools that may change something")
+    user_id: str | None = setting(None, widens=True, help="who calls, where nobody says it")
+    profile: str | None = setting(None, widens=_replaces, help="the profile of sessions that name none")
+    strict: bool = setting(False, widens=_loosens, help="any plugin that fails is fatal")
+    validator: str | None = setting(None, help="the plugin that validates where several would")
+    without: tuple[str, ...] = setting((), widens=True, help="plugins that are left out")
+    observe: tuple[str, ...] = setting((), widens=True, help="guards that decide and are audited without refusing")
+    max_arguments_bytes: int = setting(1_000_000, validator=_above_zero, help="larger arguments are refused, in bytes")
+    max_result_bytes: int = setting(100_000, validator=_above_zero, help="a larger result is cut and kept, in bytes")
+    kept_results_bytes: int = setting(
+        16_000_000, validator=_not_negative, help="memory for cut results of a session, in bytes"
+    )
+    kept_results_s: float = setting(900.0, validator=_above_zero, help="how long a cut result is kept, in seconds")
+
+
+@attrs.frozen(kw_only=True)
+class ToolSettings:
+    """What `[tools.NAME]` says of one tool; None is not said.
+
+    Args:
+        enabled: false takes the tool off the board of this host.
+        from_: the key `from`: the distribution whose tool it is, where several bring one of this name.
+        executor: the plugin that runs it, where several would.
+        timeout_s, cooldown_s, rate_limit, concurrency, requires_user, requires_confirmation, max_result_bytes: as in
+            `pegboard.tools.Limits`; a cooldown of 0 lifts the author's.
+        permissions: every other key, raw: what the tool's own `permissions` class is structured from.
+
+    .. versionadded:: 0.1
+    """
+
+    enabled: bool | None = setting(None, widens=_loosens)
+    from_: str | None = setting(None)
+    executor: str | None = setting(None, widens=True)
+    timeout_s: float | None = setting(None, validator=_above_zero)
+    cooldown_s: float | None = setting(None, validator=_not_negative)
+    rate_limit: str | None = setting(None, validator=_a_rate)
+    concurrency: int | None = setting(None, validator=_above_zero)
+    requires_user: bool | None = setting(None, widens=_lets_go)
+    requires_confirmation: bool | str | None = setting(None, widens=_lets_go)
+    max_result_bytes: int | None = setting(None, validator=_above_zero)
+    permissions: Mapping[str, Any] = attrs.field(default=EMPTY, converter=freeze, init=True)
+
+    def override(self, limits: Limits) -> Limits:
+        """The limits of a tool's author, with everything that is said here in their place."""
+        said = {name: value for name in _LIMITS if (value := getattr(self, name)) is not None}
+        if said.get("cooldown_s") == 0:
+            said["cooldown_s"] = None
+        return attrs.evolve(limits, **said) if said else limits
+
+
+@attrs.frozen(kw_only=True)
+class Profile:
+    """What a session may see and use: `[profiles.NAME]`.
+
+    A tool is selected if any of `tools`, `tags`, `categories` or `sources` names it (all of them are, where none is
+    given), and `without` does not. Names of tools may hold `*` and `?`.
+
+    Args:
+        tools: names.
+        tags, categories: words; one in common is enough.
+        sources: names of sources, plugins or distributions.
+        without: names of tools that are left out, whatever selects them.
+        read_only: refuse tools that may change something.
+        user_id: who calls in a session of this profile, where nobody says it.
+        timeout_s, cooldown_s, rate_limit, concurrency, requires_user, requires_confirmation, max_result_bytes: limits
+            of every tool in such a session, where they are tighter than the tool's own.
+
+    .. versionadded:: 0.1
+    """
+
+    tools: tuple[str, ...] = setting(())
+    tags: frozenset[str] = setting(frozenset())
+    categories: frozenset[str] = setting(frozenset())
+    sources: frozenset[str] = setting(frozenset())
+    without: tuple[str, ...] = setting(())
+    read_only: bool = setting(False)
+    user_id: str | None = setting(None)
+    timeout_s: float | None = setting(None, validator=_above_zero)
+    cooldown_s: float | None = setting(None, validator=_above_zero)
+    rate_limit: str | None = setting(None, validator=_a_rate)
+    concurrency: int | None = setting(None, validator=_above_zero)
+    requires_user: bool = setting(False)
+    requires_confirmation: bool | str = setting(False)
+    max_result_bytes: int | None = setting(None, validator=_above_zero)
+
+    def selects(self, tool: Tool) -> bool:
+        """Whether a session of this profile sees the tool."""
+        if _names(self.without, tool.name):
+            return False
+        if not (self.tools or self.tags or self.categories or self.sources):
+            return True
+        origin = tool.origin
+        return (
+            _names(self.tools, tool.name)
+            or not self.tags.isdisjoint(tool.tags)
+            or tool.category in self.categories
+            or not self.sources.isdisjoint((origin.source, origin.plugin, origin.distribution))
+        )
+
+    def tighten(self, limits: Limits) -> Limits:
+        """The tighter of each: the tool's own limit, or the profile's."""
+        return Limits(
+            timeout_s=_least(self.timeout_s, limits.timeout_s),
+            cooldown_s=max(filter(None, (self.cooldown_s, limits.cooldown_s)), default=None),
+            rate_limit=_slowest(RateLimit.parse(self.rate_limit) if self.rate_limit else None, limits.rate_limit),
+            concurrency=_least(self.concurrency, limits.concurrency),
+            requires_user=self.requires_user or limits.requires_user,
+            requires_confirmation=limits.requires_confirmation or self.requires_confirmation,
+            max_result_bytes=_least(self.max_result_bytes, limits.max_result_bytes),
+        )
+
+
+_LIMITS = tuple(field.name for field in attrs.fields(Limits))
+
+
+def _names(patterns: tuple[str, ...], name: str) -> bool:
+    return any(pattern == name or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _least(*values: Any) -> Any:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _slowest(*rates: RateLimit | None) -> RateLimit | None:
+    return min((rate for rate in rates if rate), key=lambda rate: rate.count / rate.period_s, default=None)
