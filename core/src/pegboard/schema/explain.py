@@ -11,23 +11,28 @@ meant (the only one of the value's type, the only one whose tag fits); else what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.errors import Fault, Step
+from pegboard.errors import Fault
 from pegboard.schema import patterns
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, dialect_of
-from pegboard.schema.refs import References, Target, base_inside
+from pegboard.schema.refs import References, base_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pegboard.errors import Step
+    from pegboard.schema.refs import Target
 
 MAX_FAULTS = 50
 MAX_VISITS = 100_000
 MAX_NAMED = 8
 """How many names or values an expectation lists."""
 
-Path = tuple[Step, ...]
+Path = tuple["Step", ...]
 
 
 def explain(schema: Any, value: Any) -> list[Fault]:
@@ -101,10 +106,10 @@ class _Walk:
 
     def start(self, value: Any) -> list[Fault]:
         schema, base = self.refs.root
-        return self.visit(schema, value, _Place((), base, (base,))).faults
+        return self.visit(schema, value, _Place((), base, (base,)), inside=True).faults
 
-    def visit(self, schema: Any, value: Any, at: _Place) -> _Report:
-        """Hold one value against one schema."""
+    def visit(self, schema: Any, value: Any, at: _Place, *, inside: bool = False) -> _Report:
+        """Hold one value against one schema; `at.base` is in force around it, or `inside` it."""
         self.left -= 1
         if self.left < 0:
             raise _SpentError
@@ -113,7 +118,7 @@ class _Walk:
             if schema is False:
                 report.add([Fault(at.path, "nothing here", shorten(value))])
             return report
-        base = base_inside(schema, at.base, self.dialect)
+        base = at.base if inside else base_inside(schema, at.base, self.dialect)
         if base != at.base:
             at = at._replace(base=base, entered=(*at.entered, base))
         if "$ref" in schema:
@@ -140,7 +145,7 @@ class _Walk:
             return _Report()  # a checked schema has none; one that points outside is no validator's here
         schema, base = target
         entered = at.entered if base == at.base else (*at.entered, base)
-        return self.visit(schema, value, _Place(at.path, base, entered))
+        return self.visit(schema, value, _Place(at.path, base, entered), inside=True)
 
     # Objects and arrays.
 
@@ -355,7 +360,7 @@ def _fixed_values(schema: Any) -> list[Any] | None:
         if "const" in schema:
             return [schema["const"]]
         if isinstance(schema.get("enum"), list):
-            return schema["enum"]
+            return list(schema["enum"])
     return None
 
 

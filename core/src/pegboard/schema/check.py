@@ -1,0 +1,321 @@
+"""Is a schema a schema: checked when a tool is hung, so that no call finds out.
+
+Checked are the values of keywords, patterns, references (each points somewhere, and none circles back to the same value
+without a step down into it) and bounds on size and depth. A keyword or format that nobody knows is a mistake in a
+plugin's own schema, where it is misspelt; in a foreign one it is an annotation. The table of keywords is
+`pegboard.schema.keywords`; what the core's own validator leaves to others is in `pegboard.schema.lower`.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from pegboard.errors import Fault
+from pegboard.schema import patterns
+from pegboard.schema.jsontext import MAX_DEPTH, check_value, shorten, shorten_text
+from pegboard.schema.keywords import (
+    DIALECTS,
+    DRAFT_7,
+    FORMATS,
+    IN_PLACE,
+    KEYWORDS,
+    TYPES,
+    Dialect,
+    dialect_of,
+    subschemas,
+)
+from pegboard.schema.refs import References, base_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pegboard.errors import Step
+
+MAX_FAULTS = 50
+MAX_VALUES = 50_000
+"""How many JSON values a schema may consist of."""
+MAX_CHARACTERS = 1_000_000
+"""How long all its texts may be together."""
+
+Path = tuple["Step", ...]
+
+
+def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
+    """What is wrong with a schema of draft 7 or 2020-12 (`$schema` says which, 2020-12 where it does not).
+
+    Args:
+        schema: any Python value.
+        foreign: whether it came from outside; then what is unknown in it is an annotation (see `annotations_of`).
+
+    Returns:
+        At most `MAX_FAULTS` faults, with paths into the schema; none where it is right. A schema of another dialect is
+        not looked into: no validator here holds it (see `pegboard.validation.why_declined`).
+
+    .. versionadded:: 0.1
+    """
+    if not isinstance(schema, (dict, bool)):
+        return [Fault((), "a schema, which is an object", shorten(schema))]
+    if fault := check_value(schema, max_depth=MAX_DEPTH, max_nodes=MAX_VALUES) or _too_long(schema):
+        return [fault]
+    dialect = dialect_of(schema)
+    if dialect is None:
+        named = schema.get("$schema") if isinstance(schema, dict) else None
+        if foreign and isinstance(named, str):
+            return []
+        return [Fault(("$schema",), f"one of {', '.join(sorted(DIALECTS))}", shorten(named))]
+    faults: list[Fault] = []
+    _look_at(schema, (), dialect, faults, foreign=foreign)
+    if not faults:
+        faults += _reference_faults(schema, dialect)
+    return faults[:MAX_FAULTS]
+
+
+def annotations_of(schema: Any) -> list[Fault]:
+    """What a foreign schema says that nobody here knows: unknown keywords and formats, for `doctor` to report.
+
+    Args:
+        schema: a schema for which `faults_of(schema, foreign=True)` has nothing.
+
+    .. versionadded:: 0.1
+    """
+    dialect = dialect_of(schema)
+    faults: list[Fault] = []
+    if dialect is not None:
+        _look_at(schema, (), dialect, faults, foreign=False)
+    return faults[:MAX_FAULTS]
+
+
+def _too_long(schema: Any) -> Fault | None:
+    length, waiting = 0, [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            length += sum(map(len, item))
+            waiting.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, str):
+            length += len(item)
+    return (
+        Fault((), f"a schema of at most {MAX_CHARACTERS:,} characters", "a longer one")
+        if length > MAX_CHARACTERS
+        else None
+    )
+
+
+def _look_at(schema: Any, path: Path, dialect: Dialect, faults: list[Fault], *, foreign: bool) -> None:
+    if not isinstance(schema, dict) or len(faults) >= MAX_FAULTS:
+        return
+    hidden = dialect == DRAFT_7 and isinstance(schema.get("$ref"), str)
+    for name, value in schema.items():
+        keyword = KEYWORDS.get(name)
+        if keyword is None or dialect not in keyword.dialects:
+            if not foreign and not name.startswith("x-"):
+                faults.append(_unknown(name, path, dialect))
+        elif not hidden or name in ("$ref", "definitions", "$defs"):
+            at = (*path, name)
+            faults += _SHAPES[keyword.shape](value, at, dialect)
+            if name == "format" and not foreign and isinstance(value, str) and value not in FORMATS:
+                near = get_close_matches(value[:100], FORMATS, n=1)
+                hint = f"did you mean {near[0]}?" if near else None
+                faults.append(Fault(at, "a format that is known", shorten(value), hint))
+    for steps, item in subschemas(schema, dialect):
+        _look_at(item, (*path, *steps), dialect, faults, foreign=foreign)
+
+
+def _unknown(name: str, path: Path, dialect: Dialect) -> Fault:
+    if name in KEYWORDS:
+        return Fault((*path, name), f"a keyword of {dialect}", f"one of {KEYWORDS[name].dialects[0]}")
+    near = get_close_matches(name[:100], [key for key, word in KEYWORDS.items() if dialect in word.dialects], n=1)
+    hint = f"did you mean {near[0]}?" if near else "annotations of your own begin with x-"
+    return Fault((*path, name), "a keyword of JSON Schema", shorten_text(name), hint)
+
+
+# References.
+
+
+def _reference_faults(schema: Any, dialect: Dialect) -> list[Fault]:
+    refs = References(schema, dialect)
+    faults: list[Fault] = []
+    edges: dict[int, list[tuple[int, Path]]] = {}
+    waiting: list[tuple[Any, Path, str]] = [(schema, (), refs.root.base)]
+    seen: set[int] = set()
+    while waiting:
+        here, path, base = waiting.pop()
+        if not isinstance(here, dict) or id(here) in seen:
+            continue
+        seen.add(id(here))
+        out = edges.setdefault(id(here), [])
+        for keyword in ("$ref", "$dynamicRef"):
+            ref = here.get(keyword)
+            if not isinstance(ref, str) or (keyword == "$dynamicRef" and dialect == DRAFT_7):
+                continue
+            target = refs.resolve(ref, base)
+            if target is not None:
+                if not isinstance(target.schema, bool) and id(target.schema) not in seen:
+                    # It may stand where no schema does, under a keyword that nobody knows.
+                    _look_at(target.schema, (*path, keyword), dialect, faults, foreign=True)
+                    waiting.append((target.schema, (*path, keyword), target.base))
+                out.append((id(target.schema), (*path, keyword)))
+            elif not refs.is_remote(ref, base):
+                faults.append(Fault((*path, keyword), "a reference to a schema in this schema", shorten(ref)))
+        for steps, item in subschemas(here, dialect):
+            waiting.append((item, (*path, *steps), base_inside(item, base, dialect)))
+            if steps[0] in IN_PLACE:
+                out.append((id(item), (*path, *steps)))
+    return faults or _circles(edges)
+
+
+def _circles(edges: dict[int, list[tuple[int, Path]]]) -> list[Fault]:
+    """Depth first, without recursion: an edge back to a schema that is still being left is a circle."""
+    done: set[int] = set()
+    for start in edges:
+        active = {start}
+        stack = [(start, iter(edges[start]))]
+        while stack:
+            here, out = stack[-1]
+            for target, path in out:
+                if target in active:
+                    return [Fault(path, "a reference that steps down into the value before it comes back", "a circle")]
+                if target not in done and target in edges:
+                    active.add(target)
+                    stack.append((target, iter(edges[target])))
+                    break
+            else:
+                done.add(here)
+                active.discard(here)
+                stack.pop()
+    return []
+
+
+# Shapes of keyword values: each gives the faults of one value.
+
+
+def _is(kind: type | tuple[type, ...], words: str) -> Callable[[Any, Path, Dialect], Iterator[Fault]]:
+    def faults(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+        if not isinstance(value, kind):
+            yield Fault(path, words, shorten(value))
+
+    return faults
+
+
+def _anything(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    return iter(())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not _is_number(value):
+        yield Fault(path, "a number", shorten(value))
+
+
+def _positive(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not _is_number(value) or value <= 0:
+        yield Fault(path, "a number above zero", shorten(value))
+
+
+def _count(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not _is_number(value) or value < 0 or value != int(value):
+        yield Fault(path, "a whole number, zero or above", shorten(value))
+
+
+def _types(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or not names:
+        yield Fault(path, "the name of a type, or some of them", shorten(value))
+        return
+    for name in names:
+        if name not in TYPES:
+            near = get_close_matches(name[:100], TYPES, n=1) if isinstance(name, str) else []
+            yield Fault(path, f"one of {', '.join(TYPES)}", shorten(name), f"did you mean {near[0]}?" if near else None)
+    if all(isinstance(name, str) for name in names) and len(set(names)) < len(names):
+        yield Fault(path, "types that differ", shorten(value))
+
+
+def _names(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+        yield Fault(path, "an array of names", shorten(value))
+    elif len(set(value)) < len(value):
+        yield Fault(path, "names that differ", shorten(value))
+
+
+def _pattern(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not isinstance(value, str):
+        yield Fault(path, "a regular expression", shorten(value))
+        return
+    try:
+        patterns.compiled(value)
+    except patterns.PatternError as problem:
+        yield Fault(path, "a regular expression", shorten(value), str(problem))
+    except patterns.ForeignPatternError:
+        pass  # right as far as can be told here; a validator that knows better will say
+
+
+def _schema(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not isinstance(value, (dict, bool)):
+        yield Fault(path, "a schema", shorten(value))
+
+
+def _schemas(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if not isinstance(value, (list, tuple)) or not value:
+        yield Fault(path, "an array of at least one schema", shorten(value))
+        return
+    for n, item in enumerate(value):
+        yield from _schema(item, (*path, n), dialect)
+
+
+def _items(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    if dialect != DRAFT_7 and isinstance(value, (list, tuple)):
+        yield Fault(path, "a schema", shorten(value), "2020-12 calls this prefixItems")
+    elif isinstance(value, (list, tuple)):
+        for n, item in enumerate(value):
+            yield from _schema(item, (*path, n), dialect)
+    else:
+        yield from _schema(value, path, dialect)
+
+
+def _by_name(each: Callable[[Any, Path, Dialect], Iterator[Fault]]) -> Callable[[Any, Path, Dialect], Iterator[Fault]]:
+    def faults(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+        if not isinstance(value, dict):
+            yield Fault(path, "an object", shorten(value))
+            return
+        for name, item in value.items():
+            yield from each(item, (*path, name), dialect)
+
+    return faults
+
+
+def _by_pattern(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    yield from _by_name(_schema)(value, path, dialect)
+    for pattern in value if isinstance(value, dict) else ():
+        yield from _pattern(pattern, (*path, pattern), dialect)
+
+
+def _dependency(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+    return (_names if isinstance(value, (list, tuple)) else _schema)(value, path, dialect)
+
+
+_SHAPES: dict[str, Callable[[Any, Path, Dialect], Iterator[Fault]]] = {
+    "anything": _anything,
+    "text": _is(str, "text"),
+    "boolean": _is(bool, "true or false"),
+    "object": _is(dict, "an object"),
+    "array": _is((list, tuple), "an array"),
+    "number": _number,
+    "number above zero": _positive,
+    "count": _count,
+    "types": _types,
+    "names": _names,
+    "names by name": _by_name(_names),
+    "pattern": _pattern,
+    "schema": _schema,
+    "schemas": _schemas,
+    "schemas by name": _by_name(_schema),
+    "schemas by pattern": _by_pattern,
+    "items": _items,
+    "dependencies": _by_name(_dependency),
+}

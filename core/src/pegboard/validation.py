@@ -1,0 +1,225 @@
+"""The core's own validator: fastjsonschema for the schemas that it holds to the letter, as a plugin like any other.
+
+A schema is looked at when a tool is hung (`schema.check`, `schema.lower`), and compiled at the first call, which
+costs milliseconds; the compiled ones that were used of late are kept. On the hot path a validator is one call of the
+generated function. Only when that refuses does the walker (`schema.explain`) say everything that is wrong.
+
+The time a value can take is bounded: a schema whose references branch spends from a budget of function calls; patterns
+that may take a power of the text's length are searched in short texts only, and those that may take longer are
+declined.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from pegboard.errors import Fault
+from pegboard.hookspecs import hookimpl
+from pegboard.schema.check import faults_of
+from pegboard.schema.explain import explain
+from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
+from pegboard.schema.lower import DECLINED, DeclinedError, lower
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard.contract import Validator
+    from pegboard.schema.lower import Lowered
+
+__all__ = ["CoreValidator", "declined", "make_validator", "reject_non_finite", "why_declined"]
+
+MAX_COMPILED = 512
+MAX_STEPS = 200_000
+"""How many times one validation may follow a reference."""
+OTHER_PACKAGE = "pegboard-jsonschema-rs"
+"""The package whose validator holds what this one declines."""
+
+
+class _OutOfStepsError(Exception):
+    """References branch so much that the value cannot be checked in bounded time."""
+
+
+class _TooLongError(Exception):
+    """A text is longer than a pattern can be searched in."""
+
+    def __init__(self, longest: int, text: str) -> None:
+        super().__init__()
+        self.fault = Fault((), f"texts of at most {longest:,} characters where a pattern is due", shorten(text))
+
+
+@hookimpl
+def make_validator(schema: Any, foreign: bool) -> Validator | None:
+    """Hold the schemas of draft 7 and 2020-12 that fastjsonschema holds to the letter."""
+    if faults_of(schema, foreign=foreign) or declined(schema) is not None:
+        return None
+    return CoreValidator(schema, foreign=foreign)
+
+
+def declined(schema: Any) -> str | None:
+    """The keyword for which the core's validator leaves a schema without faults to another; None if it holds it.
+
+    One of `pegboard.schema.lower.DECLINED`, which has the reasons.
+    """
+    try:
+        lower(schema)
+    except DeclinedError as problem:
+        return problem.keyword
+    return None
+
+
+def why_declined(schema: Any) -> tuple[str, str]:
+    """For a schema that no validator on the board holds: the keyword, and the sentence that says what would help."""
+    keyword = declined(schema) or "$schema"
+    return keyword, f"{keyword}: {DECLINED[keyword]}; pip install {OTHER_PACKAGE}"
+
+
+class CoreValidator:
+    """A schema that is compiled when it is first needed.
+
+    Args:
+        schema: without faults, and not declined.
+        foreign: whether it came from outside. Then every value is walked for what no JSON text could have brought;
+            for a schema of this host's own only the numbers directly in an object are looked at.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_check", "_foreign", "_numbers", "_schema", "recently_used")
+
+    def __init__(self, schema: Any, *, foreign: bool) -> None:
+        self._schema = schema
+        self._foreign = foreign
+        self._numbers = () if foreign else _numbers_in(schema)
+        self._check: Callable[[Any], object] | None = None
+        self.recently_used = False
+
+    @property
+    def refuses_non_finite(self) -> bool:
+        """Whether NaN and infinities are refused anywhere in a value, so that no walk before it is needed."""
+        return self._foreign
+
+    def __call__(self, value: Any) -> Sequence[Fault]:
+        """Every fault of `value`; none where it is right."""
+        try:
+            (self._check or self._compiled())(value)
+            self.recently_used = True
+            for name in self._numbers:
+                number = value.get(name)
+                if number.__class__ is float and not isfinite(number):
+                    return [Fault((name,), "a finite number", str(number))]
+        except _TooLongError as problem:
+            return [problem.fault]
+        except _OutOfStepsError:
+            return [Fault((), "a value that can be checked in bounded time", shorten(value))]
+        except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is no JSON the generated code may raise anything
+            return self._explained(value, problem)
+        if self._foreign and (fault := check_value(value)):
+            return [fault]
+        return ()
+
+    def forget(self) -> None:
+        """Drop the compiled function; the next call compiles anew."""
+        self._check = None
+
+    def _compiled(self) -> Callable[[Any], object]:
+        self._check = _compile(lower(self._schema), self._schema)
+        _keep(self)
+        return self._check
+
+    def _explained(self, value: Any, problem: Exception) -> Sequence[Fault]:
+        faults = explain(self._schema, value)
+        if not faults and type(problem).__name__.startswith("JsonSchemaValue"):
+            return [Fault((), "a value that fits the schema", shorten(value))]
+        return faults
+
+
+_kept: deque[CoreValidator] = deque()
+
+
+def _keep(validator: CoreValidator) -> None:
+    """Note a compiled validator, and let one go that was not used since the hand came by last (a clock, not a list
+    to reorder: a call pays one attribute for it)."""
+    _kept.append(validator)
+    while len(_kept) > MAX_COMPILED:
+        oldest = _kept.popleft()
+        if oldest.recently_used:
+            oldest.recently_used = False
+            _kept.append(oldest)
+        else:
+            oldest.forget()
+
+
+def _numbers_in(schema: Any) -> tuple[str, ...]:
+    """The properties of an object schema that may hold a float directly."""
+    properties = schema.get("properties", {}) if isinstance(schema, dict) and schema.get("type") == "object" else {}
+    return tuple(name for name, item in properties.items() if _may_be_float(item))
+
+
+def _may_be_float(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return schema is not False
+    types = schema.get("type", ("number",))
+    return "enum" not in schema and "const" not in schema and "number" in ([types] if isinstance(types, str) else types)
+
+
+def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
+    import fastjsonschema  # 20 ms that only the first validated call pays
+
+    def walk(value: Any) -> None:
+        if faults := explain(schema, value):
+            raise fastjsonschema.JsonSchemaValueException(faults[0].expected)
+
+    if lowered.has_multiples:
+        return walk
+    try:
+        check = fastjsonschema.compile(
+            lowered.schema, handlers=_NoHandlers(), use_default=False, use_formats=False, detailed_exceptions=False
+        )
+    except Exception:  # noqa: BLE001 - a schema that it cannot turn into code after all: the walker is slower and as right
+        return walk
+    state = check.__globals__
+    for text, longest in lowered.bounds.items():
+        state["REGEX_PATTERNS"][text] = _Bounded(state["REGEX_PATTERNS"][text], longest)
+    if not lowered.schema["definitions"]:
+        return check
+    for name in [name for name in state if name.startswith("validate___definitions_")]:
+        state[name] = _counted(state[name])
+    return lambda value: check(value, [MAX_STEPS])
+
+
+def _counted(function: Callable[..., object]) -> Callable[..., object]:
+    # The generated functions hand their second argument, meant for formats, on to each other: it carries the budget.
+    def count(data: Any, budget: list[int], name: str | None = None) -> object:
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise _OutOfStepsError
+        return function(data, budget, name)
+
+    return count
+
+
+class _Bounded:
+    """A regular expression that is searched in short texts only."""
+
+    __slots__ = ("longest", "regex")
+
+    def __init__(self, regex: Any, longest: int) -> None:
+        self.regex = regex
+        self.longest = longest
+
+    def search(self, text: str) -> Any:
+        if len(text) > self.longest:
+            raise _TooLongError(self.longest, text)
+        return self.regex.search(text)
+
+
+class _NoHandlers(dict[str, Any]):
+    """Answers for every scheme that nothing is fetched; a lowered schema points nowhere outside anyway."""
+
+    def __contains__(self, scheme: object) -> bool:
+        return True
+
+    def __missing__(self, scheme: str) -> Any:
+        raise ValueError("references are never fetched")
