@@ -5,7 +5,7 @@ The schema is strict 2020-12: a closed object, every nested class a closed objec
 base64), the binder reports a fault. A tuple of different types becomes `prefixItems`, which not every validator holds.
 
 Deriving is on the path of every start, so plain functions are read from their code object, and the schemas of common
-types are shared by all tools.
+types are shared by all tools (`pegboard.schema.type_schemas`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,19 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import re
 import typing
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from pathlib import Path, PurePath
 from types import FunctionType
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import attrs
 
-from pegboard._frozen import EMPTY, FrozenDict, FrozenList, freeze
-from pegboard.content import CONTENT_TYPES
+from pegboard._frozen import EMPTY, FrozenDict
 from pegboard.errors import Fault, ToolDefinitionError
-from pegboard.results import ToolResult
-from pegboard.schema import docstring, hints, structure
+from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
+from pegboard.schema.kinds import is_anything, kinds_of
+from pegboard.schema.type_schemas import INPUT_LEAVES, OUTPUT_LEAVES, Schemas, add_default, wrapped_leaf
 
 Bind = Callable[[Mapping[str, Any]], "dict[str, Any] | Faults"]
 
@@ -85,8 +80,8 @@ class Derived:
         description: the prose of its docstring.
         input_schema: a closed object; the given one where one was given.
         output_schema: of `ToolResult.data`: that of an object as it is, anything else under `result`; None where
-            nothing is promised (no hint, `Any`, `None`, `ToolResult`, content, a type of no JSON form, a union of
-            objects and other values).
+            nothing is promised: no hint, `Any`, `ToolResult`, content, bytes (they become content), a type of no JSON
+            form, what may be None (then there is no data), a union of objects and other values.
         signature: how the parameters are filled.
 
     .. versionadded:: 0.1
@@ -127,6 +122,19 @@ def derive(function: Callable[..., Any], input_schema: Mapping[str, Any] | None 
         input_schema, signature = reader.input(parameters, annotations, doc.parameters)
     output = reader.output(annotations["return"]) if "return" in annotations else None
     return Derived(name, doc.prose, input_schema, output, signature)
+
+
+def find_context_parameter(handler: Callable[..., Any]) -> tuple[str | None, bool]:
+    """The parameter of a handler that takes the call's context, or None, and whether it takes no keyword; for a `Tool`
+    that was written by hand.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        source = _source(handler)
+        return _Reader(source.__name__, source).find_context(_parameters(handler), source.__annotations__)
+    except (ToolDefinitionError, ValueError, TypeError):  # a builtin, or something without a signature: it has none
+        return None, False
 
 
 # The function, taken apart.
@@ -268,7 +276,7 @@ class _Reader:
             if hint is NOTHING:
                 raise self.refuse(name, "it has no type hint", f"write `{name}: str`, or `{name}: Any` for anything")
             try:
-                schema = _INPUT_LEAVES.get(hint) if isinstance(hint, type) else None
+                schema = INPUT_LEAVES.get(hint) if isinstance(hint, type) else None
                 if schema is None:
                     schema = schemas.of(hint)
             except HintError as error:
@@ -280,7 +288,7 @@ class _Reader:
             if default is NOTHING:
                 required.append(name)
             else:
-                _add_default(more, default, hint)
+                add_default(more, default, hint)
                 if _is_mutable(default):
                     mutable[name] = default
             properties[name] = FrozenDict(schema, **more) if more else schema
@@ -308,314 +316,33 @@ class _Reader:
         plain = hints.unwrap(hint)[0]
         if plain in _NO_PROMISE:
             return None
-        if isinstance(plain, type) and plain in _OUTPUT_LEAVES and plain is hint:
-            return _wrapped_leaf(plain)
+        if isinstance(plain, type) and plain in OUTPUT_LEAVES and plain is hint:
+            return wrapped_leaf(plain)
         schemas = Schemas(lambda: self.scope, output=True)
         try:
-            kinds = structure.kinds_of(hint)
+            kinds = kinds_of(hint)
             if kinds == {"object"}:
                 return schemas.root(hint)
-            if "object" in kinds:
+            if "object" in kinds or "null" in kinds or _holds_bytes(plain):
                 return None
             return schemas.closed({"result": schemas.of(hint)}, ["result"])
         except HintError:
             return None
 
 
+def _holds_bytes(hint: Any) -> bool:
+    members = hints.members(hint) if hints.is_union(hint) else [hint]
+    return any(hints.unwrap(member)[0] is bytes for member in members)
+
+
 _LITERAL = type(typing.Literal[0])
 _NO_PROMISE = (Any, object, type(None))
-_OPAQUE = frozenset({ToolResult, *CONTENT_TYPES})
 
 
-# Types as schemas.
+# The binder.
 
 
-def _leaf(**schema: Any) -> FrozenDict:
-    return freeze(schema)  # type: ignore[no-any-return]
-
-
-_STRING = _leaf(type="string")
-_ANYTHING = _leaf()
-_DATETIME = _leaf(type="string", format="date-time", pattern=structure.DATETIME)
-
-_INPUT_LEAVES: dict[Any, FrozenDict] = {
-    str: _STRING,
-    int: _leaf(type="integer"),
-    float: _leaf(type="number"),
-    bool: _leaf(type="boolean"),
-    type(None): _leaf(type="null"),
-    date: _leaf(type="string", format="date", pattern=structure.DATE),
-    datetime: _DATETIME,
-    time: _leaf(type="string", pattern=structure.TIME),
-    timedelta: _leaf(type="string", pattern=structure.DURATION),
-    UUID: _leaf(type="string", format="uuid", pattern=structure.UUID_TEXT),
-    Decimal: _leaf(type=["string", "number"], pattern=structure.DECIMAL),
-    bytes: _leaf(type="string", contentEncoding="base64", pattern=structure.BASE64),
-    Path: _leaf(type="string", pattern=structure.PATH),
-    PurePath: _leaf(type="string", pattern=structure.PATH),
-}
-_OUTPUT_LEAVES = {**_INPUT_LEAVES, datetime: _leaf(type="string", pattern=structure.LOCAL_DATETIME)}
-_BARE_TYPES = {id(schema): schema["type"] for schema in _INPUT_LEAVES.values() if list(schema) == ["type"]}
-
-_NUMBER_BOUNDS = {
-    "ge": "minimum",
-    "gt": "exclusiveMinimum",
-    "le": "maximum",
-    "lt": "exclusiveMaximum",
-    "multiple_of": "multipleOf",
-}
-_LENGTH_BOUNDS = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
-
-
-@functools.cache
-def _wrapped_leaf(hint: Any) -> Mapping[str, Any]:
-    return _closed({"result": _OUTPUT_LEAVES[hint]}, ["result"])
-
-
-def _closed(properties: Mapping[str, Any], required: list[str], **more: Any) -> FrozenDict:
-    schema: dict[str, Any] = {"type": "object", **more, "properties": FrozenDict(properties)}
-    if required:
-        schema["required"] = FrozenList(required)
-    schema["additionalProperties"] = False
-    return FrozenDict(schema)
-
-
-class Schemas:
-    """The schemas of one function's types; classes are gathered under `$defs`."""
-
-    __slots__ = ("_defs", "_leaves", "_names", "_scope", "finite")
-
-    def __init__(self, scope: Callable[[], Scope], *, output: bool = False) -> None:
-        self._scope = scope
-        self._leaves = _OUTPUT_LEAVES if output else _INPUT_LEAVES
-        self._names: dict[type, str] = {}
-        self._defs: dict[str, Any] = {}
-        self.finite = True
-
-    def closed(self, properties: Mapping[str, Any], required: list[str]) -> FrozenDict:
-        """A closed object with all definitions that its members refer to."""
-        root = _closed(properties, required)
-        return FrozenDict(root, **{"$defs": FrozenDict(self._defs)}) if self._defs else root
-
-    def root(self, hint: Any) -> FrozenDict:
-        """The schema of a type that is written as an object, as one that can stand alone."""
-        schema = self.of(hint)
-        if "$ref" in schema:
-            name = schema["$ref"].removeprefix("#/$defs/")
-            schema = FrozenDict(self._defs[name], **{key: schema[key] for key in schema if key != "$ref"})
-            if not _refers_to(self._defs, name):
-                del self._defs[name]
-        elif schema.get("type") != "object":
-            schema = FrozenDict({"type": "object", **schema})
-        return FrozenDict(schema, **{"$defs": FrozenDict(self._defs)}) if self._defs else schema
-
-    def of(self, hint: Any) -> FrozenDict:
-        """The schema of a resolved hint.
-
-        Raises:
-            HintError: the type has no JSON form, or a bound does not fit it.
-        """
-        hint, metadata = hints.unwrap(hint)
-        schema = self._plain(hint)
-        return self._marked(schema, hint, metadata) if metadata else schema
-
-    def _plain(self, hint: Any) -> FrozenDict:
-        if isinstance(hint, type):
-            leaf = self._leaves.get(hint)
-            if leaf is not None:
-                return leaf
-            if hint in _OPAQUE:
-                raise HintError(f"{hint.__name__} is what a tool answers, and has no schema")
-        if hint is Any or hint is object:
-            self.finite = False
-            return _ANYTHING
-        closed = hints.closed_values(hint)
-        if closed is not None:
-            return _closed_schema(closed)
-        if hints.is_union(hint):
-            return self._union(hints.members(hint))
-        if hints.is_record(hint):
-            return self._reference(hint)
-        return self._container(hint)
-
-    def _union(self, union: list[Any]) -> FrozenDict:
-        if any(hints.unwrap(member)[0] in (Any, object) for member in union):
-            self.finite = False
-            return _ANYTHING
-        schemas = [self.of(member) for member in union]
-        structure.claims(union)
-        bare = [_BARE_TYPES[id(schema)] for schema in schemas if id(schema) in _BARE_TYPES]
-        types = FrozenDict({"type": bare[0] if len(bare) == 1 else FrozenList(bare)}) if bare else None
-        others = [schema for schema in schemas if id(schema) not in _BARE_TYPES]
-        if not others and types is not None:
-            return types
-        branches = [*others, types] if types is not None else others
-        return FrozenDict({"anyOf": FrozenList(branches)}) if len(branches) > 1 else branches[0]
-
-    def _reference(self, cls: type) -> FrozenDict:
-        if cls not in self._names:
-            name = cls.__name__
-            while name in self._defs:
-                name += "_"
-            self._names[cls] = name
-            self._defs[name] = _ANYTHING  # keeps its place while the class itself is read
-            self._defs[name] = self._record(cls)
-        return FrozenDict({"$ref": f"#/$defs/{self._names[cls]}"})
-
-    def _record(self, cls: type) -> FrozenDict:
-        doc = docstring.parse(_own_doc(cls))
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        for key, hint, is_required, default in hints.fields_of(cls, self._scope()):
-            try:
-                schema = self.of(hint)
-            except HintError as error:
-                raise HintError(f"field {key!r} of {cls.__name__}: {error}") from None
-            more: dict[str, Any] = {}
-            if key in doc.parameters and "description" not in schema:
-                more["description"] = doc.parameters[key]
-            if is_required:
-                required.append(key)
-            elif default is not NOTHING:
-                _add_default(more, default, hint)
-            properties[key] = FrozenDict(schema, **more) if more else schema
-        return _closed(properties, required, **({"description": doc.prose} if doc.prose else {}))
-
-    def _container(self, hint: Any) -> FrozenDict:
-        origin, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
-        if not isinstance(origin, type):
-            raise HintError(f"the type {structure.type_name(hint)} has no JSON form")
-        if origin in hints.LISTS or origin in hints.SETS:
-            unique = {"uniqueItems": True} if origin in hints.SETS else {}
-            return self._array(arguments[0] if arguments else Any, **unique)
-        if origin in hints.DICTS:
-            if arguments and hints.unwrap(arguments[0])[0] is not str:
-                raise HintError(f"the keys of {structure.type_name(hint)} must be `str`: so they are in JSON")
-            values = self.of(arguments[1] if arguments else Any)
-            return FrozenDict({"type": "object", "additionalProperties": values} if values else {"type": "object"})
-        if origin is tuple:
-            return self._tuple(hint, arguments)
-        raise HintError(
-            f"the type {structure.type_name(hint)} has no JSON form; take an attrs class, a dataclass, a TypedDict, "
-            "or a type that JSON has"
-        )
-
-    def _array(self, element: Any, **more: Any) -> FrozenDict:
-        items = self.of(element)
-        return FrozenDict({"type": "array", **({"items": items} if items else {}), **more})
-
-    def _tuple(self, hint: Any, elements: tuple[Any, ...]) -> FrozenDict:
-        if not elements and hint is tuple:
-            return self._array(Any)
-        if elements[1:] == (...,):
-            return self._array(elements[0])
-        count = len(elements)
-        if not elements:
-            return FrozenDict({"type": "array", "maxItems": 0})
-        schemas = [self.of(element) for element in elements]
-        if all(schema == schemas[0] for schema in schemas):
-            return self._array(elements[0], minItems=count, maxItems=count)
-        return FrozenDict(
-            {"type": "array", "prefixItems": FrozenList(schemas), "items": False, "minItems": count, "maxItems": count}
-        )
-
-    def _marked(self, schema: FrozenDict, hint: Any, metadata: tuple[Any, ...]) -> FrozenDict:
-        """The schema with what `Annotated` says: a description, bounds."""
-        more: dict[str, Any] = {}
-        for mark in metadata:
-            said = mark if isinstance(mark, str) else getattr(mark, "description", getattr(mark, "documentation", None))
-            if isinstance(said, str) and said:
-                more["description"] = said
-        kinds = structure.kinds_of(hint)
-        for bound, keyword in _NUMBER_BOUNDS.items():
-            if (value := structure.bound_of(metadata, bound)) is not None:
-                if "number" not in kinds:
-                    raise HintError(f"the bound {bound}={value!r:.40} fits numbers alone, not {_name(hint)}")
-                more[keyword] = _json_number(value, bound)
-        lengths = [structure.bound_of(metadata, name) for name in ("min_length", "max_length")]
-        if lengths[0] == 0:
-            lengths[0] = None
-        if lengths != [None, None]:
-            measured = [kind for kind in _LENGTH_BOUNDS if kind in kinds]
-            if not measured or ("string" in measured and not _is_text(hint)) or hints.is_record(hint):
-                raise HintError(f"a bound of length fits str, list, set and dict, not {_name(hint)}")
-            for kind in measured:
-                more.update({k: v for k, v in zip(_LENGTH_BOUNDS[kind], lengths, strict=True) if v is not None})
-        pattern = structure.bound_of(metadata, "pattern")
-        if pattern is not None:
-            if "string" not in kinds or not _is_text(hint):
-                raise HintError(f"a pattern fits str alone, not {_name(hint)}")
-            more["pattern"] = _checked_pattern(getattr(pattern, "pattern", pattern))
-        return FrozenDict(schema, **more) if more else schema
-
-
-def _name(hint: Any) -> str:
-    return structure.type_name(hint)
-
-
-def _is_text(hint: Any) -> bool:
-    """Whether strings of the type are text as such, not the writing of something else."""
-    texts = [hints.unwrap(member)[0] for member in (hints.members(hint) if hints.is_union(hint) else [hint])]
-    return all(text is str or "string" not in structure.kinds_of(text) for text in texts)
-
-
-def _json_number(value: Any, bound: str) -> Any:
-    if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-        raise HintError(f"the bound {bound}={value!r:.40} is no number")
-    return value
-
-
-def _checked_pattern(pattern: Any) -> str:
-    try:
-        re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise HintError(f"the pattern {pattern!r:.60} is no regular expression: {error}") from None
-    return str(pattern)
-
-
-def _closed_schema(values: Mapping[tuple[bool, Any], Any]) -> FrozenDict:
-    allowed = [value for _, value in values]
-    kinds = list(dict.fromkeys(structure.kind_of(value) for value in allowed))
-    if "number" in kinds:
-        kinds = [kind for kind in kinds if kind != "integer"]
-    return FrozenDict({"type": kinds[0] if len(kinds) == 1 else FrozenList(kinds), "enum": FrozenList(allowed)})
-
-
-def _own_doc(cls: type) -> str | None:
-    """The docstring that the author wrote; dataclasses and named tuples make one up."""
-    doc = cls.__dict__.get("__doc__")
-    return None if doc is None or doc.startswith(f"{cls.__name__}(") else doc
-
-
-def _refers_to(schema: Any, name: str) -> bool:
-    if isinstance(schema, dict):
-        return schema.get("$ref") == f"#/$defs/{name}" or any(_refers_to(item, name) for item in schema.values())
-    return isinstance(schema, list) and any(_refers_to(item, name) for item in schema)
-
-
-# Defaults.
-
-
-def _add_default(schema: dict[str, Any], default: Any, hint: Any) -> None:
-    """Put the default in its JSON form, if it has one."""
-    kind = type(default)
-    if kind is not str and kind is not bool and kind is not int:
-        if default is None and "null" not in structure.kinds_of(hint):
-            return  # `tag: str = None`: what is left out is None, and null is still no string
-        try:
-            default = freeze(structure.unstructure(default))
-        except (TypeError, ValueError):
-            return
-    schema["default"] = default
-
-
-_IMMUTABLE = frozenset({str, int, float, bool, type(None), bytes, Decimal, UUID, date, datetime, time, timedelta})
+_IMMUTABLE = frozenset({str, int, float, bool, type(None), bytes})
 
 
 def _is_mutable(default: Any) -> bool:
@@ -625,9 +352,6 @@ def _is_mutable(default: Any) -> bool:
     if kind is tuple or kind is frozenset:
         return any(map(_is_mutable, default))
     return isinstance(default, (list, dict, set, bytearray)) or kind.__hash__ is None
-
-
-# The binder.
 
 
 def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -642,8 +366,8 @@ def _compile(types: Mapping[str, Any], defaults: Mapping[str, Any]) -> Bind:
     pairs = tuple(hooks.items())
 
     def bind(arguments: Mapping[str, Any]) -> dict[str, Any] | Faults:
-        bound = dict(arguments)
         try:
+            bound = dict(arguments)
             for name, hook in pairs:
                 if name in bound:
                     bound[name] = hook(bound[name])
@@ -667,8 +391,10 @@ def _compile(types: Mapping[str, Any], defaults: Mapping[str, Any]) -> Bind:
 
 def _hook(hint: Any) -> Callable[[Any], Any] | None:
     """What a validated value of the type must go through; None: it is the Python value already."""
+    from pegboard.schema.structure import structure_hook
+
     plain = hints.unwrap(hint)[0]
-    if isinstance(plain, typing.Hashable) and plain in structure.AS_THEY_ARE:
+    if is_anything(plain) or plain is str or plain is bool or plain is type(None):
         return None
     if typing.get_origin(plain) is typing.Literal and all(type(value) is str for value in plain.__args__):
         return None
@@ -679,16 +405,18 @@ def _hook(hint: Any) -> Callable[[Any], Any] | None:
         return list
     elif typing.get_origin(plain) is dict and _hook(plain.__args__[1]) is None:
         return dict
-    return structure.structure_hook(hint)
+    return structure_hook(hint)
 
 
 def _faults(hooks: Mapping[str, Callable[[Any], Any]], arguments: Mapping[str, Any]) -> Faults:
     """Run every hook once more, and gather what each one says."""
+    from pegboard.schema.structure import faults_of
+
     faults: list[Fault] = []
     for name, hook in hooks.items():
         if name in arguments:
             try:
                 hook(arguments[name])
             except Exception as error:  # noqa: BLE001 - as in `bind`
-                faults.extend(structure.faults_of(error, (name,)))
+                faults.extend(faults_of(error, (name,)))
     return Faults(faults or [Fault((), "arguments that its types take", "arguments that one of them refused once")])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import collections.abc
 import dataclasses
 import enum
 import functools
@@ -20,6 +19,7 @@ import sys
 import types
 import typing
 import weakref
+from collections import abc
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union
 
 import attrs
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
 NOTHING: Any = attrs.NOTHING
 
-LISTS = frozenset({
-    list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection, collections.abc.Iterable,
-})  # fmt: skip
-SETS = frozenset({set, frozenset, collections.abc.Set, collections.abc.MutableSet})
-DICTS = frozenset({dict, collections.abc.Mapping, collections.abc.MutableMapping})
+LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable})
+SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
+MUTABLE_SETS = frozenset({set, abc.MutableSet})
+DICTS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 _CONTEXT_MODULES = frozenset({"pegboard", "pegboard.context"})
 _UNIONS = (Union, types.UnionType)
@@ -62,8 +61,8 @@ def is_context(hint: Any) -> bool:
 
 
 class Scope(dict[str, Any]):
-    """The names that a hint may use, looked up when they are missed: its module, what is around it, its module's imports
-    for type checkers."""
+    """The names that a hint may use, looked up when they are missed: its module's, those around it, and what its module
+    imports for type checkers."""
 
     def __init__(
         self,
@@ -225,6 +224,11 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
             return hint, metadata
 
 
+def bound_of(metadata: tuple[Any, ...], name: str) -> Any:
+    """The bound of this name (`ge`, `max_length`, ...) in the metadata of `Annotated`, None where there is none."""
+    return next((bound for mark in metadata if (bound := getattr(mark, name, None)) is not None), None)
+
+
 def is_union(hint: Any) -> bool:
     """Whether the hint is `X | Y`, `Union` or `Optional`."""
     return typing.get_origin(hint) in _UNIONS
@@ -272,6 +276,11 @@ def _literals(hint: Any) -> Iterator[Any]:
             yield from _literals(value)
         else:
             yield value
+
+
+def type_name(hint: Any) -> str:
+    """The type as its author wrote it, shortened."""
+    return hint.__qualname__[:80] if isinstance(hint, type) else str(hint).replace("typing.", "")[:80]
 
 
 class Field(NamedTuple):
@@ -363,12 +372,13 @@ def _attrs_default(default: Any) -> Any:
 def _hints_of_class(cls: type, scope: Scope | None) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        own = base.__dict__.get("__annotations__") or {}
+        own = inspect.get_annotations(base)
         module = sys.modules.get(base.__module__)
         around = None if scope is None else scope.find
         names = Scope({base.__name__: base}, base.__module__, vars(module) if module else {}, around)
         for name, hint in own.items():
-            if typing.get_origin(hint) is typing.ClassVar or (isinstance(hint, str) and "ClassVar" in hint):
+            origin: Any = typing.get_origin(hint)
+            if origin is typing.ClassVar or (isinstance(hint, str) and "ClassVar" in hint):
                 continue
             try:
                 resolved[name] = resolve(hint, names)

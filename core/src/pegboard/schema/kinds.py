@@ -1,0 +1,136 @@
+"""How each type is written in JSON: the patterns of its text, its JSON types, and which members of a union can be told
+apart by them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path, PurePath
+from typing import Any, get_origin
+from uuid import UUID
+
+from pegboard.schema import hints
+
+DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]"
+_SECONDS = r":[0-5][0-9](\.[0-9]{1,9})?"
+_OFFSET = r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+DATETIME = rf"{DATE[:-1]}T{_CLOCK}{_SECONDS}{_OFFSET}$"
+"""RFC 3339: a moment, so with an offset."""
+ANY_DATETIME = rf"{DATE[:-1]}T{_CLOCK}{_SECONDS}{_OFFSET}?$"
+"""What a tool may answer: its offset may be missing."""
+TIME = rf"^{_CLOCK}({_SECONDS})?{_OFFSET}?$"
+DURATION = r"^-?P(?=[0-9T])([0-9]{1,9}D)?(T(?=[0-9])([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}(\.[0-9]{1,6})?S)?)?$"
+UUID_TEXT = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+DECIMAL = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?$"
+BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+PATH = r"^[^\u0000]*$"
+
+_KINDS: tuple[tuple[str, Any], ...] = (
+    ("string", str),
+    ("boolean", bool),
+    ("integer", int),
+    ("number", float),
+    ("null", type(None)),
+    ("array", list),
+    ("object", dict),
+)
+KINDS = tuple(kind for kind, _ in _KINDS)
+
+_TEXT = frozenset({"string"})
+_NUMBERS = frozenset({"integer", "number"})
+_LEAVES: dict[Any, frozenset[str]] = {
+    str: _TEXT,
+    bool: frozenset({"boolean"}),
+    int: _NUMBERS,
+    float: _NUMBERS,
+    type(None): frozenset({"null"}),
+    Decimal: _TEXT | _NUMBERS,
+    Any: frozenset(KINDS),
+    object: frozenset(KINDS),
+    **dict.fromkeys((date, datetime, time, timedelta, UUID, bytes, Path, PurePath), _TEXT),
+}
+
+
+def is_anything(hint: Any) -> bool:
+    """Whether the type takes any value."""
+    return hint is Any or hint is object
+
+
+def is_leaf(hint: Any) -> bool:
+    """Whether the type has a JSON form of its own; a hint that is no class may not even have a hash."""
+    return hint is Any or (isinstance(hint, type) and hint in _LEAVES)
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value; a float is "number", whole or not."""
+    for kind, of in _KINDS:
+        if isinstance(value, of):
+            return kind
+    return "nothing that JSON knows"
+
+
+def kinds_of(hint: Any) -> frozenset[str]:
+    """The JSON types that values of the type are written as."""
+    hint = hints.unwrap(hint)[0]
+    if (closed := hints.closed_values(hint)) is not None:
+        kinds = {kind_of(value) for _, value in closed}
+        return frozenset(kinds | _NUMBERS if kinds & _NUMBERS else kinds)
+    if hints.is_union(hint):
+        return frozenset().union(*map(kinds_of, hints.members(hint)))
+    if is_leaf(hint):
+        return _LEAVES[hint]
+    origin = get_origin(hint) or hint
+    return frozenset({"object" if hints.is_record(hint) or origin in hints.DICTS else "array"})
+
+
+def claims(union: list[Any]) -> dict[str, list[Any]]:
+    """Which members a JSON value of each kind may be meant for, in the order in which they are asked.
+
+    Raises:
+        HintError: two members cannot be told apart.
+    """
+    table: dict[str, list[Any]] = {}
+    for member in sorted(union, key=_rank):
+        for kind in kinds_of(member):
+            others = table.setdefault(kind, [])
+            for other in others:
+                if not _apart(other, member, kind):
+                    both = f"{hints.type_name(other)} and {hints.type_name(member)}"
+                    raise hints.HintError(
+                        f"{both} cannot be told apart in JSON: each may be written as {kind}; keep one, or take "
+                        'classes that differ in a required field or in a `kind: Literal["..."]`'
+                    )
+            others.append(member)
+    return table
+
+
+def _rank(member: Any) -> int:
+    hint = hints.unwrap(member)[0]
+    if hints.closed_values(hint) is not None:
+        return 0
+    return 1 if hint is int else 2
+
+
+def _apart(one: Any, two: Any, kind: str) -> bool:
+    one, two = hints.unwrap(one)[0], hints.unwrap(two)[0]
+    closed_one, closed_two = hints.closed_values(one), hints.closed_values(two)
+    if closed_one is not None:
+        return closed_two is None or not closed_one.keys() & closed_two.keys()
+    if kind in ("integer", "number"):
+        return one is int and two in (float, Decimal)
+    return kind == "object" and hints.is_record(one) and hints.is_record(two) and _disjoint(one, two)
+
+
+def _disjoint(one: type, two: type) -> bool:
+    """Whether no object fits both records: one demands a field that the other lacks, or a shared literal differs."""
+    mine, theirs = ({field.key: field for field in hints.fields_of(cls)} for cls in (one, two))
+    for name in mine.keys() | theirs.keys():
+        here, there = mine.get(name), theirs.get(name)
+        if (here is None and there and there.required) or (there is None and here and here.required):
+            return True
+        if here and there and here.required and there.required:
+            tags = [hints.closed_values(hints.unwrap(field.hint)[0]) for field in (here, there)]
+            if tags[0] is not None and tags[1] is not None and not tags[0].keys() & tags[1].keys():
+                return True
+    return False
