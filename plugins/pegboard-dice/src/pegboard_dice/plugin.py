@@ -37,6 +37,8 @@ class DicePlugin:
     .. versionadded:: 0.1
     """
 
+    name = "dice"
+
     def __init__(self, randomness: Callable[[Any], Randomness] | None = None) -> None:
         self._randomness = randomness
 

@@ -307,24 +307,27 @@ def settle(placed: Placed, wall: datetime, offset: timedelta | None, zone_name: 
 
 def conversion_text(wall: datetime, placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> str:
     """What people read: the moment in both zones; at a change of the clocks what happens there, and both readings."""
-    first = placed.readings[0].moment
-    if placed.status == "unique" or (placed.status == "fold" and len(placed.readings) == 1):
-        there = first.astimezone(to_zone)
-        ahead = _ahead_text(offset_of(there) - offset_of(first))
-        return f"{_moment_text(first, from_name)} is {_moment_text(there, to_name)}, {ahead}."
-    assert placed.change is not None
-    verb, way = ("does not exist", "forward") if placed.status == "gap" else ("comes twice", "back")
-    before, after = (_change_text(moment, wall) for moment in (placed.change.before, placed.change.after))
-    wall_text = clock_text(wall.replace(tzinfo=UTC), seconds=True).removesuffix(" UTC")
-    lines = [f"{wall_text} on {day_text(wall)} {verb} in {from_name}: at {before} clocks go {way} to {after}."]
+    here = placed.readings[0].moment
+    there = here.astimezone(to_zone)
+    if placed.change is None or (placed.status == "fold" and len(placed.readings) == 1):
+        ahead = _ahead_text(offset_of(there) - offset_of(here))
+        return f"{_moment_text(here, from_name)} is {_moment_text(there, to_name)}, {ahead}."
+    lines = [_trouble_text(wall, placed.status, placed.change, from_name)]
     for reading in placed.readings:
-        there = _moment_text(reading.moment.astimezone(to_zone), to_name)
-        here = _moment_text(reading.moment, from_name)
-        lines.append(f"Read with UTC{offset_text(reading.offset)} it is {here}, which is {there}.")
+        read_here = _moment_text(reading.moment, from_name)
+        read_there = _moment_text(reading.moment.astimezone(to_zone), to_name)
+        lines.append(f"Read with UTC{offset_text(reading.offset)} it is {read_here}, which is {read_there}.")
     if len(placed.readings) > 1:
         choices = " or ".join(offset_text(reading.offset) for reading in placed.readings)
         lines.append(f"The first is assumed; write the time with {choices} to choose.")
     return "\n".join(lines)
+
+
+def _trouble_text(wall: datetime, status: Status, change: Change, zone_name: str) -> str:
+    verb, way = ("does not exist", "forward") if status == "gap" else ("comes twice", "back")
+    before, after = (_change_text(moment, wall) for moment in (change.before, change.after))
+    wall_text = clock_text(wall.replace(tzinfo=UTC), seconds=True).removesuffix(" UTC")
+    return f"{wall_text} on {day_text(wall)} {verb} in {zone_name}: at {before} clocks go {way} to {after}."
 
 
 def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> dict[str, Any]:

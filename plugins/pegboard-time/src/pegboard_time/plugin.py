@@ -22,6 +22,8 @@ class TimePlugin:
     .. versionadded:: 0.1
     """
 
+    name = "time"
+
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:
         self._now = now
 
