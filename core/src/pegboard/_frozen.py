@@ -20,7 +20,7 @@ class FrozenDict(dict[str, Any]):
     """A dict that refuses to change. Copies of it are itself; `dict(...)` and `thaw(...)` copy."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
     def __copy__(self) -> FrozenDict:
         return self
@@ -36,8 +36,8 @@ class FrozenList(list[Any]):
     """A list that refuses to change."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = append = extend = insert = clear = pop = remove = sort = reverse = _refuse  # type: ignore[assignment]
-    __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = append = extend = insert = clear = pop = remove = sort = reverse = _refuse
+    __iadd__ = __imul__ = _refuse
 
     def __copy__(self) -> FrozenList:
         return self

@@ -190,11 +190,20 @@ class Export(Protocol):
     .. versionadded:: 0.1
     """
 
-    definitions: Sequence[Any]
-    """JSON values, one a tool, in the order of the tools."""
-    aliases: Mapping[str, str]
-    """The name the consumer sees, to the tool's own name."""
-    losses: Sequence[Loss]
+    @property
+    def definitions(self) -> Sequence[Any]:
+        """JSON values, one a tool, in the order of the tools."""
+        ...
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """The name the consumer sees, to the tool's own name."""
+        ...
+
+    @property
+    def losses(self) -> Sequence[Loss]:
+        """What the consumer will not see, or not as it was."""
+        ...
 
     def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
         """The calls that a message of the consumer holds; what is no call is an error result with its id."""

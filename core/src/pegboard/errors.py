@@ -109,7 +109,7 @@ class ToolError(Exception):
         return _rebuild, (type(self), self.code.value, self.message, self.details)
 
     def to_json(self) -> dict[str, Any]:
-        """The object that CONTRACT's `error` member holds: code, message, details."""
+        """The member `error` of a result's JSON: code, message, details."""
         return {"code": self.code.value, "message": self.message, "details": self.details}
 
     @classmethod

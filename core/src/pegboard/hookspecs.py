@@ -34,7 +34,7 @@ another plugin's.
 
 
 @hookspec
-def provide_settings() -> type[Any] | None:  # type: ignore[empty-body]
+def provide_settings() -> type[Any] | None:
     """Give the attrs class of the plugin's settings.
 
     Fires once, after import and before every hook that takes `settings`. The class is filled from
@@ -47,7 +47,7 @@ def provide_settings() -> type[Any] | None:  # type: ignore[empty-body]
 
 
 @hookspec
-def open_resources(settings: Any) -> AbstractAsyncContextManager[Any] | None:  # type: ignore[empty-body]
+def open_resources(settings: Any) -> AbstractAsyncContextManager[Any] | None:
     """Give an async context manager around what lives as long as the host: a database, a writer thread, a connection.
 
     Fires once when a host opens, before sources run; left after they ended, in reverse order. What it yields (one
@@ -59,7 +59,7 @@ def open_resources(settings: Any) -> AbstractAsyncContextManager[Any] | None:  #
 
 
 @hookspec
-def provide_tools(settings: Any) -> Iterable[Tool] | None:  # type: ignore[empty-body]
+def provide_tools(settings: Any) -> Iterable[Tool] | None:
     """Give the tools that are known now.
 
     Fires once when a board is loaded. Keep it cheap: no I/O and no heavy import; import inside the handler instead.
@@ -70,7 +70,7 @@ def provide_tools(settings: Any) -> Iterable[Tool] | None:  # type: ignore[empty
 
 
 @hookspec
-def provide_sources(settings: Any) -> Iterable[ToolSource] | None:  # type: ignore[empty-body]
+def provide_sources(settings: Any) -> Iterable[ToolSource] | None:
     """Give sources of tools that come and go; each runs in one supervised task of the host.
 
     Fires once when a board is loaded; `ToolSource.run` starts when a host opens. None: none. An exception
@@ -81,7 +81,7 @@ def provide_sources(settings: Any) -> Iterable[ToolSource] | None:  # type: igno
 
 
 @hookspec
-def make_validator(schema: Any, foreign: bool) -> Validator | None:  # type: ignore[empty-body]
+def make_validator(schema: Any, foreign: bool) -> Validator | None:
     """Give a compiled check for one JSON Schema, or None if you cannot hold all of it to the letter.
 
     Fires when a tool is hung, for its input and its output schema. `foreign` is true where the schema came from
@@ -94,7 +94,7 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:  # type: ign
 
 
 @hookspec
-def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:  # type: ignore[empty-body]
+def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:
     """Give the guards of one tool, each with its stage; what gives none costs nothing.
 
     Fires when a tool is hung on the board. None: none. If it raises, that tool is not hung: a guard that cannot
@@ -105,7 +105,7 @@ def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:  #
 
 
 @hookspec
-def make_executor(tool: Tool, settings: Any) -> Executor | None:  # type: ignore[empty-body]
+def make_executor(tool: Tool, settings: Any) -> Executor | None:
     """Say where a tool runs, or None to leave it where it would run.
 
     Fires when a tool is hung. Two plugins that both answer are a CONFLICT: the tool answers it until
@@ -116,7 +116,7 @@ def make_executor(tool: Tool, settings: Any) -> Executor | None:  # type: ignore
 
 
 @hookspec
-def provide_observers(settings: Any) -> Iterable[Observer] | None:  # type: ignore[empty-body]
+def provide_observers(settings: Any) -> Iterable[Observer] | None:
     """Give callables that hear every outcome: audit, traces, metrics.
 
     Fires once when a host opens. None: none. An exception quarantines the plugin.
@@ -126,7 +126,7 @@ def provide_observers(settings: Any) -> Iterable[Observer] | None:  # type: igno
 
 
 @hookspec
-def provide_dialects() -> Iterable[Dialect] | None:  # type: ignore[empty-body]
+def provide_dialects() -> Iterable[Dialect] | None:
     """Give the ways in which consumers want tools described, asked for and answered.
 
     Fires once, when a board is first asked for a dialect. Two of one name are a CONFLICT that names both. None:
@@ -137,7 +137,7 @@ def provide_dialects() -> Iterable[Dialect] | None:  # type: ignore[empty-body]
 
 
 @hookspec
-def provide_checks(settings: Any) -> Iterable[Check] | None:  # type: ignore[empty-body]
+def provide_checks(settings: Any) -> Iterable[Check] | None:
     """Give checks for `pegboard doctor`; each finding says how to mend it.
 
     Fires once for each run of doctor. None: none. An exception is itself a finding.

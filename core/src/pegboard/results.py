@@ -49,7 +49,7 @@ def _make_error(code: ErrorCode | str, message: str, **details: Any) -> ToolResu
     return ToolResult.of_error(ToolError(code, message, details))
 
 
-@attrs.frozen(weakref_slot=False)
+@attrs.frozen(weakref_slot=False, repr=False)
 class ToolResult:
     """What came back from a call.
 
@@ -79,6 +79,11 @@ class ToolResult:
     text = _MakeOrRead(_make_text, lambda result: result._joined_text())
     json = _MakeOrRead(_make_json, lambda result: result.to_json())
     error = _MakeOrRead(_make_error, lambda result: result._error)
+
+    def __repr__(self) -> str:
+        said = {"data": self.data, "error": self._error, "details": self.details}
+        shown = "".join(f", {key}={value!r}" for key, value in said.items() if value is not None)
+        return f"ToolResult({self.name or '?'}: {list(self.content)}{shown})"
 
     @property
     def ok(self) -> bool:
@@ -140,3 +145,8 @@ class ToolResult:
 
     def _joined_text(self) -> str:
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+
+def stamped(result: ToolResult, id: str, name: str, duration_ms: float) -> ToolResult:  # noqa: A002 - the field's name
+    """The result with the call's id, name and duration on it."""
+    return ToolResult(result.content, result.data, result.error, result.details, id, name, duration_ms)

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
@@ -15,6 +14,8 @@ from pegboard._frozen import EMPTY, freeze
 from pegboard.errors import ToolDefinitionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from pegboard.schema.derive import Signature
 
 Run = Literal["async", "inplace", "thread", "process"]
@@ -24,7 +25,16 @@ RUNS = ("async", "inplace", "thread", "process")
 RISKS = ("low", "medium", "high")
 MAX_NAME = 128
 
-_PERIODS_S = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0}
+_PERIODS_S = {
+    "s": 1.0,
+    "second": 1.0,
+    "m": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "d": 86400.0,
+    "day": 86400.0,
+}
 _RATE = re.compile(r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?", re.ASCII)
 
 
@@ -51,7 +61,7 @@ class RateLimit:
     period_s: float
 
     @classmethod
-    def parse(cls, text: str | RateLimit) -> RateLimit:
+    def parse(cls, text: object) -> RateLimit:
         """Read `"10/minute"`, `"5/10s"`, `"1000/day"`.
 
         Raises:
@@ -161,6 +171,10 @@ def _examples(values: Iterable[Example | Mapping[str, Any]]) -> tuple[Example, .
     return tuple(value if isinstance(value, Example) else Example(value) for value in values)
 
 
+def _icons(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(freeze(value) for value in values)
+
+
 def _checked_name(name: object) -> str:
     if not isinstance(name, str) or not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
         raise ToolDefinitionError(
@@ -219,7 +233,7 @@ class Tool:
     limits: Limits = _NO_LIMITS
     examples: tuple[Example, ...] = attrs.field(default=(), converter=_examples)
     origin: Origin = _NO_ORIGIN
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=lambda icons: tuple(map(freeze, icons)))
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
     version: str | None = None
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
     permissions: type | None = None

@@ -1,0 +1,492 @@
+"""The board: plugins, settings, the registry, and how a tool is hung on it. It needs no running loop, and no trio.
+
+Hanging a tool is the cold path: here the hooks are asked - who validates this schema, who guards this tool, who runs
+it - and what they answer goes into its plan.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard.config import Config, load_config
+from pegboard.contract import Finding, Guard
+from pegboard.errors import ConfigError, ErrorCode, PegboardError, PluginError, ToolDefinitionError, ToolError
+from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan, order_guards
+from pegboard.pipeline.runtime import Runtime
+from pegboard.plugins import PluginRecord, Plugins, load_plugins
+from pegboard.registry import Registry, search
+from pegboard.tools import Origin, Tool, tool
+from pegboard.view import ProfileView, View, WholeBoard
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pegboard.contract import Dialect, Executor, Export, SourceState, ToolSource, Validator
+
+log = logging.getLogger("pegboard")
+
+PROGRAM = Origin()
+"""The origin of tools that a program adds itself."""
+
+
+@attrs.frozen
+class NotHung:
+    """A tool that was offered and does not hang: whose it was, why not, and how to mend it."""
+
+    name: str
+    origin: Origin
+    why: str
+    fix: str
+
+
+class Board:
+    """Plugins, settings, registry, plans; what `list`, `show`, `export` and `plugins` need. Made by `load_board`.
+
+    Attributes:
+        config: the configuration in force.
+        plugins: every plugin's record, and the hooks.
+        registry: what hangs.
+        runtime: what plans share; a host fills it.
+        sources: the sources that plugins provide, with the plugin's record.
+        not_hung: tools that were offered and refused.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, config: Config, plugins: Plugins) -> None:
+        core = config.core
+        self.config = config
+        self.plugins = plugins
+        self.registry = Registry()
+        self.runtime = Runtime(
+            timeout_s=core.timeout_s,
+            max_result_bytes=core.max_result_bytes,
+            approval_timeout_s=core.approval_timeout_s,
+        )
+        self.sources: list[tuple[PluginRecord, ToolSource]] = []
+        self.not_hung: dict[str, NotHung] = {}
+        self.source_states: dict[str, tuple[SourceState, str | None]] = {}
+        self._views: dict[str | None, View] = {}
+        self._dialects: dict[str, Dialect] | None = None
+        self._hang_installed()
+        self._find_sources()
+
+    # -- reading
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that can be called, by name, as of now; the mapping never changes."""
+        return self.registry.snapshot.tools
+
+    def categories(self) -> dict[str, int]:
+        """How many tools there are of each category, by name."""
+        counts: dict[str, int] = {}
+        for one in self.tools.values():
+            counts[one.category] = counts.get(one.category, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def search(self, text: str | None = None, *, category: str | None = None, tag: str | None = None) -> list[Tool]:
+        """Tools that hold every word of `text` in name, title, description, category or tags, the best match first."""
+        return search(self.tools.values(), text, category=category, tag=tag)
+
+    def state_of(self, name: str) -> str:
+        """How a tool hangs: `ready`, `disabled`, `conflict`, or the state of its source."""
+        hung = self.registry.plans[name]
+        if isinstance(hung, Refusal):
+            return str(hung.error.details.get("reason", "conflict"))
+        source = hung.tool.origin.source
+        state = self.source_states.get(source) if source else None
+        return state[0].value if state else "ready"
+
+    def view(self, profile: str | None = None) -> View:
+        """What sessions of a profile see; None: of the configuration's default profile, or everything.
+
+        Raises:
+            ConfigError: there is no such profile.
+        """
+        profile = profile if profile is not None else self.config.core.profile
+        if profile not in self._views:
+            self._views[profile] = self._make_view(profile)
+        return self._views[profile]
+
+    def _make_view(self, profile: str | None) -> View:
+        read_only = self.config.core.read_only
+        if profile is None:
+            return WholeBoard(self.registry, read_only=read_only)
+        found = self.config.profiles.get(profile)
+        if found is None:
+            near = difflib.get_close_matches(profile, list(self.config.profiles), n=1, cutoff=0.0)
+            raise ConfigError(
+                f"there is no profile {profile!r}",
+                hint=f"did you mean {near[0]!r}?" if near else f"write one: [profiles.{profile}]",
+            )
+        return ProfileView(self.registry, profile, found, self._recompile, read_only=read_only)
+
+    def _recompile(self, one: Tool) -> Hung:
+        try:
+            return self._plan(one)
+        except (PegboardError, ValueError) as problem:
+            return Refusal(
+                one, ToolError(ErrorCode.INTERNAL_ERROR, f"{one.name!r} does not fit the profile: {problem}")
+            )
+
+    # -- hanging and taking down
+
+    def add(self, *tools: Tool | Callable[..., Any], origin: Origin = PROGRAM) -> None:
+        """Hang tools, or functions that `tool` can make one of, in one swap: all of them or none.
+
+        Raises:
+            ToolError: CONFLICT: a name is taken.
+            PluginError: a guard, validator or executor cannot be made for one, or its schema cannot be held.
+            ToolDefinitionError: a function cannot be made into a tool.
+        """
+        put: dict[str, Hung] = {}
+        for given in tools:
+            one = given if isinstance(given, Tool) else tool(given)
+            if one.name in put or one.name in self.registry.plans:
+                raise ToolError(ErrorCode.CONFLICT, f"a tool named {one.name!r} is already registered", tool=one.name)
+            put[one.name] = self._hang(one if origin is PROGRAM else _from(one, origin))
+        self.registry.change(put=put)
+
+    def remove(self, *names: str) -> None:
+        """Take tools down; calls that are under way go on.
+
+        Raises:
+            ToolError: NOT_FOUND: nothing of that name hangs.
+        """
+        self._require(names)
+        self.registry.change(drop=names)
+
+    def disable(self, *names: str) -> None:
+        """Let the tools hang, and answer FORBIDDEN.
+
+        Raises:
+            ToolError: NOT_FOUND: nothing of that name hangs.
+        """
+        self._require(names)
+        self.registry.change(put={name: _disabled(self.registry.plans[name].tool) for name in names})
+
+    def enable(self, *names: str) -> None:
+        """Make disabled tools answer again.
+
+        Raises:
+            ToolError: NOT_FOUND: nothing of that name hangs. CONFLICT: two plugins claim it.
+        """
+        self._require(names)
+        put: dict[str, Hung] = {}
+        for name in names:
+            hung = self.registry.plans[name]
+            if isinstance(hung, Refusal):
+                if hung.error.code is ErrorCode.CONFLICT:
+                    raise hung.error
+                put[name] = self._plan(hung.tool)
+        self.registry.change(put=put)
+
+    def _require(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.registry.plans:
+                raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name!r}")
+
+    def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
+        """Swap all tools of a source for these, in one step. A source never unseats a tool that hangs."""
+        old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
+        put: dict[str, Hung] = {}
+        for one in tools:
+            named = _from(one, attrs.evolve(one.origin, source=source))
+            known = self.registry.plans.get(one.name)
+            if one.name in put or (known is not None and one.name not in old):
+                holder = str(put[one.name].tool.origin if one.name in put else known.tool.origin)  # type: ignore[union-attr]
+                self._refuse(named, f"{holder} already has a tool of that name", "give the source a prefix")
+            elif not self._is_wanted(named):
+                self._refuse(named, f"[tools.{one.name}] takes it from elsewhere", "change its `from`")
+            else:
+                hung = self._try_hang(named)
+                if hung is not None:
+                    put[one.name] = hung
+        self.registry.change(put=put, drop=old - put.keys())
+
+    def _hang_installed(self) -> None:
+        """Ask every plugin for its tools; what two of them claim is a CONFLICT that the configuration settles."""
+        offered: dict[str, list[Tool]] = {}
+        answers = list(
+            self.plugins.ask_for_many("provide_tools", lambda one: isinstance(one, Tool), "Tool (use @tool)")
+        )
+        for record, tools in answers:
+            if record.quarantined is None:
+                for one in tools:
+                    origin = Origin(record.distribution, record.name, one.origin.source)
+                    offered.setdefault(one.name, []).append(_from(one, origin))
+        put: dict[str, Hung] = {}
+        for name, claims in offered.items():
+            wanted = [one for one in claims if self._is_wanted(one)]
+            if len(wanted) == 1:
+                hung = self._try_hang(wanted[0])
+                if hung is not None:
+                    put[name] = hung
+            elif wanted:
+                put[name] = _conflict(wanted)
+            else:
+                self._refuse(claims[0], f"[tools.{name}] takes it from elsewhere", "change its `from`")
+        self.registry.change(put=put)
+
+    def _is_wanted(self, one: Tool) -> bool:
+        wanted = self.config.tool_settings(one.name).from_
+        return wanted is None or wanted in (one.origin.distribution, one.origin.plugin, one.origin.source)
+
+    def _try_hang(self, one: Tool) -> Hung | None:
+        """Hang a tool of a plugin: what cannot be hung is noted, and costs that tool alone."""
+        try:
+            return self._hang(one)
+        except ConfigError:
+            raise
+        except PegboardError as problem:
+            if self.plugins.strict:
+                raise
+            self._refuse(one, problem.message, problem.hint or "ask its author")
+            return None
+
+    def _refuse(self, one: Tool, why: str, fix: str) -> None:
+        log.warning("tool %s of %s is not on the board: %s", one.name, one.origin, why)
+        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix)
+
+    def _hang(self, one: Tool) -> Hung:
+        """Put the configuration's word over the author's, then make the plan."""
+        said = self.config.tool_settings(one.name)
+        limits = said.override(one.limits)
+        if limits is not one.limits:
+            one = attrs.evolve(one, limits=limits)
+        return _disabled(one) if said.enabled is False else self._plan(one)
+
+    def _plan(self, one: Tool) -> Plan:
+        check_plan(one)
+        return Plan(
+            one,
+            self.runtime,
+            guards=self._guards(one),
+            validator=self._validator(one, one.input_schema, "input_schema"),
+            output_validator=self._validator(one, one.output_schema, "output_schema"),
+            executor=self._executor(one),
+            permissions=self.config.structure_permissions(one.name, one.permissions),
+        )
+
+    def _guards(self, one: Tool) -> tuple[Guard, ...]:
+        guards: list[Guard] = []
+        for record, make in self.plugins.implementations("make_guards"):
+            try:
+                answer = make(tool=one, settings=record.settings)
+                if answer is not None:
+                    guards += [answer] if isinstance(answer, Guard) else answer
+            except (Exception, SystemExit) as problem:
+                raise PluginError(
+                    f"plugin {record.label} could not guard it: {type(problem).__name__}: {problem}",
+                    hint=f"mend or uninstall {record.distribution or record.name}",
+                ) from problem
+        if not guards:
+            return ()
+        observed = self.config.observe
+        if observed:
+            guards = [attrs.evolve(one, mode="observe") if one.name in observed else one for one in guards]
+        return order_guards(guards)
+
+    def _validator(self, one: Tool, schema: Mapping[str, Any] | None, what: str) -> Validator | None:
+        if schema is None:
+            return None
+        foreign = one.origin.source is not None
+        answers: list[tuple[PluginRecord, Validator]] = []
+        fallback: Validator | None = None
+        wanted = self.config.core.validator
+        for record, make in self.plugins.implementations("make_validator"):
+            if wanted is not None and record.name != wanted and not record.builtin:
+                continue
+            try:
+                answer = make(schema=schema, foreign=foreign)
+            except PluginError:
+                raise  # the schema itself is wrong: a fault of whoever wrote the tool
+            except (Exception, SystemExit) as problem:
+                log.exception("plugin %s failed at a schema of %s", record.label, one.name, exc_info=problem)
+                continue
+            if answer is not None:
+                if record.builtin:
+                    fallback = answer
+                else:
+                    answers.append((record, answer))
+        if len(answers) > 1:
+            names = " and ".join(record.label for record, _ in answers)
+            raise PluginError(
+                f"CONFLICT: {names} both want to validate it", hint=f'write validator = "{answers[0][0].name}"'
+            )
+        if answers:
+            return answers[0][1]
+        if fallback is None:
+            self._refuse_schema(one, schema, what)
+        return fallback
+
+    def _refuse_schema(self, one: Tool, schema: Mapping[str, Any], what: str) -> None:
+        from pegboard.validation import why_declined
+
+        keyword, package = why_declined(schema)
+        raise ToolDefinitionError(
+            f"no validator on the board holds its {what}: {keyword}", hint=f"pip install {package}"
+        )
+
+    def _executor(self, one: Tool) -> Executor | None:
+        answers: list[tuple[PluginRecord, Executor]] = []
+        wanted = self.config.tool_settings(one.name).executor
+        for record, make in self.plugins.implementations("make_executor"):
+            if wanted is not None and wanted != record.name:
+                continue
+            try:
+                answer = make(tool=one, settings=record.settings)
+            except (Exception, SystemExit) as problem:
+                raise PluginError(f"plugin {record.label} could not make its executor: {problem}") from problem
+            if answer is not None:
+                answers.append((record, answer))
+        if len(answers) > 1:
+            names = " and ".join(record.label for record, _ in answers)
+            raise PluginError(
+                f"CONFLICT: {names} both want to run it",
+                hint=f'write executor = "{answers[0][0].name}" under [tools.{one.name}]',
+            )
+        return answers[0][1] if answers else None
+
+    def _find_sources(self) -> None:
+        from pegboard.contract import SourceState
+
+        for record, sources in self.plugins.ask_for_many("provide_sources", _is_source, "ToolSource"):
+            for source in sources:
+                if source.name in self.source_states:
+                    problem = PluginError(f"a second source is named {source.name!r}", hint="rename one of them")
+                    self.plugins.quarantine(record, "provide_sources", problem)
+                    break
+                self.sources.append((record, source))
+                self.source_states[source.name] = (SourceState.CONFIGURED, None)
+                if source.timeout_s is not None:
+                    self.runtime.source_timeouts[source.name] = source.timeout_s
+
+    # -- dialects
+
+    @property
+    def dialects(self) -> Mapping[str, Dialect]:
+        """The ways in which consumers want tools, by name.
+
+        Raises:
+            PluginError: CONFLICT: two are of one name.
+        """
+        if self._dialects is None:
+            found: dict[str, Dialect] = {}
+            owners: dict[str, str] = {}
+            for record, dialects in self.plugins.ask_for_many("provide_dialects", _is_dialect, "Dialect"):
+                for dialect in dialects:
+                    if dialect.name in found:
+                        both = f"{owners[dialect.name]} and {record.label}"
+                        raise PluginError(
+                            f"CONFLICT: the dialect {dialect.name!r} comes from {both}",
+                            hint=f'leave one out: without = ["{record.name}"]',
+                        )
+                    found[dialect.name], owners[dialect.name] = dialect, record.label
+            self._dialects = found
+        return self._dialects
+
+    def export(self, dialect: str, names: Sequence[str] = ()) -> Export:
+        """The tools as one consumer wants them; all of them, in the order of names, or those that are named.
+
+        Raises:
+            ConfigError: there is no such dialect.
+            ToolError: NOT_FOUND: there is no such tool.
+        """
+        found = self.dialects.get(dialect)
+        if found is None:
+            raise ConfigError(
+                f"there is no dialect {dialect!r}; on the board: {', '.join(sorted(self.dialects))}",
+                hint="bridges such as pegboard-openai bring theirs",
+            )
+        self._require(names)
+        tools = self.tools
+        missing = [name for name in names if name not in tools]
+        if missing:
+            raise ToolError(
+                ErrorCode.FORBIDDEN, f"the tool {missing[0]!r} cannot be called: {self.state_of(missing[0])}"
+            )
+        return found.export([tools[name] for name in (names or self.registry.snapshot.names)])
+
+    # -- doctor
+
+    def findings(self) -> list[Finding]:
+        """Everything that is or will be wrong, for `pegboard doctor`."""
+        found: list[Finding] = []
+        for record, make in self.plugins.implementations("provide_checks"):
+            try:
+                for check in make(settings=record.settings) or ():
+                    found += check(self)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a check that fails is itself a finding
+                why = f"{type(problem).__name__}: {problem}"
+                found.append(Finding("a check failed", f"plugin {record.label}", why, "report it to its author"))
+        return found
+
+
+def _is_source(one: object) -> bool:
+    if not (isinstance(getattr(one, "name", None), str) and callable(getattr(one, "run", None))):
+        return False
+    return isinstance(getattr(one, "timeout_s", None), (int, float, type(None)))
+
+
+def _is_dialect(one: object) -> bool:
+    return isinstance(getattr(one, "name", None), str) and callable(getattr(one, "export", None))
+
+
+def _from(one: Tool, origin: Origin) -> Tool:
+    return attrs.evolve(one, origin=origin)
+
+
+def _disabled(one: Tool) -> Refusal:
+    error = ToolError(ErrorCode.FORBIDDEN, f"the tool {one.name!r} is disabled", reason="disabled", retry="never")
+    return Refusal(one, error)
+
+
+def _conflict(claims: Sequence[Tool]) -> Refusal:
+    """What hangs where two plugins claim one name: both are named, and load order decides nothing."""
+    name = claims[0].name
+    owners = sorted(str(one.origin.distribution or one.origin.plugin) for one in claims)
+    error = ToolError(
+        ErrorCode.CONFLICT,
+        f"{' and '.join(owners)} both bring a tool {name!r}; settle it in the configuration: "
+        f'[tools.{name}] from = "{owners[0]}"',
+        reason="conflict",
+        owners=owners,
+        retry="never",
+    )
+    return Refusal(claims[0], error)
+
+
+def load_board(
+    config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
+    plugins: Sequence[Any] | None = None,
+    *,
+    without: Iterable[str] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> Board:
+    """A board without a running loop: what `list`, `show` and `export` need. `open_host` makes one that runs.
+
+    Args:
+        config: a file or a mapping, which is all that is read; None: the files that are found (see the reference).
+        plugins: names: only these of the installed plugins. Objects: these and the built-ins alone: no entry points
+            and no files; variables of the environment hold all the same. None: everything that is installed.
+        without: plugins to leave out, built-ins too.
+        overrides: settings that lie over all others, as options of a program do.
+
+    Raises:
+        ConfigError: the configuration is wrong; it lists every fault.
+        PluginError: a plugin failed whose failure is fatal.
+
+    .. versionadded:: 0.1
+    """
+    objects = plugins is not None and not all(isinstance(one, str) for one in plugins)
+    closed = plugins is not None and (objects or not plugins)
+    if not isinstance(config, Config):
+        config = load_config(config, overrides=overrides, found=not closed)
+    return Board(config, load_plugins(config, plugins, without=without, strict=config.core.strict))

@@ -1,0 +1,169 @@
+"""What a handler may ask for while it runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.results import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pegboard.session import Session
+    from pegboard.tools import Tool
+
+T = TypeVar("T")
+
+MAX_DEPTH = 16
+"""How deep calls may nest: a tool that calls itself ends here and not at Python's recursion limit."""
+
+log = logging.getLogger("pegboard.tool")
+
+
+class CallContext:
+    """What a handler may ask for: annotate a parameter with it and the host injects it.
+
+    Methods that wait are async; a handler in a thread uses the forms that end in `_sync`, which are for threads alone.
+
+    Attributes:
+        session: who is calling and what they may use; its `user_id` is the only identity to trust.
+        call_id: the id of this call.
+        tool: the tool as it stood when the call came.
+        deadline: when the execution has to end, in seconds of the loop's clock (`trio.current_time()`); infinite for a
+            tool that runs in place.
+        permissions: the tool's permissions, an instance of the class that it declared, or None.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_secrets", "call_id", "deadline", "depth", "held", "permissions", "session", "tool")
+
+    def __init__(
+        self, session: Session, call_id: str, tool: Tool, permissions: Any, parent: CallContext | None
+    ) -> None:
+        self.session = session
+        self.call_id = call_id
+        self.tool = tool
+        self.permissions = permissions
+        self.deadline = float("inf")
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
+        self.held: frozenset[object] = frozenset() if parent is None else parent.held
+        self._secrets: list[str] | None = None
+
+    def __repr__(self) -> str:
+        return f"<CallContext {self.call_id} of {self.tool.name}>"
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger of this tool; secrets that the call has read are masked in what it writes."""
+        return _MaskingLog(log.getChild(self.tool.name), {"call_id": self.call_id}, self)
+
+    def resource(self, kind: type[T]) -> T:
+        """The one resource of that type that a plugin's `open_resources` opened.
+
+        Raises:
+            ToolError: INTERNAL_ERROR: no plugin opened one, or it could not be opened; doctor says why.
+        """
+        return self.session.resource(kind)
+
+    def secret(self, name: str) -> str:
+        """The value of the environment variable `name`, which the tool declared in `secrets`.
+
+        It is masked in the result, in errors, in the log and in the audit of this call.
+
+        Raises:
+            ToolError: INTERNAL_ERROR: the tool did not declare it; FORBIDDEN, reason `secret`: it is not set.
+        """
+        if name not in self.tool.secrets:
+            raise ToolError(ErrorCode.INTERNAL_ERROR, f"the tool did not declare the secret {name!r}")
+        value = os.environ.get(name, "")
+        if not value:
+            raise ToolError(
+                ErrorCode.FORBIDDEN,
+                f"the secret {name} is not set; set the environment variable {name} where the host runs",
+                reason="secret",
+                retry=Retry.CHANGED.value,
+            )
+        if self._secrets is None:
+            self._secrets = []
+        self._secrets.append(value)
+        return value
+
+    @property
+    def secrets_read(self) -> tuple[str, ...]:
+        """The values that must not leave the host."""
+        return tuple(self._secrets or ())
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the caller how far the work is; nothing happens where nobody listens."""
+        await self.session.report_progress(self.call_id, done, total, message)
+
+    async def confirm(self, question: str) -> bool:
+        """Ask the person behind the session.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
+        """
+        return bool(await self.session.ask(self.tool, {}, question))
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
+        """Call another tool as the same session; at most 16 deep.
+
+        A call that would wait on a limit that this chain holds is refused, since it would wait for itself.
+        """
+        if self.depth + 1 >= MAX_DEPTH:
+            return ToolResult.of_error(
+                ToolError(
+                    ErrorCode.FORBIDDEN,
+                    f"calls are nested {MAX_DEPTH} deep; a tool probably calls itself",
+                    reason="depth",
+                )
+            )
+        return await self.session.call_nested(name, arguments, self)
+
+    def progress_sync(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """`progress` for a handler in a thread."""
+        self._from_thread(self.progress, done, total, message)
+
+    def confirm_sync(self, question: str) -> bool:
+        """`confirm` for a handler in a thread."""
+        return bool(self._from_thread(self.confirm, question))
+
+    def call_sync(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
+        """`call` for a handler in a thread."""
+        result: ToolResult = self._from_thread(self.call, name, arguments)
+        return result
+
+    def check_cancelled(self) -> None:
+        """For a handler in a thread that works long: raises `trio.Cancelled` once nobody waits for it any more."""
+        import trio
+
+        trio.from_thread.check_cancelled()
+
+    @staticmethod
+    def _from_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+        import trio
+
+        return trio.from_thread.run(function, *arguments)
+
+
+def mask(text: str, secrets: tuple[str, ...]) -> str:
+    """`text` with every secret replaced by `***`; the longest first, so that none is left in part."""
+    for value in sorted(secrets, key=len, reverse=True):
+        text = text.replace(value, "***")
+    return text
+
+
+class _MaskingLog(logging.LoggerAdapter[logging.Logger]):
+    def __init__(self, logger: logging.Logger, extra: Mapping[str, Any], context: CallContext) -> None:
+        super().__init__(logger, dict(extra))
+        self._context = context
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        if self.isEnabledFor(level):
+            text = str(msg) % args if args else str(msg)
+            super().log(level, "%s", mask(text, self._context.secrets_read), **kwargs)

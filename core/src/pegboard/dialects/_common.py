@@ -1,0 +1,59 @@
+"""What dialects share: one call of untrusted JSON, as a `ToolCall` or the error result that answers it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.results import ToolResult, stamped
+from pegboard.tools import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pegboard.contract import Loss
+
+
+@attrs.frozen(eq=False)
+class SimpleExport:
+    """An `Export` of a dialect that keeps every name and loses nothing."""
+
+    definitions: Sequence[Any]
+    aliases: Mapping[str, str]
+    _parse: Callable[[Any], Sequence[ToolCall | ToolResult]]
+    _format: Callable[[Sequence[ToolResult]], Sequence[Any]]
+    losses: Sequence[Loss] = ()
+
+    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
+        """The calls that a message holds; what is no call is an error result with its id."""
+        return self._parse(message)
+
+    def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
+        """The messages that carry the results back."""
+        return self._format(results)
+
+
+def no_call(why: str, *, id: str = "", name: str = "", **details: Any) -> ToolResult:  # noqa: A002 - the field's name
+    """INVALID_INPUT for what is no call."""
+    return stamped(ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, why, details)), id, name, 0.0)
+
+
+def call_of(value: Any) -> ToolCall | ToolResult:
+    """A call as a line of `batch` has it: `{"id", "name", "arguments"}`, of which the id may be missing.
+
+    A number is taken as an id, since many programs count their calls.
+    """
+    if not isinstance(value, dict):
+        return no_call(f"a call is an object with name and arguments, got {type(value).__name__}")
+    given = value.get("id", "")
+    call_id = str(given)[:200] if isinstance(given, (str, int)) and not isinstance(given, bool) else ""
+    name = value.get("name")
+    if not isinstance(name, str) or not name:
+        return no_call("a call needs the name of a tool, as text", id=call_id)
+    arguments = value.get("arguments", {})
+    if not isinstance(arguments, dict):
+        why = f"arguments: expected an object, got {type(arguments).__name__}"
+        return no_call(why, id=call_id, name=name)
+    return ToolCall(call_id, name, arguments)

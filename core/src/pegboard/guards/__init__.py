@@ -1,0 +1,1 @@
+"""The guards and observers that come with the core, each a plugin on the public API."""

@@ -1,0 +1,152 @@
+"""The audit: one JSON line a call, whatever became of it.
+
+    {"time", "request_id", "session", "channel", "user_id", "tool", "duration_ms", "status", "error", "guards"}
+
+`error` is `{"code", "reason"}` or null; `guards` holds each guard's verdict and microseconds. Arguments are written
+only where `[plugins.audit] arguments = true`, and secrets that the tool declared are masked in them. Lines are written
+by a thread of their own, so that a slow disk never holds the loop; whoever ends the host waits until all are out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import threading
+from datetime import UTC, datetime
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard.config import setting
+from pegboard.context import mask
+from pegboard.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+
+    from pegboard.contract import Observer, Outcome
+
+log = logging.getLogger("pegboard.audit")
+
+MAX_ARGUMENTS = 10_000
+"""Longer arguments are cut, in characters of their JSON."""
+
+
+@attrs.frozen
+class AuditSettings:
+    """`[plugins.audit]`."""
+
+    file: str | None = setting(None, help="where the lines go: a file to append to, or - for stderr; nothing: no audit")
+    arguments: bool = setting(False, help="write the arguments of every call too")
+
+
+class AuditLog:
+    """Takes outcomes from the loop, writes lines from its own thread."""
+
+    def __init__(self, stream: IO[str], *, arguments: bool) -> None:
+        self._stream = stream
+        self._arguments = arguments
+        self._lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="pegboard-audit", daemon=True)
+        self._thread.start()
+
+    def record(self, outcome: Outcome) -> None:
+        """Note one call; never waits."""
+        self._lines.put(line_of(outcome, arguments=self._arguments))
+
+    def close(self) -> None:
+        """Write what is left, then end the thread; blocks until both are done."""
+        self._lines.put(None)
+        self._thread.join()
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            try:
+                self._stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+                if self._lines.empty():
+                    self._stream.flush()
+            except (OSError, ValueError) as problem:
+                log.error("the audit could not be written: %s", type(problem).__name__)  # noqa: TRY400 - no traceback a line
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+
+def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
+    """The line of one call."""
+    error = None if outcome.result is None else outcome.result.error
+    details = {} if error is None else error.details
+    line: dict[str, Any] = {
+        "time": datetime.fromtimestamp(outcome.started_at, UTC).isoformat(timespec="milliseconds"),
+        "request_id": outcome.call.id,
+        "session": outcome.session.id,
+        "channel": outcome.session.channel,
+        "user_id": outcome.session.user_id,
+        "tool": outcome.call.name,
+        "duration_ms": round(outcome.duration_ms, 3),
+        "status": outcome.status,
+        "error": None if error is None else {"code": error.code.value, "reason": details.get("reason")},
+        "guards": [
+            {
+                "guard": verdict.guard,
+                "stage": verdict.stage.value,
+                "verdict": verdict.verdict,
+                "us": verdict.duration_us,
+            }
+            for verdict in outcome.verdicts
+        ],
+    }
+    if details.get("still_running"):
+        line["still_running"] = True
+    if arguments:
+        line["arguments"] = _shown_arguments(outcome)
+    return line
+
+
+def _shown_arguments(outcome: Outcome) -> Any:
+    text = json.dumps(outcome.call.arguments, ensure_ascii=False, default=repr)
+    if outcome.tool is not None:
+        known = (os.environ.get(name, "") for name in outcome.tool.secrets)
+        text = mask(text, tuple(value for value in known if value))
+    return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
+
+
+@hookimpl
+def provide_settings() -> type[AuditSettings]:
+    """`[plugins.audit]`."""
+    return AuditSettings
+
+
+@hookimpl
+def open_resources(settings: AuditSettings) -> AbstractAsyncContextManager[AuditLog] | None:
+    """The writer, where an audit is asked for."""
+    return None if settings.file is None else _open_log(settings)
+
+
+@contextlib.asynccontextmanager
+async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
+    import trio
+
+    if settings.file == "-":
+        stream: IO[str] = sys.stderr
+    else:
+        # Line by line from one thread: appends of whole lines do not mix with those of other processes.
+        stream = await trio.to_thread.run_sync(lambda: open(str(settings.file), "a", encoding="utf-8"))  # noqa: SIM115, PTH123 - closed below
+    audit = AuditLog(stream, arguments=settings.arguments)
+    try:
+        yield audit
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(audit.close)
+            if stream is not sys.stderr:
+                stream.close()
+
+
+@hookimpl
+def provide_observers(settings: AuditSettings) -> list[Observer]:
+    """Hear every outcome, where an audit is asked for."""
+    return [] if settings.file is None else [lambda outcome: outcome.session.resource(AuditLog).record(outcome)]

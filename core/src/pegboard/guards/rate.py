@@ -1,0 +1,88 @@
+"""Cooldown and rate limit of one tool, per user, by GCRA (the generic cell rate algorithm, ITU-T I.371).
+
+One number a user suffices: the theoretical arrival time of the next call. Sessions of nobody share one bucket, or a new
+session would be a way around the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pegboard.contract import Guard, Stage
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pegboard.context import CallContext
+    from pegboard.session import Session
+    from pegboard.tools import RateLimit, Tool
+
+MAX_USERS = 10_000
+"""From here on those are forgotten whose limit has run out, so that a crowd cannot fill the memory."""
+
+
+class Buckets:
+    """The state of one limit: when each user's next call would be due if they came evenly."""
+
+    def __init__(self, count: int, period_s: float) -> None:
+        self._interval_s = period_s / count
+        self._tolerance_s = period_s - self._interval_s
+        self._due: dict[str | None, float] = {}
+
+    def wait_s(self, user: str | None, now: float) -> float:
+        """Seconds until a call of that user would pass; 0 or less: it passes now."""
+        return self._due.get(user, now) - self._tolerance_s - now
+
+    def take(self, user: str | None, now: float) -> None:
+        """Spend one call."""
+        if len(self._due) >= MAX_USERS:
+            self._due = {known: due for known, due in self._due.items() if due > now}
+        self._due[user] = max(self._due.get(user, now), now) + self._interval_s
+
+
+@hookimpl
+def make_guards(tool: Tool) -> Iterator[Guard]:
+    """Guard the tools that have a cooldown or a rate limit, and no others."""
+    cooldown_s, rate = tool.limits.cooldown_s, tool.limits.rate_limit
+    if cooldown_s is not None:
+        yield _guard(tool, "cooldown", Buckets(1, cooldown_s), f"has a cooldown of {cooldown_s:g} s")
+    if rate is not None:
+        yield _guard(tool, "rate_limit", _buckets(rate), f"may be called {rate} by each user")
+
+
+def _buckets(rate: RateLimit) -> Buckets:
+    return Buckets(rate.count, rate.period_s)
+
+
+def _now() -> float:
+    import trio  # a board that only lists its tools never gets here
+
+    return trio.current_time()
+
+
+def _guard(tool: Tool, name: str, buckets: Buckets, rule: str) -> Guard:
+    def refuse(wait_s: float) -> ToolError:
+        wait_s = math.ceil(wait_s * 1000) / 1000
+        return ToolError(
+            ErrorCode.RATE_LIMITED,
+            f"{tool.name!r} {rule}; repeat the call after {wait_s:g} s",
+            reason=name,
+            retry_after_s=wait_s,
+        )
+
+    def check(context: CallContext) -> ToolError | None:
+        now, user = _now(), context.session.user_id
+        wait_s = buckets.wait_s(user, now)
+        if wait_s > 0:
+            return refuse(wait_s)
+        buckets.take(user, now)
+        return None
+
+    def peek(session: Session, arguments: Mapping[str, Any]) -> ToolError | None:
+        wait_s = buckets.wait_s(session.user_id, _now())
+        return refuse(wait_s) if wait_s > 0 else None
+
+    return Guard(name=name, stage=Stage.LIMIT, check=check, peek=peek)

@@ -1,0 +1,36 @@
+"""Read-only mode: what is not marked read-only, and what is of high risk whatever its mark, is refused.
+
+The mode is judged at the call, since a host, a profile or a session may be read-only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pegboard.contract import Guard, Stage
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from pegboard.session import Session
+    from pegboard.tools import Tool
+
+
+@hookimpl
+def make_guards(tool: Tool) -> Guard | None:
+    """Guard every tool but those that are read-only and of no high risk."""
+    high = tool.annotations.risk == "high"
+    if tool.annotations.read_only and not high:
+        return None
+    why = "is of high risk" if high else "is not marked read-only"
+
+    def check(session: Session) -> ToolError | None:
+        if not session.read_only:
+            return None
+        return ToolError(
+            ErrorCode.FORBIDDEN,
+            f"the host is in read-only mode and {tool.name!r} {why}; nothing was done",
+            reason="read_only",
+        )
+
+    return Guard(name="read_only", stage=Stage.ADMIT, check=check)

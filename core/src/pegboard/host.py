@@ -1,0 +1,315 @@
+"""A board that runs: its resources, its sources, its sessions.
+
+    enter:  resources of every plugin, one after the other; then one supervised task a source
+    leave:  sources are cancelled and awaited, worker processes end, resources are left in reverse order
+
+Every task has the host's nursery as its owner, and nothing of it outlives `async with open_host()`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from pegboard.board import Board, load_board
+from pegboard.contract import SourceState
+from pegboard.errors import ErrorCode, PluginError, ToolError
+from pegboard.kept import READ_RESULT
+from pegboard.session import Session
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from pegboard.config import Config
+    from pegboard.contract import ToolSource
+    from pegboard.plugins import PluginRecord
+    from pegboard.registry import Snapshot
+    from pegboard.session import Confirm, OnProgress
+    from pegboard.tools import Tool
+
+log = logging.getLogger("pegboard")
+
+T = TypeVar("T")
+
+BACK_OFF_S = (1.0, 60.0)
+"""A source that crashed is started again after a second, then twice as long each time, up to a minute; with jitter."""
+LEAVE_S = 10.0
+"""How long a plugin's resources may take to close when the host ends."""
+
+
+class Host:
+    """A board that runs. Made by `open_host`.
+
+    Attributes:
+        board: the board.
+        runtime: what its plans share.
+        air: when the loop last had air, in seconds of `time.perf_counter`.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, board: Board, nursery: trio.Nursery) -> None:
+        self.board = board
+        self.runtime = board.runtime
+        self.air = perf_counter()
+        self._nursery = nursery
+        self._resources: list[Any] = []
+        self._lost: dict[str, str] = {}
+        self._workers: Any = None
+        self._workers_lock = trio.Lock()
+
+    # -- what hangs
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that can be called, by name, as of now; the mapping never changes."""
+        return self.board.tools
+
+    def categories(self) -> dict[str, int]:
+        """How many tools there are of each category, by name."""
+        return self.board.categories()
+
+    def search(self, text: str | None = None, *, category: str | None = None, tag: str | None = None) -> list[Tool]:
+        """Tools that hold every word of `text`, the best match first; see `Board.search`."""
+        return self.board.search(text, category=category, tag=tag)
+
+    def add(self, *tools: Tool | Callable[..., Any]) -> None:
+        """Hang tools, or functions that become some, in one swap.
+
+        Raises:
+            ToolError: CONFLICT: a name is already registered.
+            PluginError: a tool cannot be hung; the message says why and how to mend it.
+        """
+        self.board.add(*tools)
+
+    def remove(self, *names: str) -> None:
+        """Take tools down; calls that are under way go on.
+
+        Raises:
+            ToolError: NOT_FOUND: nothing of that name hangs.
+        """
+        self.board.remove(*names)
+
+    def enable(self, *names: str) -> None:
+        """Make disabled tools answer again; raises as `Board.enable`."""
+        self.board.enable(*names)
+
+    def disable(self, *names: str) -> None:
+        """Let tools hang and answer FORBIDDEN; raises as `Board.disable`."""
+        self.board.disable(*names)
+
+    def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
+        """Call `watcher(old, new)` after every change of the tools; returns what ends the watch."""
+        return self.board.registry.watch(watcher)
+
+    # -- who calls
+
+    def session(
+        self,
+        user_id: str | None = None,
+        *,
+        channel: str = "program",
+        profile: str | None = None,
+        confirm: Confirm | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Session:
+        """A session for one connection, chat or program run.
+
+        Args:
+            user_id: who calls; None: `user_id` of the configuration; blank: nobody.
+            channel: how they came, for the audit.
+            profile: which tools they see; None: the configuration's default.
+            confirm: asked before tools that require it: `async confirm(Confirmation) -> True | False | "session"`.
+            on_progress: hears progress: `async on_progress(call_id, done, total, message)`.
+
+        Raises:
+            ConfigError: there is no such profile.
+        """
+        view = self.board.view(profile)
+        if user_id is None:
+            selected = self.board.config.profiles.get(view.profile) if view.profile else None
+            user_id = (selected.user_id if selected else None) or self.board.config.core.user_id
+        return Session(self, view, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
+
+    # -- what calls need
+
+    async def breathe(self) -> None:
+        """Give the loop air: calls that never wait do not starve it."""
+        await trio.lowlevel.checkpoint()
+        self.air = perf_counter()
+
+    def resource(self, kind: type[T]) -> T:
+        """The resource of that type.
+
+        Raises:
+            ToolError: INTERNAL_ERROR: none is open.
+        """
+        for resource in self._resources:
+            if isinstance(resource, kind):
+                return resource
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"no {kind.__name__} is open on this host; pegboard doctor says why",
+            reason="resource",
+            retry="never",
+        )
+
+    def offer_read_result(self) -> None:
+        """Hang `read_result`, now that there is something to read."""
+        if READ_RESULT.name not in self.board.registry.plans:
+            self.board.add(READ_RESULT)
+
+    # -- life
+
+    async def _open_resources(self, stack: contextlib.AsyncExitStack) -> None:
+        for record, manager in self.board.plugins.ask("open_resources"):
+            try:
+                opened = await stack.enter_async_context(_forgiving(record, manager))
+            except Exception as problem:
+                if record.named or record.builtin or self.board.plugins.strict:
+                    raise PluginError(
+                        f"plugin {record.label} could not open its resources: {type(problem).__name__}: {problem}",
+                        hint="mend its settings, or uninstall it; this is fatal because the configuration names it",
+                    ) from problem
+                log.exception("plugin %s could not open its resources", record.label, exc_info=problem)
+                self._lost[record.name] = f"{type(problem).__name__}: {problem}"
+            else:
+                self._resources += opened if isinstance(opened, tuple) else [opened]
+
+    @property
+    def lost_resources(self) -> Mapping[str, str]:
+        """Plugins whose resources could not be opened, with the cause."""
+        return dict(self._lost)
+
+    def _find_observers(self) -> None:
+        answers = self.board.plugins.ask_for_many("provide_observers", callable, "a callable")
+        self.runtime.observers = tuple((record.name, one) for record, observers in answers for one in observers)
+
+    async def _supervise(self, source: ToolSource) -> None:
+        """Run a source until it returns; start it again, after a pause, whenever it crashes."""
+        slot = _Slot(self.board, source.name)
+        pause_s = BACK_OFF_S[0]
+        while True:
+            began = trio.current_time()
+            slot.set_state(SourceState.STARTING)
+            try:
+                await source.run(slot)
+            except BaseException as problem:
+                if _is_ours(problem):
+                    raise
+                log.exception("source %s crashed", source.name, exc_info=problem)
+                if trio.current_time() - began > BACK_OFF_S[1]:
+                    pause_s = BACK_OFF_S[0]
+                slot.set_state(SourceState.BACKING_OFF, f"{type(problem).__name__}: {problem}"[:300])
+                await trio.sleep(pause_s * random.uniform(0.5, 1.5))
+                pause_s = min(2 * pause_s, BACK_OFF_S[1])
+            else:
+                slot.replace(())
+                slot.set_state(SourceState.CONFIGURED, "it ended")
+                return
+
+    async def _worker_pool(self) -> Any:
+        """The worker processes of this host, started when the first tool needs one."""
+        async with self._workers_lock:
+            if self._workers is None:
+                self._workers = await self._nursery.start(_keep_workers)
+        return self._workers
+
+
+class _Slot:
+    """A source's place on the board."""
+
+    def __init__(self, board: Board, name: str) -> None:
+        self._board = board
+        self._name = name
+
+    def replace(self, tools: Iterable[Tool]) -> None:
+        """Swap the source's tools."""
+        self._board.replace_source(self._name, tools)
+
+    def set_state(self, state: SourceState, reason: str | None = None) -> None:
+        """Say how the source is doing."""
+        self._board.source_states[self._name] = (state, reason)
+
+
+def _is_ours(problem: BaseException) -> bool:
+    """Whether what left a source's task is the host's own ending, or Ctrl-C, and no crash of the source."""
+    if isinstance(problem, BaseExceptionGroup):
+        return any(map(_is_ours, problem.exceptions))
+    if isinstance(problem, trio.Cancelled):
+        return trio.current_effective_deadline() == -float("inf")
+    return isinstance(problem, KeyboardInterrupt)
+
+
+@contextlib.asynccontextmanager
+async def _forgiving(record: PluginRecord, manager: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """A plugin's resource: it has a bounded time to close, and its failure to close is logged, not raised."""
+    opened = await manager.__aenter__()
+    try:
+        yield opened
+    finally:
+        with trio.move_on_after(LEAVE_S, shield=True) as scope:
+            try:
+                await manager.__aexit__(None, None, None)
+            except Exception:
+                log.exception("plugin %s could not close its resources", record.label)
+        if scope.cancelled_caught:
+            log.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
+
+
+async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGNORED) -> None:
+    import trio_parallel
+
+    async with trio_parallel.open_worker_context(idle_timeout=60, grace_period=2) as workers:
+        task_status.started(workers)
+        with contextlib.suppress(trio.Cancelled):
+            await trio.sleep_forever()
+
+
+@contextlib.asynccontextmanager
+async def open_host(
+    config: str | os.PathLike[str] | Mapping[str, Any] | Config | Board | None = None,
+    plugins: Sequence[Any] | None = None,
+    *,
+    without: Iterable[str] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> AsyncIterator[Host]:
+    """A board that runs as long as the block; takes what `load_board` takes, or a board.
+
+    Leaving the block cancels the sources, ends worker processes and closes resources in reverse order. An exception of
+    the block leaves it as it is, in no group.
+
+    Raises:
+        ConfigError: the configuration is wrong; it lists every fault.
+        PluginError: a plugin failed whose failure is fatal.
+
+    .. versionadded:: 0.1
+    """
+    board = config if isinstance(config, Board) else load_board(config, plugins, without=without, overrides=overrides)
+    problem: BaseException | None = None
+    async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
+        # The order matters: resources are closed while the nursery still runs, after its tasks are cancelled below.
+        async with trio.open_nursery() as tasks:
+            host = Host(board, tasks)
+            try:
+                await host._open_resources(stack)
+                host._find_observers()
+                board.runtime.workers = host._worker_pool
+                for _, source in board.sources:
+                    tasks.start_soon(host._supervise, source, name=f"pegboard source {source.name}")
+                yield host
+            except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nurseries and their groups
+                problem = raised
+            finally:
+                tasks.cancel_scope.cancel()
+        board.runtime.observers = ()
+        nursery.cancel_scope.cancel()
+    if problem is not None:
+        raise problem

@@ -1,0 +1,150 @@
+"""Results that were too large to show: kept for their session, bounded in memory and time, read page by page."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard.content import Content, TextContent
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.results import ToolResult
+from pegboard.tools import Annotations, Origin, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pegboard.context import CallContext
+
+
+@attrs.frozen
+class Kept:
+    """One result: its pages, the bytes they take, when it is forgotten (seconds of the monotonic clock)."""
+
+    pages: tuple[str, ...]
+    size: int
+    until: float
+
+
+class KeptResults:
+    """The kept results of one session.
+
+    Args:
+        max_bytes: what they may take together; the oldest goes first, and what is larger alone is not kept at all.
+        for_s: how long each is kept, in seconds.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, max_bytes: int, for_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._max_bytes = max_bytes
+        self._for_s = for_s
+        self._clock = clock
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+
+    def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
+        """The result as it is if it fits into `max_bytes`, else its first page and how to read the others."""
+        blocks = [_fitting(block, max_bytes) for block in result.content]
+        text = "\n".join(block.text for block in blocks if isinstance(block, TextContent))
+        size = len(text.encode("utf-8", "surrogatepass"))
+        others = tuple(block for block in blocks if not isinstance(block, TextContent))
+        if size <= max_bytes:
+            fits = _data_size(result.data) <= max_bytes
+            if fits and tuple(blocks) == result.content:
+                return result
+            return _rebuilt(result, tuple(blocks), result.data if fits else None, {"cut": {"data": not fits}})
+        # A page of characters that are one byte each; others take up to four, and get fewer on a page.
+        per_page = max(1, max_bytes if size == len(text) else max_bytes // 4)
+        pages = tuple(text[start : start + per_page] for start in range(0, len(text), per_page))
+        key = self._keep(Kept(pages, size, self._clock() + self._for_s))
+        advice = f'read on with read_result(id="{key}", page=2)' if key else "the rest is too large to be kept"
+        note = f"[page 1 of {len(pages)}, {size} bytes in all; {advice}]"
+        cut = {"id": key, "page": 1, "pages": len(pages), "bytes": size}
+        return _rebuilt(result, (TextContent(pages[0]), TextContent(note), *others), None, {"cut": cut})
+
+    def page(self, key: str, number: int) -> ToolResult:
+        """One page of a kept result.
+
+        Raises:
+            ToolError: NOT_FOUND: it was never kept here, or is forgotten; INVALID_INPUT: it has no such page.
+        """
+        self._forget()
+        kept = self._kept.get(key)
+        if kept is None:
+            raise ToolError(
+                ErrorCode.NOT_FOUND, "no such result is kept; results are forgotten after some minutes: repeat the call"
+            )
+        if not 1 <= number <= len(kept.pages):
+            raise ToolError(ErrorCode.INVALID_INPUT, f"page: expected 1 to {len(kept.pages)}, got {number}")
+        more = number < len(kept.pages)
+        note = f"[page {number} of {len(kept.pages)}" + (f"; next: page={number + 1}]" if more else "]")
+        data = {"id": key, "page": number, "pages": len(kept.pages)}
+        return ToolResult((TextContent(kept.pages[number - 1]), TextContent(note)), data)
+
+    def _keep(self, kept: Kept) -> str | None:
+        if kept.size > self._max_bytes:
+            return None
+        self._forget()
+        key = secrets.token_hex(6)
+        self._kept[key] = kept
+        while sum(one.size for one in self._kept.values()) > self._max_bytes:
+            self._kept.popitem(last=False)
+        return key
+
+    def _forget(self) -> None:
+        now = self._clock()
+        for key in [key for key, kept in self._kept.items() if kept.until <= now]:
+            del self._kept[key]
+
+
+def _fitting(block: Content, max_bytes: int) -> Content:
+    if isinstance(block, TextContent) or block.data is None or len(block.data) <= max_bytes:
+        return block
+    return TextContent(f"[{block.mime_type} of {len(block.data)} bytes left out: above the limit of {max_bytes}]")
+
+
+def _data_size(data: Any) -> int:
+    import json
+
+    return len(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def _rebuilt(result: ToolResult, content: tuple[Content, ...], data: Any, details: dict[str, Any]) -> ToolResult:
+    error = result.error
+    if error is not None:  # a huge error: its text is in the pages
+        shown = error.message[:1000]
+        kept: dict[str, Any] = {
+            key: error.details[key] for key in ("retry", "retry_after_s", "reason") if key in error.details
+        }
+        error = ToolError(error.code, shown, {**kept, **details})
+    details = {**(result.details or {}), **details}
+    return ToolResult(content, data, error, details, result.id, result.name, result.duration_ms)
+
+
+def read_result(context: CallContext, /, id: str, page: int = 1) -> ToolResult:  # noqa: A002 - the name callers know
+    """Read a page of a result that was too large to show at once."""
+    return context.session.kept.page(id, page)
+
+
+READ_RESULT = Tool(
+    name="read_result",
+    title="Read a long result",
+    description="Read a page of a result that was too large to show at once. The result itself names its id.",
+    handler=read_result,
+    run="inplace",
+    category="general",
+    annotations=Annotations(read_only=True, idempotent=True, open_world=False),
+    origin=Origin(plugin="core", distribution="pegboard"),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "the id that the cut result names"},
+            "page": {"type": "integer", "minimum": 1, "default": 1, "description": "which page, from 1"},
+        },
+        "required": ["id"],
+        "additionalProperties": False,
+    },
+)
+"""On the board only where something was cut."""

@@ -1,0 +1,85 @@
+"""The one place that catches: what a tool raised, as a `ToolError`.
+
+A `Cancelled` is genuine only if an enclosing scope is cancelled now; one that a tool kept and raised again is its
+mistake. A genuine one, and a `KeyboardInterrupt`, pass untouched, taken out of the group they may come in.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from pegboard.errors import ErrorCode, Retry, ToolError
+
+if TYPE_CHECKING:
+    from pegboard.tools import Tool
+
+log = logging.getLogger("pegboard.tool")
+
+
+def classify(problem: BaseException, tool: Tool, *, timed_out_after_s: float | None = None) -> ToolError:
+    """What the caller reads of an exception that left a handler.
+
+    Args:
+        problem: what was raised; never empty-handed: it is logged, its text is not sent.
+        tool: whose handler raised it.
+        timed_out_after_s: the tool's own deadline in seconds, if it had fired.
+
+    Raises:
+        trio.Cancelled: a scope around the call is cancelled.
+        KeyboardInterrupt: somebody pressed Ctrl-C.
+    """
+    import trio
+
+    if (interrupt := _leaf(problem, KeyboardInterrupt)) is not None:
+        raise interrupt
+    if trio.current_effective_deadline() == -float("inf"):
+        _reraise_cancelled(problem, trio.Cancelled)
+    if timed_out_after_s is not None:
+        return timed_out(tool, timed_out_after_s)
+    if isinstance(problem, BaseExceptionGroup):
+        leaves = _leaves(problem)
+        if len(leaves) == 1:
+            problem = leaves[0]
+    if isinstance(problem, ToolError):
+        return problem
+    log.error("tool %s failed", tool.name, exc_info=problem)
+    return ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        f"the tool {tool.name!r} failed ({type(problem).__name__}); its cause is in the host's log",
+        exception=type(problem).__name__,
+        retry=repeat_of(tool).value,
+    )
+
+
+def timed_out(tool: Tool, timeout_s: float, **details: Any) -> ToolError:
+    """TIMEOUT, and whether the call may be repeated."""
+    return ToolError(
+        ErrorCode.TIMEOUT,
+        f"the tool {tool.name!r} did not end within {timeout_s:g} s",
+        {"timeout_s": timeout_s, "retry": repeat_of(tool).value, **details},
+    )
+
+
+def repeat_of(tool: Tool) -> Retry:
+    """What repeating a call means that may have run: harmless for a tool that says so, unknown for any other."""
+    return Retry.SAME if tool.annotations.read_only or tool.annotations.idempotent else Retry.UNKNOWN
+
+
+def _leaves(problem: BaseException) -> list[BaseException]:
+    if isinstance(problem, BaseExceptionGroup):
+        return [leaf for inner in problem.exceptions for leaf in _leaves(inner)]
+    return [problem]
+
+
+def _leaf(problem: BaseException, kind: type[BaseException]) -> BaseException | None:
+    return next((leaf for leaf in _leaves(problem) if isinstance(leaf, kind)), None)
+
+
+def _reraise_cancelled(problem: BaseException, cancelled: type[BaseException]) -> None:
+    if isinstance(problem, cancelled):
+        raise problem
+    if isinstance(problem, BaseExceptionGroup):
+        genuine, _ = problem.split(cancelled)
+        if genuine is not None:
+            raise genuine

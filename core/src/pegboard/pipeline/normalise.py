@@ -1,0 +1,185 @@
+"""Any value that a handler returns, as a `ToolResult`.
+
+    None                 nothing to show
+    str                  its text; data `{"result": ...}`
+    numbers, booleans    their JSON text; data `{"result": ...}`
+    dict                 data as it is, shown as JSON
+    attrs, dataclass     as the object they unstructure to
+    list, tuple, set     `{"result": [...]}`, unless all of it is content blocks: then they are the content
+    bytes                a `BinaryContent`
+    content block        itself
+    ToolResult           itself
+    ToolError            the failure it is
+
+What has no JSON form, a number that is none (NaN, Infinity) included, is the tool's mistake: INTERNAL_ERROR, and the
+answer says that the tool ran.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from pegboard.content import CONTENT_TYPES, BinaryContent, TextContent
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.pipeline.classify import repeat_of
+from pegboard.results import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard.content import Content
+    from pegboard.contract import Validator
+    from pegboard.errors import Fault
+    from pegboard.tools import Tool
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+_PRIMITIVES = {"string": (str,), "integer": (int,), "number": (float, int), "boolean": (bool,)}
+
+
+class UnusableError(Exception):
+    """What a tool returned cannot be a result; the text says why, for the caller."""
+
+
+def make_normalise(tool: Tool, validate: Validator | None) -> Callable[[Any, str, float], tuple[ToolResult, int]]:
+    """Compile `normalise(value, call_id, started)` for one tool: the result, and its size in bytes or a little less.
+
+    It raises `UnusableError`. A value of the very type that the hint promised takes the short way.
+    """
+    name = tool.name
+    quick = _primitive_result(tool)
+
+    def normalise(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
+        if type(value) in quick:
+            text = value if type(value) is str else _to_text(value)
+            duration_ms = (perf_counter() - started) * 1000
+            return ToolResult((TextContent(text),), {"result": value}, None, None, call_id, name, duration_ms), len(
+                text
+            )
+        result, size = to_result(value)
+        if validate is not None and result.error is None:
+            check_output(validate, result)
+        duration_ms = (perf_counter() - started) * 1000
+        return (
+            ToolResult(result.content, result.data, result.error, result.details, call_id, name, duration_ms),
+            size,
+        )
+
+    return normalise
+
+
+def _primitive_result(tool: Tool) -> frozenset[type]:
+    """Types whose values need no output validator: the schema was derived from the hint and says just that type."""
+    schema = tool.output_schema
+    if schema is None:
+        return frozenset({str, int, float, bool})
+    inner = schema.get("properties", {}).get("result", {})
+    if tool.signature is None or set(inner) != {"type"} or not isinstance(inner["type"], str):
+        return frozenset()
+    return frozenset(_PRIMITIVES.get(inner["type"], ()))
+
+
+def to_result(value: Any) -> tuple[ToolResult, int]:
+    """The table of this module, for any value; with the size of what it shows and carries, in bytes or a little less.
+
+    Raises:
+        UnusableError: the value has no JSON form.
+    """
+    if isinstance(value, ToolResult):
+        return _checked(value)
+    if value is None:
+        return ToolResult(), 0
+    if isinstance(value, str):
+        return ToolResult((TextContent(str(value)),), {"result": str(value)}), len(value)
+    if isinstance(value, ToolError):
+        return _checked(ToolResult.of_error(value))
+    if isinstance(value, CONTENT_TYPES):
+        return _checked(ToolResult((value,)))
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _checked(ToolResult((BinaryContent(bytes(value)),)))
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, CONTENT_TYPES) for item in value):
+        return _checked(ToolResult(tuple(value)))
+    if inspect.isawaitable(value) or inspect.isasyncgen(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise UnusableError("returned something to be awaited; its author has to write `async def`")
+    plain = _to_plain(value)
+    text = _to_text(plain)
+    data = plain if isinstance(plain, dict) else {"result": plain}
+    return ToolResult((TextContent(text),), data), len(text)
+
+
+def check_output(validate: Validator, result: ToolResult) -> None:
+    """Hold a result's data against the output schema.
+
+    Raises:
+        UnusableError: it does not fit; the text names the first faults.
+    """
+    if result.data is None:
+        raise UnusableError("returned no data where its output schema asks for some")
+    faults: Sequence[Fault] = validate(result.data)
+    if faults:
+        shown = "; ".join(f"{fault.where or 'data'}: expected {fault.expected}" for fault in faults[:3])
+        raise UnusableError(f"returned what its output schema forbids: {shown}")
+
+
+def unusable(tool: Tool, problem: UnusableError) -> ToolError:
+    """INTERNAL_ERROR for a result that cannot be used; the tool ran all the same."""
+    return ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        f"the tool {tool.name!r} {problem}",
+        executed=True,
+        retry=repeat_of(tool).value,
+    )
+
+
+def _checked(result: ToolResult) -> tuple[ToolResult, int]:
+    if not all(isinstance(block, CONTENT_TYPES) for block in result.content):
+        raise UnusableError("returned content that is no content block")
+    size = sum(map(_block_size, result.content))
+    if result.error is not None:
+        size += len(_to_text(_to_plain(result.error.details)))
+    if result.data is None:
+        return result, size
+    data = _to_plain(result.data)
+    if not isinstance(data, dict):
+        raise UnusableError(f"returned data that is no object but {type(data).__name__}")
+    size = max(size, len(_to_text(data)))
+    return ToolResult(result.content, data, result.error, result.details), size
+
+
+def _block_size(block: Content) -> int:
+    if isinstance(block, TextContent):
+        return len(block.text)
+    return len(block.data or b"") * 4 // 3
+
+
+def _to_plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is bool or kind is int:
+        return value
+    from pegboard.schema.structure import unstructure
+
+    try:
+        return unstructure(value)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise UnusableError(f"returned what has no JSON form: {_reason(problem, value)}") from problem
+
+
+def _to_text(plain: Any) -> str:
+    try:
+        return _encode(plain)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise UnusableError(f"returned what has no JSON form: {_reason(problem, plain)}") from problem
+
+
+def _reason(problem: Exception, value: Any) -> str:
+    # The exception's own text may quote the value, or a path; the type is enough to find it.
+    if isinstance(problem, RecursionError):
+        return "it is nested too deep, or holds itself"
+    if isinstance(problem, ValueError):
+        return "a number that is none (NaN or Infinity), or an integer that is too long"
+    return f"a value of the type {type(value).__name__}, or one inside it"

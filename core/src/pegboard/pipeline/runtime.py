@@ -1,0 +1,101 @@
+"""What all plans of one board share while a host runs: clock-free counters, observers, worker processes.
+
+It imports no trio: a board that does not run has one too, with nothing in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pegboard.contract import Observer, Outcome
+
+log = logging.getLogger("pegboard")
+
+
+class Threads:
+    """Counts the threads that outlived their call, by tool. Tickets come back from the threads themselves."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left_behind: Counter[str] = Counter()
+
+    @property
+    def left_behind(self) -> dict[str, int]:
+        """Threads that nobody waits for any more and that have not ended, by tool."""
+        with self._lock:
+            return {name: count for name, count in self._left_behind.items() if count}
+
+    def ticket(self, tool: str) -> Ticket:
+        """One thread to come."""
+        return Ticket(self, tool)
+
+    def _move(self, ticket: Ticket, *, over: bool) -> None:
+        with self._lock:
+            if over:
+                ticket.is_over = True
+                if ticket.is_left:
+                    self._left_behind[ticket.tool] -= 1
+            elif not ticket.is_over:
+                ticket.is_left = True
+                self._left_behind[ticket.tool] += 1
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """One thread of one call."""
+
+    threads: Threads
+    tool: str
+    is_over: bool = False
+    is_left: bool = False
+
+    def ended(self) -> None:
+        """The handler returned or raised."""
+        self.threads._move(self, over=True)
+
+    def abandoned(self) -> None:
+        """The call is over, and the handler is not."""
+        self.threads._move(self, over=False)
+
+
+async def _no_workers() -> Any:
+    raise RuntimeError("worker processes are there only while a host runs")
+
+
+@attrs.define(eq=False)
+class Runtime:
+    """One a board; the host fills it when it opens and empties it when it ends."""
+
+    timeout_s: float = 30.0
+    max_result_bytes: int = 100_000
+    approval_timeout_s: float = 300.0
+    observers: tuple[tuple[str, Observer], ...] = ()
+    source_timeouts: dict[str, float] = attrs.field(factory=dict)
+    threads: Threads = attrs.field(factory=Threads)
+    workers: Callable[[], Awaitable[Any]] = _no_workers
+    failed_observers: Counter[str] = attrs.field(factory=Counter)
+    _prefix: str = attrs.field(factory=lambda: secrets.token_hex(4))
+    _count: itertools.count[int] = attrs.field(factory=itertools.count)
+
+    def draw_id(self) -> str:
+        """An id for a call that brought none: unique in this run, and unlike those of another."""
+        return f"{self._prefix}-{next(self._count)}"
+
+    def observe(self, outcome: Outcome) -> None:
+        """Tell every observer; one that raises is logged and counted, and the call does not notice."""
+        for plugin, observer in self.observers:
+            try:
+                observer(outcome)
+            except Exception:
+                self.failed_observers[plugin] += 1
+                log.exception("an observer of plugin %s failed", plugin)

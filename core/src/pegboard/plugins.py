@@ -1,0 +1,358 @@
+"""Finding plugins, and keeping one bad plugin from harming the rest.
+
+Every plugin has a `PluginRecord`. What goes wrong with it - its import, its hooks, what they answer - quarantines it:
+it is unregistered, named with its distribution and the cause, and everything else works. It is fatal instead where working
+on would be worse: the configuration or the caller names the plugin, it guards tools, or the host is strict.
+
+One pluggy manager per board, never a global; hooks are asked one implementation at a time (`ask`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import logging
+import time
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pluggy
+
+from pegboard import hookspecs
+from pegboard.errors import ConfigError, PegboardError, PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from importlib.metadata import EntryPoint
+
+    from pegboard.config import Config
+
+log = logging.getLogger("pegboard")
+
+GROUP = "pegboard"
+
+BUILTINS = {
+    "validator": "pegboard.validation",
+    "access": "pegboard.guards.access",
+    "read_only": "pegboard.guards.read_only",
+    "confirmation": "pegboard.guards.confirmation",
+    "rate": "pegboard.guards.rate",
+    "concurrency": "pegboard.guards.concurrency",
+    "audit": "pegboard.guards.audit",
+    "text": "pegboard.dialects.text",
+    "json": "pegboard.dialects.json",
+    "doctor": "pegboard.doctor",
+}
+"""The core's own features: plugins like any other, by name."""
+
+
+@attrs.define(eq=False)
+class PluginRecord:
+    """One plugin on the board.
+
+    Args:
+        name: of its entry point; its settings stand in `[plugins.NAME]`.
+        distribution: what `pip` calls it, None for an object that a program handed in.
+        version: of the distribution.
+        builtin: whether it is one of the core's own.
+        named: whether the configuration or the caller asked for it by name; its failure is fatal then.
+        import_s: seconds that its import took.
+        settings: an instance of its settings class, or None.
+        quarantined: why it was put aside, or None.
+        provides: how many of each thing it gave, by hook.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    distribution: str | None = None
+    version: str | None = None
+    builtin: bool = False
+    named: bool = False
+    import_s: float = 0.0
+    plugin: Any = attrs.field(default=None, repr=False)
+    settings: Any = attrs.field(default=None, repr=False)
+    quarantined: str | None = None
+    provides: dict[str, int] = attrs.field(factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How errors name it: with its distribution."""
+        return f"{self.name!r} of {self.distribution}" if self.distribution else repr(self.name)
+
+
+class Plugins:
+    """All plugins of one board.
+
+    Args:
+        strict: any failure is fatal.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.manager = pluggy.PluginManager("pegboard")
+        self.manager.add_hookspecs(hookspecs)
+        self.strict = strict
+        self.records: dict[str, PluginRecord] = {}
+        self._problems: list[PluginRecord] = []
+        self._order: dict[str, list[tuple[PluginRecord, Any]]] = {}
+
+    def __iter__(self) -> Iterator[PluginRecord]:
+        return iter([*self.records.values(), *self._problems])
+
+    @property
+    def quarantined(self) -> list[PluginRecord]:
+        """Plugins that were put aside."""
+        return [record for record in self if record.quarantined is not None]
+
+    def add(self, record: PluginRecord, load: Callable[[], Any]) -> None:
+        """Import a plugin and register its hooks, or quarantine it."""
+        if record.name in self.records:
+            self._clash(record)
+            return
+        self.records[record.name] = record
+        started = time.perf_counter()
+        try:
+            record.plugin = load()
+            self.manager.register(record.plugin, name=record.name)
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's import raises
+            self.quarantine(record, "import", problem)
+        finally:
+            record.import_s = time.perf_counter() - started
+
+    def _clash(self, record: PluginRecord) -> None:
+        """Two plugins of one name: neither is better, and load order must not decide."""
+        first = self.records[record.name]
+        problem = PluginError(
+            f"two plugins are named {record.name!r}: of {first.distribution} and of {record.distribution}",
+            hint="uninstall one of them",
+        )
+        self._problems.append(record)
+        self.quarantine(record, "name", problem)
+        if first.quarantined is None:
+            self.quarantine(first, "name", problem)
+
+    def quarantine(self, record: PluginRecord, where: str, problem: BaseException) -> None:
+        """Put a plugin aside, with the cause.
+
+        Raises:
+            PluginError: its failure is fatal.
+        """
+        if isinstance(problem, PegboardError):
+            cause = str(problem)
+        else:
+            cause = f"{type(problem).__name__}: {_one_line(problem)}"
+        record.quarantined = f"{where}: {cause}"
+        log.info("plugin %s is quarantined", record.label, exc_info=problem)
+        guards = hasattr(record.plugin, "make_guards")
+        if self.manager.has_plugin(record.name):
+            self.manager.unregister(name=record.name)
+        self._order.clear()
+        if record.named or guards or record.builtin or self.strict:
+            why = (
+                "the configuration names it" if record.named else "it guards tools" if guards else "the host is strict"
+            )
+            raise PluginError(
+                f"plugin {record.label} failed at {where}: {cause}",
+                hint=getattr(problem, "hint", None) or f"mend or uninstall it; this is fatal because {why}",
+            ) from problem
+
+    def check_hooks(self) -> None:
+        """After loading: a misspelt hook is an error that names it and the nearest real one."""
+        hooks = vars(self.manager.hook)
+        known = [name for name, hook in hooks.items() if hook.has_spec()]
+        for name, hook in list(hooks.items()):
+            if hook.has_spec():
+                continue
+            for implementation in list(hook.get_hookimpls()):
+                if implementation.optionalhook:
+                    continue
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+                problem = PluginError(f"there is no hook {name!r}; the nearest is {near[0]!r}")
+                self.quarantine(self.records[implementation.plugin_name], "hooks", problem)
+
+    def structure_settings(self, config: Config) -> None:
+        """Ask every plugin for its settings class and fill it from its section."""
+        for record, make in self.implementations("provide_settings"):
+            try:
+                cls = make()
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+                self.quarantine(record, "provide_settings", problem)
+                continue
+            if cls is None:
+                continue
+            if not (isinstance(cls, type) and attrs.has(cls)):
+                got = PluginError(f"provide_settings gave {_kind(cls)}, expected an attrs class")
+                self.quarantine(record, "provide_settings", got)
+                continue
+            record.settings = config.plugin_settings(record.name, cls)  # a wrong value is the configuration's fault
+
+    def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
+        """Who implements a hook, in the order of their names: never of installation."""
+        found = self._order.get(hook)
+        if found is None:
+            caller = getattr(self.manager.hook, hook)
+            found = sorted(
+                ((self.records[one.plugin_name], _adapt(one)) for one in caller.get_hookimpls()),
+                key=lambda pair: pair[0].name,
+            )
+            self._order[hook] = found
+        return found
+
+    def ask(self, hook: str, **arguments: Any) -> Iterator[tuple[PluginRecord, Any]]:
+        """Ask one implementation after the other; yields each answer that is not None, with whose it is.
+
+        One that raises is quarantined, and loses only itself.
+        """
+        for record, implementation in list(self.implementations(hook)):
+            try:
+                answer = implementation(settings=record.settings, **arguments)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+                self.quarantine(record, hook, problem)
+            else:
+                if answer is not None:
+                    yield record, answer
+
+    def ask_for_many(
+        self, hook: str, kind: Callable[[Any], bool], what: str
+    ) -> Iterator[tuple[PluginRecord, list[Any]]]:
+        """Ask for lists: every answer is read to its end, and each element must be of the kind."""
+        for record, answer in self.ask(hook):
+            try:
+                values = list(answer)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a generator of a stranger
+                self.quarantine(record, hook, problem)
+                continue
+            wrong = next((value for value in values if not kind(value)), None)
+            if wrong is not None:
+                self.quarantine(record, hook, PluginError(f"gave {_kind(wrong)}, expected {what}"))
+                continue
+            record.provides[hook] = len(values)
+            yield record, values
+
+
+def _adapt(implementation: Any) -> Callable[..., Any]:
+    """Call an implementation with those of the hook's arguments that it takes."""
+    function, names = implementation.function, implementation.argnames
+    if names == ("tool",):  # the commonest by far: asked for every tool of every plugin
+        return lambda tool, settings=None: function(tool)
+    return lambda **arguments: function(*[arguments[name] for name in names])
+
+
+def _kind(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__
+
+
+def _one_line(problem: BaseException) -> str:
+    return " ".join(str(problem).split())[:300]
+
+
+def load_plugins(
+    config: Config,
+    wanted: Sequence[Any] | None = None,
+    *,
+    without: Iterable[str] = (),
+    strict: bool = False,
+) -> Plugins:
+    """Load the built-ins and the plugins that are wanted.
+
+    Args:
+        config: its core settings and sections; the plugins that it names must not fail.
+        wanted: None: all that are installed. Names: only these of the installed. Objects: these alone.
+        without: plugins to leave out, built-ins too; those of the configuration's `without` are left out as well.
+        strict: any failure is fatal.
+
+    Raises:
+        PluginError: a plugin failed whose failure is fatal, or one that is named is not installed.
+        ConfigError: a plugin's section is wrong, or belongs to no plugin.
+    """
+    plugins = Plugins(strict=strict)
+    left_out = {*without, *config.core.without}
+    for name, module in BUILTINS.items():
+        if name not in left_out:
+            record = PluginRecord(name, "pegboard", _own_version(), builtin=True)
+            plugins.add(record, lambda module=module: importlib.import_module(module))  # type: ignore[misc]
+    for record, load in _wanted(wanted, config):
+        if record.name not in left_out:
+            plugins.add(record, load)
+    _check_left_out(left_out)
+    _add_hookspecs(plugins)
+    plugins.check_hooks()
+    plugins.structure_settings(config)
+    if wanted is None:
+        config.check_unknown(
+            [record.name for record in plugins if record.quarantined is None],
+            [*left_out, *(record.name for record in plugins.quarantined)],
+        )
+    return plugins
+
+
+def _check_left_out(left_out: set[str]) -> None:
+    installed = {entry.name for entry in _entry_points()} if left_out - BUILTINS.keys() else set()
+    for name in sorted(left_out - BUILTINS.keys() - installed):
+        raise ConfigError(f"there is no plugin {name!r} to leave out", hint=_nearest(name, [*BUILTINS, *installed]))
+
+
+def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[PluginRecord, Callable[[], Any]]]:
+    if wanted is None:
+        named = config.named_plugins
+        for entry in _entry_points():
+            yield _installed(entry, named=entry.name in named)
+        return
+    names = [one for one in wanted if isinstance(one, str)]
+    if names:
+        installed = {entry.name: entry for entry in _entry_points()}
+        by_distribution = {_distribution(entry): entry for entry in installed.values()}
+        for name in names:
+            found = installed.get(name) or by_distribution.get(name)
+            if found is None:
+                raise PluginError(
+                    f"no plugin {name!r} is installed", hint=_nearest(name, [*installed, *by_distribution])
+                )
+            yield _installed(found, named=True)
+    for one in wanted:
+        if not isinstance(one, str):
+            yield PluginRecord(_name_of(one)), lambda one=one: one  # type: ignore[misc]
+
+
+def _entry_points() -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _distribution(entry)))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else ""
+
+
+def _installed(entry: EntryPoint, *, named: bool) -> tuple[PluginRecord, Callable[[], Any]]:
+    version = entry.dist.version if entry.dist is not None else None
+    return PluginRecord(entry.name, _distribution(entry) or None, version, named=named), entry.load
+
+
+def _name_of(plugin: object) -> str:
+    """`pegboard_coin.plugin` is `coin`; an object is its `name`, else its class."""
+    if isinstance(plugin, ModuleType):
+        return plugin.__name__.removesuffix(".plugin").rpartition(".")[2].removeprefix("pegboard_")
+    name = getattr(plugin, "name", None)
+    kind = plugin if isinstance(plugin, type) else type(plugin)
+    return name if isinstance(name, str) else kind.__name__
+
+
+def _add_hookspecs(plugins: Plugins) -> None:
+    for record, specs in plugins.ask("add_hookspecs"):
+        try:
+            plugins.manager.add_hookspecs(specs)
+        except (ValueError, TypeError, pluggy.PluginValidationError) as problem:
+            plugins.quarantine(record, "add_hookspecs", problem)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+def _own_version() -> str:
+    from pegboard import __version__
+
+    return __version__

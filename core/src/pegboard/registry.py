@@ -1,0 +1,153 @@
+"""What hangs on the board, as an immutable snapshot that is swapped whole.
+
+Readers take `snapshot` once and see one state of the board, without a lock: a tool that is replaced while a call runs
+is still the tool that the call was made of. Writers build the next snapshot and swap it in one assignment.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import logging
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import attrs
+
+from pegboard.errors import ErrorCode, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pegboard.pipeline.plan import Hung
+    from pegboard.tools import Tool
+
+log = logging.getLogger("pegboard")
+
+PAGE = 100
+
+
+@attrs.frozen(eq=False, slots=False)
+class Snapshot:
+    """The board at one moment.
+
+    Args:
+        version: grows by one with every change.
+        plans: everything that hangs, by name; what is disabled or in conflict hangs as a `Refusal`.
+    """
+
+    version: int
+    plans: Mapping[str, Hung]
+
+    @functools.cached_property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that can be called, by name."""
+        return MappingProxyType({name: hung.tool for name, hung in self.plans.items() if not hasattr(hung, "error")})
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of these tools, sorted."""
+        return tuple(sorted(self.tools))
+
+
+@attrs.frozen
+class Page:
+    """Some tools, in the order of their names, and where the next page begins (None: this was the last).
+
+    .. versionadded:: 0.1
+    """
+
+    tools: tuple[Tool, ...]
+    next_cursor: str | None
+
+
+class Registry:
+    """Holds the snapshot, swaps it, and tells watchers of each swap."""
+
+    def __init__(self) -> None:
+        self.snapshot = Snapshot(0, {})
+        self._watchers: list[Callable[[Snapshot, Snapshot], None]] = []
+
+    @property
+    def plans(self) -> Mapping[str, Hung]:
+        """Everything that hangs now."""
+        return self.snapshot.plans
+
+    def change(self, *, put: Mapping[str, Hung] | None = None, drop: Iterable[str] = ()) -> None:
+        """Take down `drop`, then hang `put`, in one swap."""
+        plans = dict(self.snapshot.plans)
+        for name in drop:
+            plans.pop(name, None)
+        plans.update(put or {})
+        old, self.snapshot = self.snapshot, Snapshot(self.snapshot.version + 1, plans)
+        for watcher in tuple(self._watchers):
+            try:
+                watcher(old, self.snapshot)
+            except Exception:
+                log.exception("a watcher of the board failed")
+
+    def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
+        """Call `watcher(old, new)` after every change, in the task that made it; returns what ends the watch."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+
+
+def page_of(tools: Mapping[str, Tool], names: tuple[str, ...], cursor: str | None, limit: int = PAGE) -> Page:
+    """The tools after the cursor, at most `limit`.
+
+    The cursor holds the last name that was seen, so it stays valid while tools come and go: none that stays is shown
+    twice or left out.
+
+    Raises:
+        ToolError: INVALID_INPUT: the cursor is none of ours.
+    """
+    import bisect
+
+    start = 0 if cursor is None else bisect.bisect_right(names, _name_of(cursor))
+    shown = names[start : start + max(1, limit)]
+    more = start + len(shown) < len(names)
+    return Page(tuple(tools[name] for name in shown), _cursor_of(shown[-1]) if more else None)
+
+
+def _cursor_of(name: str) -> str:
+    return base64.urlsafe_b64encode(b"1:" + name.encode("utf-8")).decode("ascii")
+
+
+def _name_of(cursor: str) -> str:
+    try:
+        version, _, name = base64.urlsafe_b64decode(cursor.encode("ascii")).decode("utf-8").partition(":")
+    except (UnicodeError, binascii.Error):
+        version, name = "", ""
+    if version != "1" or not name:
+        raise ToolError(ErrorCode.INVALID_INPUT, "the cursor is not one of this board; start again without one")
+    return name
+
+
+def search(
+    tools: Iterable[Tool], text: str | None = None, *, category: str | None = None, tag: str | None = None
+) -> list[Tool]:
+    """Tools whose name, title, description, category or tags hold every word of `text`, the best match first.
+
+    A word in the name weighs more than one in the tags, and that more than one in the description; ties go by name.
+    """
+    words = (text or "").casefold().split()
+    found: list[tuple[int, str, Tool]] = []
+    for tool in tools:
+        if (category is not None and tool.category != category) or (tag is not None and tag not in tool.tags):
+            continue
+        weights = [_weight(tool, word) for word in words]
+        if all(weights):
+            found.append((-sum(weights), tool.name, tool))
+    return [tool for _, _, tool in sorted(found, key=lambda row: row[:2])]
+
+
+def _weight(tool: Tool, word: str) -> int:
+    name = tool.name.casefold()
+    if word == name:
+        return 16
+    if word in name:
+        return 8
+    if word in (tool.title or "").casefold() or any(word in tag.casefold() for tag in (*tool.tags, tool.category)):
+        return 4
+    return 1 if word in tool.description.casefold() else 0

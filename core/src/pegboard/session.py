@@ -1,0 +1,308 @@
+"""Who is calling, what they may use, and what is kept for them: one per connection, chat or program run."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from pegboard._frozen import EMPTY
+from pegboard.contract import Outcome
+from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.kept import KeptResults
+from pegboard.pipeline.classify import timed_out
+from pegboard.registry import Page, page_of
+from pegboard.results import ToolResult, stamped
+from pegboard.tools import Tool, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from pegboard.context import CallContext
+    from pegboard.contract import Verdict
+    from pegboard.host import Host
+    from pegboard.view import View
+
+    Confirm = Callable[["Confirmation"], Awaitable[bool | str]]
+    OnProgress = Callable[[str, float, float | None, str | None], Awaitable[None]]
+
+T = TypeVar("T")
+
+AIR_S = 0.001
+"""Calls in a row that never wait give the loop air at least this often."""
+
+
+@attrs.frozen
+class Confirmation:
+    """What a person is asked before a tool runs, or by a running one.
+
+    Answered by True, False, or `"session"`: yes, and do not ask for this very tool again in this session.
+
+    .. versionadded:: 0.1
+    """
+
+    question: str
+    tool: Tool
+    arguments: Mapping[str, Any]
+    session: Session
+
+
+class Session:
+    """Who is calling and what they may use. Made by `Host.session`.
+
+    Attributes:
+        id: unique in this run of the host.
+        user_id: who calls, None for nobody; the only identity that a tool may trust.
+        channel: how they came: "program", "cli", "chat", "mcp", ...
+        profile: the name of the profile that selects their tools, or None.
+        approvals: fingerprints of tools that a person approved for this session.
+        kept: results that were too large to show.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        view: View,
+        *,
+        user_id: str | None = None,
+        channel: str = "program",
+        confirm: Confirm | None = None,
+        on_progress: OnProgress | None = None,
+        id: str | None = None,  # noqa: A002 - the attribute's name
+    ) -> None:
+        self._host = host
+        self._view = view
+        self._confirm = confirm
+        self._on_progress = on_progress
+        self.id = id or secrets.token_hex(8)
+        self.user_id = user_id.strip() or None if user_id else None
+        self.channel = channel
+        self.approvals: set[str] = set()
+        core = host.board.config.core
+        self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} of {self.user_id or 'nobody'} on {self.channel}>"
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that selects the tools of this session."""
+        return self._view.profile
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the host or the profile is in read-only mode."""
+        return self._view.read_only
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools this session sees, by name, as of now."""
+        return self._view.snapshot.tools
+
+    def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
+        """The same, page by page in the order of names.
+
+        Raises:
+            ToolError: INVALID_INPUT: the cursor is none of ours.
+        """
+        snapshot = self._view.snapshot
+        return page_of(snapshot.tools, snapshot.names, cursor, limit)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - a public name
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Call a tool. Any JSON is answered by a `ToolResult`; nothing that a tool does is raised.
+
+        Args:
+            name: the tool.
+            arguments: a JSON object; checked against the tool's schema before anything runs. Never changed.
+            id: of the call; drawn where it is missing.
+            timeout_s: bounds everything, waits for approval and limits included, in seconds. The tool's own deadline
+                bounds its execution all the same.
+
+        Raises:
+            trio.Cancelled: a scope around the call was cancelled.
+
+        .. versionadded:: 0.1
+        """
+        host = self._host
+        if perf_counter() - host.air > AIR_S:
+            await host.breathe()
+        plan = self._view.plans.get(name) if type(name) is str else None
+        if plan is None or timeout_s is not None or host.runtime.observers:
+            return await self._call_with_care(name, arguments, id, timeout_s, None)
+        arguments = EMPTY if arguments is None else arguments
+        return await plan.answer(self, arguments, id or host.runtime.draw_id(), None, None)
+
+    async def call_nested(self, name: str, arguments: Any, parent: CallContext) -> ToolResult:
+        """A call that a running tool makes; handlers use `CallContext.call`."""
+        return await self._call_with_care(name, arguments, None, None, parent)
+
+    async def call_many(
+        self, calls: Iterable[ToolCall | Mapping[str, Any]], *, timeout_s: float | None = None
+    ) -> list[ToolResult]:
+        """Call several tools; the results come in the order of the calls, and one failure cancels nothing.
+
+        Neighbours overlap if their tools are all read-only or declare that they may (`parallel=True`); any other call
+        waits for those before it and holds back those after it.
+
+        .. versionadded:: 0.1
+        """
+        import trio
+
+        asked = [call if isinstance(call, ToolCall) else ToolCall(**call) for call in calls]
+        results: list[ToolResult | None] = [None] * len(asked)
+
+        async def one(index: int) -> None:
+            call = asked[index]
+            results[index] = await self.call(call.name, call.arguments, id=call.id, timeout_s=timeout_s)
+
+        index = 0
+        while index < len(asked):
+            end = index
+            while end < len(asked) and self._may_overlap(asked[end].name):
+                end += 1
+            if end - index < 2:
+                await one(index)
+                index += 1
+                continue
+            async with trio.open_nursery() as nursery:
+                for overlapping in range(index, end):
+                    nursery.start_soon(one, overlapping)
+            index = end
+        return [result for result in results if result is not None]
+
+    def _may_overlap(self, name: str) -> bool:
+        hung = self._view.plans.get(name) if type(name) is str else None
+        return hung is None or hung.tool.annotations.read_only or hung.tool.annotations.parallel
+
+    def check(self, name: str, arguments: Any = None) -> ToolResult:
+        """What `call` would meet, without running or spending anything.
+
+        The closures of a real call judge who calls and the arguments; the guards of approve and limit say what they
+        would ask (`data["asks"]`). An error is the one that the call would answer.
+
+        .. versionadded:: 0.1
+        """
+        started = perf_counter()
+        hung = self._view.plans.get(name) if type(name) is str else None
+        if hung is None:
+            result = ToolResult.of_error(self._missing(name))
+        else:
+            result = hung.check(self, EMPTY if arguments is None else arguments)
+        return stamped(result, "", str(name), (perf_counter() - started) * 1000)
+
+    async def _call_with_care(
+        self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
+    ) -> ToolResult:
+        """The long way of `call`: a name that is not there, a caller's deadline, observers."""
+        import trio
+
+        runtime = self._host.runtime
+        call = ToolCall(call_id or runtime.draw_id(), name, EMPTY if arguments is None else arguments)
+        hung = self._view.plans.get(name) if type(name) is str else None
+        verdicts: list[Verdict] | None = [] if runtime.observers else None
+        started_at, started = time.time(), perf_counter()
+        result: ToolResult | None = None
+        try:
+            if hung is None:
+                result = ToolResult.of_error(self._missing(name))
+            elif timeout_s is None:
+                result = await hung.answer(self, call.arguments, call.id, parent, verdicts)
+            else:
+                with trio.move_on_after(max(timeout_s, 0)) as scope:
+                    result = await hung.answer(self, call.arguments, call.id, parent, verdicts)
+                result = _by_the_callers_deadline(hung.tool, result, scope.cancel_called, timeout_s)
+            result = stamped(result, call.id, str(name), (perf_counter() - started) * 1000)
+        finally:
+            if runtime.observers:
+                duration_ms = (perf_counter() - started) * 1000
+                tool = None if hung is None else hung.tool
+                runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(verdicts or ())))
+        return result
+
+    def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
+        """Answer what was no call at all, a broken line of a batch, and let the observers hear it."""
+        result = stamped(ToolResult.of_error(error), id, name, 0.0)
+        if self._host.runtime.observers:
+            call = ToolCall(id, name, line)
+            self._host.runtime.observe(Outcome(call, self, None, result, time.time(), 0.0))
+        return result
+
+    def _missing(self, name: Any) -> ToolError:
+        if type(name) is not str:
+            return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
+        import difflib
+
+        near = difflib.get_close_matches(name[:200], list(self.tools), n=3, cutoff=0.6)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        return ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name[:80]!r}{hint}", near=near)
+
+    # What the context of a call passes on.
+
+    def resource(self, kind: type[T]) -> T:
+        """The resource of that type; see `CallContext.resource`."""
+        return self._host.resource(kind)
+
+    async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
+        """Hand progress to whoever listens."""
+        if self._on_progress is not None:
+            await self._on_progress(call_id, done, total, message)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is somebody to ask."""
+        return self._confirm is not None
+
+    def nobody_to_ask(self, tool: Tool) -> ToolError:
+        """FORBIDDEN: a person must confirm, and there is none."""
+        return ToolError(
+            ErrorCode.FORBIDDEN,
+            f"{tool.name!r} asks a person first, and there is nobody to ask here; at a terminal --yes answers for them",
+            reason="confirmation",
+            retry=Retry.CHANGED.value,
+        )
+
+    async def ask(self, tool: Tool, arguments: Mapping[str, Any], question: str) -> bool:
+        """Ask the person behind the session.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
+        """
+        if self._confirm is None:
+            raise self.nobody_to_ask(tool)
+        answer = await self._confirm(Confirmation(question, tool, arguments, self))
+        if answer == "session":
+            self.approvals.add(tool.fingerprint)
+        return answer is True or answer == "session"
+
+    def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
+        """Cut a result that is too large, and offer `read_result` where that was needed."""
+        shown = self.kept.cut(result, max_bytes)
+        if shown is not result:
+            self._host.offer_read_result()
+        return shown
+
+
+def _by_the_callers_deadline(tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float) -> ToolResult:
+    """The caller's deadline over everything: nothing came, it came late, or the tool broke on being stopped."""
+    if result is None:
+        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller"))
+    if not fired:
+        return result
+    if result.error is None:
+        details = {**(result.details or {}), "late": True, "timeout_s": timeout_s}
+        return ToolResult(result.content, result.data, None, details, result.id, result.name, result.duration_ms)
+    if result.error.code is ErrorCode.INTERNAL_ERROR:
+        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller"))
+    return result

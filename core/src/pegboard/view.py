@@ -1,0 +1,103 @@
+"""What one kind of session sees of the board: everything, or what a profile selects, with the profile's limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from pegboard.pipeline.plan import Refusal
+from pegboard.registry import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pegboard.config import Profile
+    from pegboard.pipeline.plan import Hung
+    from pegboard.registry import Registry
+    from pegboard.tools import Tool
+
+
+class View(Protocol):
+    """The tools of a session, as of now."""
+
+    profile: str | None
+    read_only: bool
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """One state of the board, to be read whole."""
+        ...
+
+    @property
+    def plans(self) -> Mapping[str, Hung]:
+        """What hangs, by name."""
+        ...
+
+
+class WholeBoard:
+    """The view of a session without a profile."""
+
+    profile: str | None = None
+
+    def __init__(self, registry: Registry, *, read_only: bool) -> None:
+        self._registry = registry
+        self.read_only = read_only
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The registry's own."""
+        return self._registry.snapshot
+
+    @property
+    def plans(self) -> Mapping[str, Hung]:
+        """The registry's own."""
+        return self._registry.snapshot.plans
+
+
+class ProfileView:
+    """The view of a session with a profile; its plans carry the profile's limits.
+
+    The view is shared by all sessions of the profile and keeps its plans while their tools stay, so that a rate limit
+    goes on counting when other tools come and go.
+    """
+
+    def __init__(
+        self, registry: Registry, name: str, profile: Profile, recompile: Callable[[Tool], Hung], *, read_only: bool
+    ) -> None:
+        self.profile: str | None = name
+        self.read_only = read_only or profile.read_only
+        self._registry = registry
+        self._selects = profile.selects
+        self._tighten = profile.tighten
+        self._recompile = recompile
+        self._made: dict[str, tuple[Hung, Hung]] = {}
+        self._snapshot = Snapshot(-1, {})
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the profile selects of the registry's snapshot."""
+        whole = self._registry.snapshot
+        if self._snapshot.version != whole.version:
+            self._made = {
+                name: self._made_of(name, hung)
+                for name, hung in whole.plans.items()
+                if self._selects(hung.tool) or name == "read_result"
+            }
+            self._snapshot = Snapshot(whole.version, {name: made for name, (_, made) in self._made.items()})
+        return self._snapshot
+
+    @property
+    def plans(self) -> Mapping[str, Hung]:
+        """What hangs for this profile."""
+        return self.snapshot.plans
+
+    def _made_of(self, name: str, hung: Hung) -> tuple[Hung, Hung]:
+        known = self._made.get(name)
+        if known is not None and known[0] is hung:
+            return known
+        tool = hung.tool
+        limits = self._tighten(tool.limits)
+        if isinstance(hung, Refusal) or limits == tool.limits:
+            return hung, hung
+        return hung, self._recompile(attrs.evolve(tool, limits=limits))
