@@ -58,6 +58,8 @@ Hook = Callable[[Any], Any]
 
 MAX_FAULTS = 100
 
+shown = shorten
+
 
 class MismatchError(ValueError):
     """A value is not what was due; what a hook raises, turned into a `Fault` where its path is known."""
