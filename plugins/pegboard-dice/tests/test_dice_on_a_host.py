@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -97,6 +98,14 @@ async def test_a_seed_set_through_the_settings_leaves_randomness_of_ones_own_alo
 
 def test_the_settings_are_one_seed() -> None:
     assert [field.name for field in attrs.fields(pegboard_dice.plugin.provide_settings())] == ["seed"]
+
+
+async def test_the_readme_shows_what_a_call_answers() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    async with open_host(plugins=[DicePlugin(lambda session: Fixed())]) as host:
+        for notation in ("4d6kh3", "4d6kh5"):
+            result = await host.session().call("roll_dice", {"notation": notation})
+            assert f"    $ pegboard call roll_dice notation={notation}\n    {result.text}\n" in readme
 
 
 CHILD = """

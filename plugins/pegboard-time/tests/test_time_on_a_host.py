@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import zoneinfo
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,6 +127,19 @@ async def test_the_module_goes_by_the_clock_of_the_system() -> None:
         result = await host.session().call("get_time", {"format": "iso"})
     told = datetime.fromisoformat(result.text)
     assert before <= told <= before + timedelta(minutes=1)
+
+
+async def test_the_readme_shows_what_a_call_answers(session: Any) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    arguments = {
+        "time": "01:30",
+        "from_timezone": "America/New_York",
+        "to_timezone": "Asia/Tokyo",
+        "date": "2026-11-01",
+    }
+    call = " ".join(f"{name}={value}" for name, value in arguments.items())
+    result = await session.call("convert_time", arguments)
+    assert textwrap.indent(f"$ pegboard call convert_time {call}\n{result.text}\n", "    ") in readme
 
 
 CHILD = """

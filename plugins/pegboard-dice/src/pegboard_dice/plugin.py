@@ -50,11 +50,13 @@ class DicePlugin:
     @hookimpl
     def provide_tools(self, settings: DiceSettings) -> Iterable[Tool]:
         """`roll_dice`."""
-        from pegboard_dice.tools import make_tools, secure, seeded
+        from pegboard_dice.tools import make_tools
 
-        if self._randomness is not None:
+        if self._randomness is not None or settings.seed is None:
             return make_tools(self._randomness)
-        return make_tools(secure if settings.seed is None else seeded(settings.seed))
+        from pegboard_dice.randomness import seeded
+
+        return make_tools(seeded(settings.seed))
 
 
 _plugin = DicePlugin()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import random
-import secrets
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from pegboard import CallContext, Tool, ToolResult, tool
-from pegboard_dice import throwing
-from pegboard_dice.notation import parse
+from pegboard_dice.schema import ROLL_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,32 +13,12 @@ if TYPE_CHECKING:
 
     from pegboard_dice.throwing import Randomness
 
-_SYSTEM = secrets.SystemRandom()
 
-
-def secure(session: Any) -> Randomness:
-    """The operating system's randomness, for any session: nobody can foretell it or roll it back."""
-    return _SYSTEM
-
-
-def seeded(seed: int) -> Callable[[Any], Randomness]:
-    """A stream of its own for each session, all of them from `seed`: what a session rolls does not depend on others."""
-    streams: WeakKeyDictionary[Any, random.Random] = WeakKeyDictionary()
-
-    def of_session(session: Any) -> Randomness:
-        stream = streams.get(session)
-        if stream is None:
-            stream = streams[session] = random.Random(seed)
-        return stream
-
-    return of_session
-
-
-def make_tools(randomness: Callable[[Any], Randomness] = secure) -> tuple[Tool, ...]:
+def make_tools(randomness: Callable[[Any], Randomness] | None = None) -> tuple[Tool, ...]:
     """Make `roll_dice`.
 
     Args:
-        randomness: gives a session its source of randomness; `secure`, `seeded(7)`, or one of your own.
+        randomness: gives a session its source of randomness; None for the operating system's.
 
     .. versionadded:: 0.1
     """
@@ -56,7 +32,7 @@ def make_tools(randomness: Callable[[Any], Randomness] = secure) -> tuple[Tool, 
         read_only=True,
         idempotent=False,  # a second call is a second roll
         open_world=False,
-        output_schema=throwing.ROLL_SCHEMA,
+        output_schema=ROLL_SCHEMA,
         examples=(
             {"arguments": {"notation": "2d6+3"}, "description": "two six-sided dice and 3"},
             {"arguments": {"notation": "4d6kh3"}, "description": "four dice, the highest three count"},
@@ -71,7 +47,11 @@ def make_tools(randomness: Callable[[Any], Randomness] = secure) -> tuple[Tool, 
                 dice: kh3 or kl3 keeps the highest or lowest 3, dh1 or dl1 drops them, ! adds a die for each that shows
                 its highest face, r1 throws 1s again, ro1 once. At most 100 dice of at most 1000 sides.
         """
-        outcome = throwing.throw(parse(notation), randomness(context.session))
+        from pegboard_dice import throwing
+        from pegboard_dice.notation import parse
+        from pegboard_dice.randomness import secure
+
+        outcome = throwing.throw(parse(notation), (randomness or secure)(context.session))
         return ToolResult.text(throwing.text(outcome), data=throwing.data(outcome))
 
     return (roll_dice,)

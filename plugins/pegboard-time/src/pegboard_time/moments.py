@@ -19,9 +19,11 @@ import attrs
 from pegboard import ErrorCode, ToolError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import tzinfo
 
-Format = Literal["full", "date", "time", "iso"]
+    from pegboard_time.schema import Format
+
 Status = Literal["unique", "gap", "fold"]
 
 # strftime's %A and %B follow the locale of the process; these never do.
@@ -81,7 +83,12 @@ def iso_text(moment: datetime) -> str:
     return moment.isoformat()
 
 
-FORMATS = {"full": full_text, "date": date_text, "time": time_text, "iso": iso_text}
+FORMATS: dict[Format, Callable[[datetime], str]] = {
+    "full": full_text,
+    "date": date_text,
+    "time": time_text,
+    "iso": iso_text,
+}
 
 
 def offset_text(offset: timedelta) -> str:
@@ -98,7 +105,7 @@ def offset_of(moment: datetime) -> timedelta:
 
 
 def describe(moment: datetime, zone_name: str) -> dict[str, Any]:
-    """A moment for programs; the shape is `MOMENT_SCHEMA`."""
+    """A moment for programs; the shape is `schema.MOMENT_SCHEMA`."""
     return {
         "timezone": zone_name,
         "iso": iso_text(moment),
@@ -109,23 +116,6 @@ def describe(moment: datetime, zone_name: str) -> dict[str, Any]:
         "utc_offset": offset_text(offset_of(moment)),
         "dst": bool(moment.dst()),
     }
-
-
-MOMENT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "timezone": {"type": "string", "description": "the zone's name in the IANA database"},
-        "iso": {"type": "string", "description": "ISO 8601 with the offset"},
-        "date": {"type": "string", "description": "YYYY-MM-DD"},
-        "time": {"type": "string", "description": "HH:MM:SS, 24 hours"},
-        "weekday": {"type": "string", "enum": list(WEEKDAYS)},
-        "abbreviation": {"type": "string", "description": "as in EDT"},
-        "utc_offset": {"type": "string", "description": "as in -04:00"},
-        "dst": {"type": "boolean", "description": "whether daylight saving time is in force"},
-    },
-    "required": ["timezone", "iso", "date", "time", "weekday", "abbreviation", "utc_offset", "dst"],
-    "additionalProperties": False,
-}
 
 
 # --- times as people write them
@@ -331,7 +321,7 @@ def _trouble_text(wall: datetime, status: Status, change: Change, zone_name: str
 
 
 def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> dict[str, Any]:
-    """A conversion for programs; the shape is `CONVERSION_SCHEMA`."""
+    """A conversion for programs; the shape is `schema.CONVERSION_SCHEMA`."""
     readings = [
         {
             "from": describe(reading.moment, from_name),
@@ -350,46 +340,6 @@ def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: st
         "readings": readings,
         "change": None if change is None else {"before": iso_text(change.before), "after": iso_text(change.after)},
     }
-
-
-CONVERSION_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "status": {
-            "type": "string",
-            "enum": ["unique", "gap", "fold"],
-            "description": "gap: clocks skip this local time; fold: they show it twice",
-        },
-        "from": MOMENT_SCHEMA,
-        "to": MOMENT_SCHEMA,
-        "difference": {"type": "string", "description": "how far `to` is ahead of `from`, as in +13:00"},
-        "readings": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 2,
-            "description": "the readings of the local time; the first is the one in `from` and `to`",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "from": MOMENT_SCHEMA,
-                    "to": MOMENT_SCHEMA,
-                    "read_with_utc_offset": {"type": "string"},
-                },
-                "required": ["from", "to", "read_with_utc_offset"],
-                "additionalProperties": False,
-            },
-        },
-        "change": {
-            "type": ["object", "null"],
-            "description": "the change of the clocks that a gap or a fold comes from",
-            "properties": {"before": {"type": "string"}, "after": {"type": "string"}},
-            "required": ["before", "after"],
-            "additionalProperties": False,
-        },
-    },
-    "required": ["status", "from", "to", "difference", "readings", "change"],
-    "additionalProperties": False,
-}
 
 
 def _moment_text(moment: datetime, zone_name: str) -> str:

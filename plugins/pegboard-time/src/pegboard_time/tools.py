@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pegboard import Tool, ToolResult, tool
-from pegboard_time import moments
-from pegboard_time.zones import Zones
+from pegboard_time.schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
+
+    import trio
+
+    from pegboard_time.zones import Zones
 
 CATEGORY = "utility"
 
@@ -21,27 +25,41 @@ def system_now() -> datetime:
     return datetime.now(UTC)
 
 
-def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = None) -> tuple[Tool, ...]:
+def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
     """Make `get_time` and `convert_time`.
 
     Args:
         now: the clock; gives an aware datetime of any zone.
-        zones: where zones come from, if another tool shares them.
 
     .. versionadded:: 0.1
     """
-    source = Zones() if zones is None else zones
+
+    @cache
+    def memory() -> Zones:
+        from pegboard_time.zones import Zones
+
+        return Zones()
+
+    @cache
+    def one_reader() -> trio.CapacityLimiter:
+        import trio
+
+        return trio.CapacityLimiter(1)  # of its own: threads of others that hang must not keep this one waiting
 
     # Neither `inplace` nor a thread for every call: the first use of a zone reads a file and waits, every later one
     # finds it in memory. A hop to a thread costs 70 to 120 us, a look into memory less than 1, so only the first hops.
     async def find(*asked: tuple[str, str]) -> list[tuple[str, tzinfo]]:
-        known = [source.known(name) for name, _ in asked]
+        zones = memory()
+        known = [zones.known(name) for name, _ in asked]
         found = [zone for zone in known if zone is not None]
         if len(found) == len(asked):
             return found
         import trio
 
-        return await trio.to_thread.run_sync(lambda: [source.read(name, parameter) for name, parameter in asked])
+        def read() -> list[tuple[str, tzinfo]]:
+            return [zones.read(name, parameter) for name, parameter in asked]
+
+        return await trio.to_thread.run_sync(read, limiter=one_reader())
 
     @tool(
         title="Current time",
@@ -50,12 +68,12 @@ def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = N
         read_only=True,
         idempotent=True,  # of effects, not of values: asking again does no harm
         open_world=False,
-        output_schema=moments.MOMENT_SCHEMA,
+        output_schema=MOMENT_SCHEMA,
         examples=({"arguments": {}, "description": "now in UTC"},),
     )
     async def get_time(
         timezone: str = "UTC",
-        format: moments.Format = "full",  # noqa: A002 - callers know it by this name
+        format: Format = "full",  # noqa: A002 - callers know it by this name
     ) -> ToolResult:
         """Tell the current date and time in a time zone.
 
@@ -64,6 +82,8 @@ def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = N
             format: full is "Monday, July 06, 2026 at 02:30 PM UTC", date is "2026-07-06", time is "14:30:00 UTC",
                 iso is "2026-07-06T14:30:00+00:00".
         """
+        from pegboard_time import moments
+
         [(name, zone)] = await find((timezone, "timezone"))
         moment = now().astimezone(zone).replace(microsecond=0)
         return ToolResult.text(moments.FORMATS[format](moment), data=moments.describe(moment, name))
@@ -75,7 +95,7 @@ def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = N
         read_only=True,
         idempotent=True,
         open_world=False,
-        output_schema=moments.CONVERSION_SCHEMA,
+        output_schema=CONVERSION_SCHEMA,
     )
     async def convert_time(time: str, from_timezone: str, to_timezone: str, date: str | None = None) -> ToolResult:
         """Convert a local time of one time zone into another, daylight saving included.
@@ -89,6 +109,8 @@ def make_tools(now: Callable[[], datetime] = system_now, zones: Zones | None = N
             to_timezone: the zone that it is wanted in, such as Asia/Tokyo.
             date: the date there, YYYY-MM-DD; without one the date that it now is in from_timezone.
         """
+        from pegboard_time import moments
+
         written = moments.parse_time(time)
         (from_name, from_zone), (to_name, to_zone) = await find(
             (from_timezone, "from_timezone"), (to_timezone, "to_timezone")

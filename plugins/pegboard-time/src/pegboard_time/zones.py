@@ -6,7 +6,6 @@ than an update of the data: a zone that was read stays as it was until the host 
 
 from __future__ import annotations
 
-import zoneinfo
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -50,6 +49,8 @@ class Zones:
         found = self.known(text)
         if found:
             return found
+        import zoneinfo  # it brings sysconfig along
+
         if self._names is None:
             self._names = ZoneNames(zoneinfo.available_timezones() - NO_PLACES)
         name = self._names.find(text)
