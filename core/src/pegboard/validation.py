@@ -21,6 +21,7 @@ from pegboard.schema.check import faults_of
 from pegboard.schema.explain import explain
 from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
 from pegboard.schema.lower import DECLINED, DeclinedError, lower
+from pegboard.schema.traits import Hiding, hiding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,53 +53,50 @@ class _TooLongError(Exception):
 @hookimpl
 def make_validator(schema: Any, foreign: bool) -> Validator | None:
     """Hold the schemas of draft 7 and 2020-12 that fastjsonschema holds to the letter."""
-    if faults_of(schema, foreign=foreign) or declined(schema) is not None:
+    if faults_of(schema, foreign=foreign) or declined(schema):
         return None
-    return CoreValidator(schema, foreign=foreign)
+    return CoreValidator(schema)
 
 
-def declined(schema: Any) -> str | None:
-    """The keyword for which the core's validator leaves a schema without faults to another; None if it holds it.
+def declined(schema: Any) -> tuple[str, ...]:
+    """The keywords for which the core's validator leaves a schema without faults to another; empty if it holds it.
 
-    One of `pegboard.schema.lower.DECLINED`, which has the reasons.
+    Each is one of `pegboard.schema.lower.DECLINED`, which has the reasons.
     """
     try:
         lower(schema)
     except DeclinedError as problem:
-        return problem.keyword
-    return None
+        return problem.keywords
+    return ()
 
 
 def why_declined(schema: Any) -> tuple[str, str]:
-    """For a schema that no validator on the board holds: the keyword, and the sentence that says what would help."""
-    keyword = declined(schema) or "$schema"
+    """For a schema without faults that no validator on the board holds: the keyword, and a sentence that says why and
+    which package would hold it."""
+    keyword = (*declined(schema), "$schema")[0]
     return keyword, f"{keyword}: {DECLINED[keyword]}; pip install {OTHER_PACKAGE}"
 
 
 class CoreValidator:
     """A schema that is compiled when it is first needed.
 
+    It refuses NaN and infinities anywhere in a value. A value is walked for them only where the schema leaves room
+    for some to hide: a closed object of plain types, as `@tool` derives it, pays for its own numbers alone.
+
     Args:
         schema: without faults, and not declined.
-        foreign: whether it came from outside. Then every value is walked for what no JSON text could have brought;
-            for a schema of this host's own only the numbers directly in an object are looked at.
 
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_check", "_foreign", "_numbers", "_schema", "recently_used")
+    __slots__ = ("_check", "_numbers", "_schema", "_walks", "recently_used")
 
-    def __init__(self, schema: Any, *, foreign: bool) -> None:
+    def __init__(self, schema: Any) -> None:
+        where, self._numbers = hiding(schema)
+        self._walks = where is not Hiding.NOWHERE
         self._schema = schema
-        self._foreign = foreign
-        self._numbers = () if foreign else _numbers_in(schema)
         self._check: Callable[[Any], object] | None = None
         self.recently_used = False
-
-    @property
-    def refuses_non_finite(self) -> bool:
-        """Whether NaN and infinities are refused anywhere in a value, so that no walk before it is needed."""
-        return self._foreign
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""
@@ -115,7 +113,7 @@ class CoreValidator:
             return [Fault((), "a value that can be checked in bounded time", shorten(value))]
         except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is no JSON the generated code may raise anything
             return self._explained(value, problem)
-        if self._foreign and (fault := check_value(value)):
+        if self._walks and (fault := check_value(value)):
             return [fault]
         return ()
 
@@ -149,19 +147,6 @@ def _keep(validator: CoreValidator) -> None:
             _kept.append(oldest)
         else:
             oldest.forget()
-
-
-def _numbers_in(schema: Any) -> tuple[str, ...]:
-    """The properties of an object schema that may hold a float directly."""
-    properties = schema.get("properties", {}) if isinstance(schema, dict) and schema.get("type") == "object" else {}
-    return tuple(name for name, item in properties.items() if _may_be_float(item))
-
-
-def _may_be_float(schema: Any) -> bool:
-    if not isinstance(schema, dict):
-        return schema is not False
-    types = schema.get("type", ("number",))
-    return "enum" not in schema and "const" not in schema and "number" in ([types] if isinstance(types, str) else types)
 
 
 def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:

@@ -155,9 +155,8 @@ class _Walk:
         for name in schema.get("required", ()):
             if name not in value:
                 report.add([self._missing(name, properties.get(name, True), value, properties, at)])
-        if self.dialect == DRAFT_7:
-            self._dependencies(schema.get("dependencies", {}), value, at, report)
-        else:
+        self._dependencies(schema.get("dependencies", {}), value, at, report)
+        if self.dialect != DRAFT_7:
             self._dependencies(schema.get("dependentRequired", {}), value, at, report)
             self._dependencies(schema.get("dependentSchemas", {}), value, at, report)
         additional = schema.get("additionalProperties", True)

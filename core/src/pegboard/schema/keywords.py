@@ -82,7 +82,7 @@ KEYWORDS: dict[str, Keyword] = {
     "required": Keyword("names"),
     "minProperties": Keyword("count"),
     "maxProperties": Keyword("count"),
-    "dependencies": Keyword("dependencies", _OLD),
+    "dependencies": Keyword("dependencies"),
     "dependentRequired": Keyword("names by name", _NEW),
     "dependentSchemas": Keyword("schemas by name", _NEW),
     "allOf": Keyword("schemas"),

@@ -16,11 +16,14 @@ What has no exact form is declined; `DECLINED` says what, and why.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.schema import patterns
 from pegboard.schema.keywords import DRAFT_7, KEYWORDS, dialect_of
 from pegboard.schema.refs import References, Target, base_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DECLINED = {
     "$schema": "a dialect other than draft 7 and 2020-12, or two in one schema",
@@ -35,7 +38,6 @@ DECLINED = {
 }
 """The keywords for which the core's own validator leaves a schema to another, and the reason."""
 
-MAX_DEFINITIONS = 5_000
 HOIST_AT = 5
 """Levels of nesting in one generated function: Python allows 20 loops and `try` blocks within each other."""
 
@@ -55,11 +57,11 @@ class Lowered(NamedTuple):
 
 
 class DeclinedError(ValueError):
-    """A keyword cannot be held; `keyword` is one of `DECLINED`."""
+    """Some keywords cannot be held: `keywords`, each one of `DECLINED`, in the order they were met."""
 
-    def __init__(self, keyword: str) -> None:
-        super().__init__(keyword)
-        self.keyword = keyword
+    def __init__(self, keywords: Iterable[str]) -> None:
+        self.keywords = tuple(dict.fromkeys(keywords))
+        super().__init__(", ".join(self.keywords))
 
 
 def lower(schema: Any) -> Lowered:
@@ -70,10 +72,12 @@ def lower(schema: Any) -> Lowered:
     """
     dialect = dialect_of(schema)
     if dialect is None:
-        raise DeclinedError("$schema")
+        raise DeclinedError(["$schema"])
     work = _Lowering(References(schema, dialect))
     root = work.definition(work.refs.root)
     work.finish()
+    if work.declined:
+        raise DeclinedError(work.declined)
     lowered = {"$schema": "http://json-schema.org/draft-07/schema#", **root, "definitions": work.definitions}
     return Lowered(lowered, work.bounds, work.has_multiples)
 
@@ -85,6 +89,7 @@ class _Lowering:
         self.definitions: dict[str, Any] = {}
         self.bounds: dict[str, int] = {}
         self.has_multiples = False
+        self.declined: list[str] = []
         self._names: dict[tuple[int, str], str] = {}
         self._waiting: list[tuple[str, Target]] = []
 
@@ -104,8 +109,6 @@ class _Lowering:
         name = self._names.get(key)
         if name is None:
             name = self._names[key] = f"d{len(self._names)}"
-            if len(self._names) > MAX_DEFINITIONS:
-                raise DeclinedError("$ref")
             self._waiting.append((name, target))
         return {"$ref": f"#/definitions/{name}"}
 
@@ -116,14 +119,15 @@ class _Lowering:
         if not inside:
             base = base_inside(schema, base, self.refs.dialect)
             if "$schema" in schema and dialect_of(schema) != self.refs.dialect:
-                raise DeclinedError("$schema")
+                self.declined.append("$schema")
             if depth >= HOIST_AT:
                 return self.reference(Target(schema, base))
         reference = None
         if "$ref" in schema:
             target = self.refs.resolve(schema["$ref"], base)
             if target is None:
-                raise DeclinedError("$ref")
+                self.declined.append("$ref")
+                return True
             reference = self.reference(target)
             if self.is_old:
                 return reference
@@ -140,7 +144,7 @@ class _Lowering:
             if known is None or self.refs.dialect not in known.dialects:
                 continue
             if keyword in _WITHOUT_FORM and not (keyword == "minContains" and "contains" not in schema):
-                raise DeclinedError(keyword)
+                self.declined.append(keyword)
             if keyword in _AS_THEY_ARE:
                 out[keyword] = value
             elif keyword in ("allOf", "anyOf", "oneOf"):
@@ -182,7 +186,8 @@ class _Lowering:
         try:
             regex, longest = patterns.compiled(pattern)
         except ValueError:
-            raise DeclinedError(keyword) from None
+            self.declined.append(keyword)
+            return f"declined {len(self.declined)}"
         if longest is not None:
             self.bounds[regex.pattern] = longest
         return regex.pattern
@@ -201,7 +206,7 @@ class _Lowering:
 
     def dependencies(self, schema: dict[str, Any], base: str, depth: int, out: dict[str, Any]) -> None:
         found: dict[str, list[Any]] = {}
-        for keyword in ("dependencies",) if self.is_old else ("dependentRequired", "dependentSchemas"):
+        for keyword in ("dependencies",) if self.is_old else ("dependencies", "dependentRequired", "dependentSchemas"):
             for name, due in schema.get(keyword, {}).items():
                 lowered = {"required": due} if isinstance(due, list) else self.schema(due, base, depth)
                 found.setdefault(name, []).append(lowered)

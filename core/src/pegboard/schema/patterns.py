@@ -1,8 +1,8 @@
 """Patterns of JSON Schema (ECMA-262) for Python's `re`: the same language, in bounded time.
 
-The dialects differ where it hurts: `$` before a final newline, `\\d` and `\\w` beyond ASCII, what `.` and `\\s` match. So
-a pattern is read into a tree and written anew. What cannot be written exactly (back references, look-behind, `\\p{...}`) has no
-Python form here, and a validator that works with one leaves such a schema to another.
+The dialects differ where it hurts: `$` before a final newline, `\\d` and `\\w` beyond ASCII, what `.` and `\\s` match.
+So a pattern is read into a tree and written anew. What cannot be written exactly (back references, look-behind,
+`\\p{...}`) has no Python form here, and a validator that works with one leaves such a schema to another.
 
 `re` backtracks. The tree tells how badly: a choice inside a loop is harmless where the next character decides it, and
 may take exponential time where it does not; such patterns are left to another validator too. Loops that overlap one
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 MAX_PATTERN = 2_000
-MAX_STEPS = 50_000_000
+MAX_STEPS = 200_000_000
 """What a search may cost at worst, in steps of the regex engine; about half a second."""
 MAX_POWER = 4
 MAX_CHOICES = 12
