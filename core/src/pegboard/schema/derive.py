@@ -24,6 +24,7 @@ from pegboard._frozen import EMPTY, FrozenDict
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
+from pegboard.schema.jsontext import shorten
 from pegboard.schema.kinds import is_anything, kinds_of
 from pegboard.schema.type_schemas import INPUT_LEAVES, OUTPUT_LEAVES, Schemas, add_default, wrapped_leaf
 
@@ -316,7 +317,7 @@ class _Reader:
         plain = hints.unwrap(hint)[0]
         if plain in _NO_PROMISE:
             return None
-        if isinstance(plain, type) and plain in OUTPUT_LEAVES and plain is hint:
+        if isinstance(hint, type) and hint in OUTPUT_LEAVES and hint is not bytes:
             return wrapped_leaf(plain)
         schemas = Schemas(lambda: self.scope, output=True)
         try:
@@ -354,15 +355,9 @@ def _is_mutable(default: Any) -> bool:
     return isinstance(default, (list, dict, set, bytearray)) or kind.__hash__ is None
 
 
-def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(arguments)
-
-
 def _compile(types: Mapping[str, Any], defaults: Mapping[str, Any]) -> Bind:
     """The hot path: copy the arguments, then run the hooks of those parameters that have one."""
     hooks = {name: hook for name, hint in types.items() if (hook := _hook(hint)) is not None}
-    if not hooks and not defaults:
-        return _identity
     pairs = tuple(hooks.items())
 
     def bind(arguments: Mapping[str, Any]) -> dict[str, Any] | Faults:
@@ -412,6 +407,8 @@ def _faults(hooks: Mapping[str, Callable[[Any], Any]], arguments: Mapping[str, A
     """Run every hook once more, and gather what each one says."""
     from pegboard.schema.structure import faults_of
 
+    if not isinstance(arguments, Mapping):
+        return Faults([Fault((), "an object", shorten(arguments), due=frozenset({"object"}))])
     faults: list[Fault] = []
     for name, hook in hooks.items():
         if name in arguments:
