@@ -164,7 +164,7 @@ def watch(event, arguments):
     global zone_files
     if not watching or not event.startswith(("open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.")):
         return
-    if event in ("open", "os.listdir", "os.scandir") and str(arguments[0]).startswith(DATA):
+    if event in ("open", "os.walk", "os.listdir", "os.scandir") and str(arguments[0]).startswith(DATA):
         zone_files += 1
     else:
         seen.append(event)
