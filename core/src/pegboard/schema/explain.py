@@ -35,12 +35,13 @@ MAX_NAMED = 8
 Path = tuple["Step", ...]
 
 
-def explain(schema: Any, value: Any) -> list[Fault]:
+def explain(schema: Any, value: Any, *, root: Any = None) -> list[Fault]:
     """Say everything that is wrong with `value`.
 
     Args:
         schema: a schema without faults, of draft 7 or 2020-12 as its `$schema` says.
         value: any Python value; one that is no JSON has that as its one fault.
+        root: the document that `schema` is a part of, where it is not the whole: references look there.
 
     Returns:
         At most `MAX_FAULTS` faults, in the order of the schema; none where the value is right.
@@ -49,9 +50,10 @@ def explain(schema: Any, value: Any) -> list[Fault]:
     """
     if fault := check_value(value):
         return [fault]
-    walk = _Walk(schema, dialect_of(schema) or DRAFT_2020)
+    document = schema if root is None else root
+    walk = _Walk(document, dialect_of(document) or DRAFT_2020)
     try:
-        return walk.start(value)[:MAX_FAULTS]
+        return walk.start(schema, value)
     except (_SpentError, RecursionError):
         return [Fault((), "a value that can be checked in bounded time", shorten(value))]
 
@@ -104,9 +106,9 @@ class _Walk:
         self.refs = References(schema, dialect)
         self.left = MAX_VISITS
 
-    def start(self, value: Any) -> list[Fault]:
-        schema, base = self.refs.root
-        return self.visit(schema, value, _Place((), base, (base,)), inside=True).faults
+    def start(self, schema: Any, value: Any) -> list[Fault]:
+        document, base = self.refs.root
+        return self.visit(schema, value, _Place((), base, (base,)), inside=schema is document).faults
 
     def visit(self, schema: Any, value: Any, at: _Place, *, inside: bool = False) -> _Report:
         """Hold one value against one schema; `at.base` is in force around it, or `inside` it."""
@@ -280,22 +282,28 @@ class _Walk:
             report.add(self._closest(choices, [branch.faults for branch in reports], value, at))
 
     def _closest(self, choices: list[Any], branches: list[list[Fault]], value: Any, at: _Place) -> list[Fault]:
-        here = len(at.path)
-        # A fault of type or of a fixed value at the root of a branch, or at its tag, says that it is not the one meant.
         meant = [
-            faults
-            for faults, choice in zip(branches, choices, strict=True)
-            if not any(len(fault.path) == here and _is_other_kind(fault) for fault in faults)
-            and not self._has_other_tag(choice, value, at)
+            (choice, faults)
+            for choice, faults in zip(choices, branches, strict=True)
+            if not self._is_of_another_kind(choice, faults, value, at)
         ]
-        if len(meant) == 1:
-            return meant[0]
+        if meant:
+            return min((faults for _, faults in meant), key=len)
         told = list(dict.fromkeys(self.describe(choice, at) for choice in choices))
-        due = frozenset(
-            name for faults in branches for fault in faults if len(fault.path) == here for name in fault.due
+        here = [fault for faults in branches for fault in faults if fault.path == at.path]
+        hint = next((fault.hint for fault in here if fault.hint), None)
+        due = frozenset(name for fault in here for name in fault.due)
+        return [Fault(at.path, _or(told), shorten(value), hint, due)]
+
+    def _is_of_another_kind(self, choice: Any, faults: list[Fault], value: Any, at: _Place) -> bool:
+        """Whether a value that broke an alternative was hardly meant for it: it has another type, another fixed
+        value, or another tag (a property that the alternative fixes)."""
+        here = [fault for fault in faults if fault.path == at.path]
+        if any(fault.due or fault.expected == "nothing here" for fault in here):
+            return True
+        return (bool(here) and _fixed_values(self._behind(choice, at)) is not None) or self._has_other_tag(
+            choice, value, at
         )
-        hints = [fault.hint for faults in branches for fault in faults if len(fault.path) == here and fault.hint]
-        return [Fault(at.path, _or(told), shorten(value), hints[0] if hints else None, due)]
 
     def _has_other_tag(self, choice: Any, value: Any, at: _Place) -> bool:
         choice = self._behind(choice, at)
@@ -361,10 +369,6 @@ def _fixed_values(schema: Any) -> list[Any] | None:
         if isinstance(schema.get("enum"), list):
             return list(schema["enum"])
     return None
-
-
-def _is_other_kind(fault: Fault) -> bool:
-    return bool(fault.due) or fault.expected.startswith("one of ") or fault.expected == "nothing here"
 
 
 def _unknown(name: str, item: Any, properties: dict[str, Any], value: Any, at: _Place) -> Fault:

@@ -1,0 +1,127 @@
+"""A validator for every schema of draft 7 and 2020-12, on jsonschema-rs; it takes all schemas where it is installed.
+
+What the library decides alone would not be enough here: it takes NaN where nothing is said of a number, tries every
+alternative of a reference again at every level, and raises on what is no JSON. So
+
+- a value is walked for what no JSON text could have brought, where the schema leaves room for it;
+- a schema whose references could multiply beyond bounds is left to the core's walker, which counts its steps;
+- nothing is ever fetched: a reference that points outside makes the schema one that this validator does not hold;
+- formats describe, and refuse nothing.
+
+The library is imported and a schema compiled at the first call, unless only the library can tell whether it can hold
+the schema at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Fault, hookimpl
+from pegboard.schema.check import faults_of
+from pegboard.schema.explain import explain
+from pegboard.schema.jsontext import check_value, shorten, shorten_text
+from pegboard.schema.keywords import DRAFT_7, dialect_of
+from pegboard.schema.traits import Hiding, hiding, may_explode
+from pegboard.validation import declined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard.contract import Validator
+
+MAX_FAULTS = 50
+ONLY_THE_LIBRARY_KNOWS = frozenset({"$schema", "$ref", "pattern", "patternProperties"})
+"""What the core declines for a reason that the library may share: such a schema is compiled when its tool is hung."""
+
+
+@hookimpl
+def make_validator(schema: Any, foreign: bool) -> Validator | None:
+    """Hold every schema that is one, and that points nowhere outside."""
+    if faults_of(schema, foreign=foreign):
+        return None
+    validator = RustValidator(schema)
+    if ONLY_THE_LIBRARY_KNOWS.intersection(declined(schema)) and not validator.compile():
+        return None
+    return validator
+
+
+class RustValidator:
+    """A schema that is compiled when it is first needed.
+
+    Args:
+        schema: one without faults.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_is_valid", "_schema", "_walks")
+
+    def __init__(self, schema: Any) -> None:
+        where, _ = hiding(schema, numbers_are_seen=True)
+        self._walks = where is not Hiding.NOWHERE
+        self._schema = schema
+        self._is_valid: Callable[[Any], bool] | None = None
+
+    def __call__(self, value: Any) -> Sequence[Fault]:
+        """Every fault of `value`; none where it is right."""
+        if self._walks and (fault := check_value(value)):
+            return [fault]
+        try:
+            if (self._is_valid or self._compiled())(value):
+                return ()
+        except (ValueError, RecursionError) as problem:
+            # What is no JSON raises: a key that is no text, a Python type without a JSON form.
+            return [check_value(value) or Fault((), "a JSON value", shorten_text(type(problem).__name__))]
+        if dialect_of(self._schema) is None:
+            return self._own_faults(value)
+        return explain(self._schema, value) or self._own_faults(value)
+
+    def compile(self) -> bool:
+        """Compile now, and say whether the library can hold the schema."""
+        from jsonschema_rs import ReferencingError
+
+        try:
+            self._is_valid = _compile(self._schema).is_valid
+        except (ValueError, ReferencingError, RecursionError):  # its ValidationError is a ValueError
+            return False
+        if may_explode(self._schema):
+            self._is_valid = self._is_valid_by_walking
+        return True
+
+    def _compiled(self) -> Callable[[Any], bool]:
+        if not self.compile():
+            # Only patterns, references and dialects are refused, and those were compiled when the tool was hung.
+            self._is_valid = self._is_valid_by_walking
+        assert self._is_valid is not None
+        return self._is_valid
+
+    def _is_valid_by_walking(self, value: Any) -> bool:
+        return not explain(self._schema, value)
+
+    def _own_faults(self, value: Any) -> list[Fault]:
+        faults: list[Fault] = []
+        for error in _compile(self._schema).iter_errors(value):
+            if len(faults) == MAX_FAULTS:
+                break
+            path = tuple(error.instance_path)
+            expected = f"a value that fits {shorten_text(error.kind.name)}: {shorten(error.kind.value)}"
+            faults.append(Fault(path, expected, shorten(_at(value, path))))
+        return faults or [Fault((), "a value that fits the schema", shorten(value))]
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _compile(schema: Any) -> Any:
+    import jsonschema_rs  # 50 ms that only the first validated call pays
+
+    options = {"offline": True, "validate_formats": False}
+    match dialect_of(schema):
+        case None:
+            return jsonschema_rs.validator_for(schema, **options)
+        case dialect if dialect == DRAFT_7:
+            return jsonschema_rs.Draft7Validator(schema, **options)
+    return jsonschema_rs.Draft202012Validator(schema, **options)
