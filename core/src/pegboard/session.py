@@ -58,6 +58,7 @@ class Session:
         user_id: who calls, None for nobody; the only identity that a tool may trust.
         channel: how they came: "program", "cli", "chat", "mcp", ...
         profile: the name of the profile that selects their tools, or None.
+        read_only: whether the host or the profile is in read-only mode.
         approvals: fingerprints of tools that a person approved for this session.
         kept: results that were too large to show.
 
@@ -82,6 +83,7 @@ class Session:
         self.id = id or secrets.token_hex(8)
         self.user_id = user_id.strip() or None if user_id else None
         self.channel = channel
+        self.read_only = view.read_only
         self.approvals: set[str] = set()
         core = host.board.config.core
         self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
@@ -93,11 +95,6 @@ class Session:
     def profile(self) -> str | None:
         """The profile that selects the tools of this session."""
         return self._view.profile
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the host or the profile is in read-only mode."""
-        return self._view.read_only
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -138,11 +135,12 @@ class Session:
         host = self._host
         if perf_counter() - host.air > AIR_S:
             await host.breathe()
+        runtime = host.runtime
         plan = self._view.plans.get(name) if type(name) is str else None
-        if plan is None or timeout_s is not None or host.runtime.observers:
+        if plan is None or timeout_s is not None or runtime.observers:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
-        return await plan.answer(self, arguments, id or host.runtime.draw_id(), None, None)
+        return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
 
     async def call_nested(self, name: str, arguments: Any, parent: CallContext) -> ToolResult:
         """A call that a running tool makes; handlers use `CallContext.call`."""
@@ -209,7 +207,7 @@ class Session:
         import trio
 
         runtime = self._host.runtime
-        call = ToolCall(call_id or runtime.draw_id(), name, EMPTY if arguments is None else arguments)
+        call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
         hung = self._view.plans.get(name) if type(name) is str else None
         verdicts: list[Verdict] | None = [] if runtime.observers else None
         started_at, started = time.time(), perf_counter()

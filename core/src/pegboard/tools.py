@@ -344,6 +344,9 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
         fields.setdefault("description", derived.description)
         if derived.output_schema is not None:
             fields.setdefault("output_schema", derived.output_schema)
-        return Tool(handler=function, input_schema=derived.input_schema, signature=derived.signature, **fields)
+        made = Tool(handler=function, input_schema=derived.input_schema, signature=derived.signature, **fields)
     except (TypeError, ValueError) as problem:
         raise ToolDefinitionError(f"tool {where}: {problem}") from problem
+    if "input_schema" not in options:
+        derived.signature.schema = made.input_schema
+    return made

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from pegboard.pipeline.classify import repeat_of
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pegboard.content import Content
     from pegboard.contract import Validator
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 _PRIMITIVES = {"string": (str,), "integer": (int,), "number": (float, int), "boolean": (bool,)}
+_AS_JSON: dict[type, Callable[[Any], str]] = {
+    str: str,
+    bool: lambda value: "true" if value else "false",
+    int: int.__repr__,
+    float: float.__repr__,
+}
+"""The JSON text of a primitive, without the encoder's machinery; a float has to be finite."""
 
 
 class UnusableError(Exception):
@@ -53,8 +61,14 @@ def make_normalise(tool: Tool, validate: Validator | None) -> Callable[[Any, str
     quick = _primitive_result(tool)
 
     def normalise(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
-        if type(value) in quick:
-            text = value if type(value) is str else _to_text(value)
+        kind = type(value)
+        if kind in quick:
+            if kind is float and value - value != 0:
+                raise UnusableError(f"returned {value}, which is no number in JSON")
+            try:
+                text = _AS_JSON[kind](value)
+            except ValueError as problem:  # an integer above Python's limit of digits
+                raise UnusableError("returned an integer that is too long") from problem
             duration_ms = (perf_counter() - started) * 1000
             return ToolResult((TextContent(text),), {"result": value}, None, None, call_id, name, duration_ms), len(
                 text

@@ -59,7 +59,7 @@ class Plan:
     """
 
     __slots__ = (
-        "_answer", "_check", "executor", "guards", "output_validator", "permissions", "runtime", "tool", "validator",
+        "_check", "answer", "executor", "guards", "output_validator", "permissions", "runtime", "tool", "validator",
     )  # fmt: skip
 
     def __init__(
@@ -80,25 +80,25 @@ class Plan:
         self.output_validator = output_validator
         self.executor = executor
         self.permissions = permissions
-        self._answer: Answer | None = None
+        self.answer: Answer = self._first_answer
         self._check: Callable[[Session, Any], ToolResult] | None = None
 
-    @property
-    def answer(self) -> Answer:
-        """The compiled call."""
-        return self._answer or self._compile()[0]
+    async def _first_answer(
+        self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
+    ) -> ToolResult:
+        self._compile()
+        return await self.answer(session, arguments, call_id, parent, verdicts)
 
-    @property
-    def check(self) -> Callable[[Session, Any], ToolResult]:
+    def check(self, session: Session, arguments: Any) -> ToolResult:
         """What a call would meet: admit and validate for real, approve and limit as their guards foresee it."""
-        return self._check or self._compile()[1]
+        return (self._check or self._compile())(session, arguments)
 
-    def _compile(self) -> tuple[Answer, Callable[[Session, Any], ToolResult]]:
+    def _compile(self) -> Callable[[Session, Any], ToolResult]:
         admit = _make_admit(self.tool, _of_stage(self.guards, Stage.ADMIT))
         prepare = _make_prepare(self.tool, self.validator)
-        self._answer = _make_answer(self, admit, prepare)
+        self.answer = _make_answer(self, admit, prepare)
         self._check = _make_check(self, admit, prepare)
-        return self._answer, self._check
+        return self._check
 
 
 class Refusal:
@@ -219,10 +219,13 @@ def _failed_guard(tool: Tool, guard: Guard, problem: BaseException) -> ToolError
 
 def _make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prepared]:
     """From untrusted arguments to the handler's keyword arguments; raises INVALID_INPUT with every fault."""
-    bind = None if tool.signature is None else tool.signature.binder()
-    schema = tool.input_schema
+    signature, schema = tool.signature, tool.input_schema
+    bind = None if signature is None else signature.binder()
+    quick = signature.quick() if signature is not None and signature.schema is schema else None
 
     def prepare(arguments: Any) -> Prepared:
+        if quick is not None and (taken := quick(arguments)) is not None:
+            return arguments, taken, None
         faults: Sequence[Fault] = validate(arguments) if validate is not None else ()
         if not faults:
             if bind is None:
@@ -362,8 +365,11 @@ async def _filter(
 # execute ------------------------------------------------------------------------------------------------------------
 
 
-def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Awaitable[tuple[ToolResult, int]]]:
-    """Compile `execute(context, kwargs, call_id, started)`: run the handler where it belongs, answer what it does."""
+def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
+    """Compile `execute(context, kwargs, call_id, started)`: run the handler where it belongs, answer what it does.
+
+    It gives the result and its size; it is a plain function for a plain handler that runs in place, else async.
+    """
     import trio
 
     tool = plan.tool
@@ -382,21 +388,30 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Awaitable[tuple
             return ToolResult.of_error(unusable(tool, problem)), 0
 
     if tool.run == "inplace" and plan.executor is None:
-        waits = _is_async(tool)
 
-        async def execute_in_place(
+        def settle(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
+            result, size = usable(value, call_id, started)
+            return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
+
+        def execute_in_place(
             context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
         ) -> tuple[ToolResult, int]:
             try:
                 value = invoke(kwargs, context) if takes_context else handler(**kwargs)
-                if waits:
-                    value = await value
             except BaseException as problem:  # noqa: BLE001 - classified in one place
                 return failed(problem, None), 0
-            result, size = usable(value, call_id, started)
-            return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
+            return settle(value, call_id, started)
 
-        return execute_in_place
+        async def execute_async_in_place(
+            context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        ) -> tuple[ToolResult, int]:
+            try:
+                value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
+            except BaseException as problem:  # noqa: BLE001 - classified in one place
+                return failed(problem, None), 0
+            return settle(value, call_id, started)
+
+        return execute_async_in_place if _is_async(tool) else execute_in_place
 
     start = _make_start(plan, invoke)
     plain = start is None and not takes_context
@@ -522,6 +537,7 @@ def _make_answer(
     approval_timeout_s = runtime.approval_timeout_s
     max_bytes = tool.limits.max_result_bytes or runtime.max_result_bytes
     execute = _make_execute(plan, timeout_s)
+    waits = inspect.iscoroutinefunction(execute)
     wants_context = bool(approves or limits or filters or tool.secrets or plan.executor) or make_invoke(tool)[1]
 
     async def answer(
@@ -540,7 +556,8 @@ def _make_answer(
                     await _approve(tool, approves, approval_timeout_s, context, arguments, verdicts)
                 if limits:
                     await _acquire(tool, limits, context, arguments, verdicts, releases)
-            result, size = await execute(context, kwargs, call_id, started)
+            executed = execute(context, kwargs, call_id, started)
+            result, size = await executed if waits else executed
             if filters and context is not None:
                 result, size = await _filter(plan, filters, context, result, verdicts)
             if size * 4 > max_bytes:

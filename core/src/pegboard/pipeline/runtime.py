@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pegboard.contract import Observer, Outcome
 
@@ -72,6 +72,11 @@ async def _no_workers() -> Any:
     raise RuntimeError("worker processes are there only while a host runs")
 
 
+def _ids() -> Iterator[str]:
+    # All of it runs in C, since every call draws one.
+    return map((secrets.token_hex(4) + "-").__add__, map(str, itertools.count()))
+
+
 @attrs.define(eq=False)
 class Runtime:
     """One a board; the host fills it when it opens and empties it when it ends."""
@@ -84,12 +89,8 @@ class Runtime:
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
     failed_observers: Counter[str] = attrs.field(factory=Counter)
-    _prefix: str = attrs.field(factory=lambda: secrets.token_hex(4))
-    _count: itertools.count[int] = attrs.field(factory=itertools.count)
-
-    def draw_id(self) -> str:
-        """An id for a call that brought none: unique in this run, and unlike those of another."""
-        return f"{self._prefix}-{next(self._count)}"
+    ids: Iterator[str] = attrs.field(factory=_ids)
+    """Draws an id for a call that brought none: unique in this run, and unlike those of another."""
 
     def observe(self, outcome: Outcome) -> None:
         """Tell every observer; one that raises is logged and counted, and the call does not notice."""

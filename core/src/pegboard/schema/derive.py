@@ -58,7 +58,16 @@ class Signature:
     finite: bool = False
     _hints: Mapping[str, Any] = EMPTY
     _defaults: Mapping[str, Any] = EMPTY
+    schema: Mapping[str, Any] | None = attrs.field(default=None, init=False, repr=False)
+    """The schema as the tool holds it; a tool whose schema is another one is not the signature's to judge."""
     _bind: Bind | None = attrs.field(default=None, init=False, repr=False)
+
+    def quick(self) -> Callable[[Any], dict[str, Any] | None] | None:
+        """The happy path, see `pegboard.schema.quick`; None where the hints say more than it can see."""
+        from pegboard.schema.quick import quick
+
+        required = frozenset((self.schema or {}).get("required", ()))
+        return None if self.schema is None else quick(self._hints, required, self._defaults)
 
     def binder(self) -> Bind:
         """A function from validated arguments to the handler's keyword arguments, compiled at the first call.

@@ -1,0 +1,207 @@
+"""The happy path of derived schemas: arguments checked and structured in one pass.
+
+Most calls are right, with values of the very types that the hints say. For hints that need no more than exact types,
+closed values, and lists, dicts and records of those, `quick` compiles one function that sees this and structures at once;
+neither validator nor binder is asked. Anything else - a surprise in the value, a hint that says more - makes it step
+aside, and the validator judges. So it never refuses, and there is one rule to hold (by property test):
+
+    what `quick` takes, the validator accepts, and the binder gives the very same.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from pegboard.schema import hints
+from pegboard.schema.markers import Description
+
+Take = Callable[[Any], Any]
+
+SAFE_INTEGER = 2**53
+"""Up to here every integer is a float of the same value."""
+
+
+class _StepAsideError(Exception):
+    """A value that the validator has to judge."""
+
+
+def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[str, Any]) -> Take | None:
+    """Compile the happy path for parameters of these types; None where a hint says more than it can see.
+
+    Args:
+        types: resolved hints by parameter.
+        required: the parameters that must be given.
+        defaults: mutable defaults, of which each call gets a copy.
+
+    The function gives the keyword arguments (the very arguments, where nothing has to be structured), or None to step
+    aside. It never raises.
+    """
+    table: dict[str, tuple[type | None, Take | None]] = {}
+    for name, hint in types.items():
+        kind, take = _exact(hint), None
+        if kind is None:
+            take = _take(hint, ())
+            if take is None:
+                return None
+        table[name] = (kind, take)
+    count = len(table)
+    structures = any(take is not None for _, take in table.values())
+
+    def bind(arguments: Any) -> Any:
+        if not isinstance(arguments, dict):
+            return None
+        bound = dict(arguments) if structures or defaults else arguments
+        try:
+            for name, value in arguments.items():
+                kind, take = table[name]
+                if take is not None:
+                    bound[name] = take(value)
+                elif value.__class__ is not kind or (kind is float and value - value != 0.0):
+                    return None
+        except Exception:  # noqa: BLE001 - an author's class may raise anything: the binder says what it means
+            return None
+        if len(arguments) != count and not required <= arguments.keys():
+            return None
+        for name, default in defaults.items():
+            if name not in bound:
+                bound[name] = copy.deepcopy(default)
+        return bound
+
+    return bind
+
+
+def _plain(hint: Any) -> Any:
+    """The hint without descriptions; None where `Annotated` says anything else."""
+    hint, metadata = hints.unwrap(hint)
+    return hint if all(isinstance(mark, (str, Description)) for mark in metadata) else None
+
+
+def _exact(hint: Any) -> type | None:
+    """The class that a value must be of, where that is all there is to see."""
+    hint = _plain(hint)
+    return hint if hint in (str, int, float, bool) else None
+
+
+def _take(hint: Any, within: tuple[type, ...]) -> Take | None:
+    """A function that gives the structured value or steps aside; None for a hint that says more."""
+    exact = _exact(hint)
+    if exact is not None:
+        return _take_float if exact is float else _take_exact(exact)
+    hint = _plain(hint)
+    if hint is None:
+        return None
+    if (closed := hints.closed_values(hint)) is not None:
+        return _take_closed(closed)
+    if hints.is_union(hint):
+        return _take_optional(hints.members(hint), within)
+    if hints.is_record(hint):
+        return _take_record(hint, within)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is list:
+        return _take_list(arguments[0], within)
+    if origin is dict and arguments[0] is str:
+        return _take_dict(arguments[1], within)
+    return None
+
+
+def _take_exact(kind: type) -> Take:
+    def take(value: Any) -> Any:
+        if value.__class__ is not kind:
+            raise _StepAsideError
+        return value
+
+    return take
+
+
+def _take_float(value: Any) -> Any:
+    if value.__class__ is float and value - value == 0.0:
+        return value
+    if value.__class__ is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
+        return float(value)
+    raise _StepAsideError
+
+
+def _take_closed(closed: Mapping[tuple[bool, Any], Any]) -> Take | None:
+    if not all(type(value) is str for _, value in closed):
+        return None
+    named = {value: stands_for for (_, value), stands_for in closed.items()}
+
+    def take(value: Any) -> Any:
+        if value.__class__ is not str:
+            raise _StepAsideError
+        return named[value]
+
+    return take
+
+
+def _take_optional(members: list[Any], within: tuple[type, ...]) -> Take | None:
+    others = [member for member in members if _plain(member) is not type(None)]
+    if len(others) != 1 or len(members) != 2:
+        return None
+    inner = _take(others[0], within)
+    if inner is None:
+        return None
+    return lambda value: None if value is None else inner(value)
+
+
+def _take_list(element: Any, within: tuple[type, ...]) -> Take | None:
+    inner = _take(element, within)
+    if inner is None:
+        return None
+
+    def take(value: Any) -> Any:
+        if value.__class__ is not list:
+            raise _StepAsideError
+        return [inner(item) for item in value]
+
+    return take
+
+
+def _take_dict(element: Any, within: tuple[type, ...]) -> Take | None:
+    inner = _take(element, within)
+    if inner is None:
+        return None
+
+    def take(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise _StepAsideError
+        taken = {}
+        for key, item in value.items():
+            if key.__class__ is not str:
+                raise _StepAsideError
+            taken[key] = inner(item)
+        return taken
+
+    return take
+
+
+def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
+    if cls in within or not (attrs.has(cls) or hasattr(cls, "__dataclass_fields__")):
+        return None  # one that holds itself is the binder's, and so are TypedDicts and NamedTuples
+    takes: dict[str, tuple[type | None, Take]] = {}
+    required = set()
+    for field in hints.fields_of(cls):
+        take = _take(field.hint, (*within, cls))
+        if take is None:
+            return None
+        kind = _exact(field.hint)
+        takes[field.key] = (None if kind is float else kind, take)
+        if field.required:
+            required.add(field.key)
+    count = len(takes)
+
+    def take_record(value: Any) -> Any:
+        if value.__class__ is not dict or (len(value) != count and not required <= value.keys()):
+            raise _StepAsideError
+        fields = {}
+        for key, item in value.items():
+            kind, take = takes[key]
+            fields[key] = item if item.__class__ is kind else take(item)
+        return cls(**fields)
+
+    return take_record
