@@ -15,12 +15,12 @@ from collections import deque
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pegboard.errors import Fault
+from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.check import faults_of
 from pegboard.schema.explain import explain
 from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
-from pegboard.schema.lower import DECLINED, DeclinedError, lower
+from pegboard.schema.lower import DeclinedError, lower
 from pegboard.schema.traits import Hiding, hiding
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["CoreValidator", "declined", "make_validator", "reject_non_finite", "why_declined"]
 
 MAX_COMPILED = 512
+MAX_SHOWN = 10
 MAX_STEPS = 200_000
 """How many times one validation may follow a reference."""
 OTHER_PACKAGE = "pegboard-jsonschema-rs"
@@ -52,8 +53,14 @@ class _TooLongError(Exception):
 
 @hookimpl
 def make_validator(schema: Any, foreign: bool) -> Validator | None:
-    """Hold the schemas of draft 7 and 2020-12 that fastjsonschema holds to the letter."""
-    if faults_of(schema, foreign=foreign) or declined(schema):
+    """Hold the schemas of draft 7 and 2020-12 that fastjsonschema holds to the letter.
+
+    Raises:
+        ToolDefinitionError: the schema itself is wrong; every fault is named.
+    """
+    if faults := faults_of(schema, foreign=foreign):
+        raise ToolDefinitionError(f"the schema is wrong: {'; '.join(map(str, faults[:MAX_SHOWN]))}")
+    if declined(schema):
         return None
     return CoreValidator(schema)
 
@@ -71,10 +78,9 @@ def declined(schema: Any) -> tuple[str, ...]:
 
 
 def why_declined(schema: Any) -> tuple[str, str]:
-    """For a schema without faults that no validator on the board holds: the keyword, and a sentence that says why and
-    which package would hold it."""
-    keyword = (*declined(schema), "$schema")[0]
-    return keyword, f"{keyword}: {DECLINED[keyword]}; pip install {OTHER_PACKAGE}"
+    """For a schema without faults that no validator on the board holds: the first keyword that the core's cannot hold
+    (see `pegboard.schema.lower.DECLINED` for the reasons), and the package whose validator would."""
+    return (*declined(schema), "$schema")[0], OTHER_PACKAGE
 
 
 class CoreValidator:

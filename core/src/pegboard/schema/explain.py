@@ -283,12 +283,14 @@ class _Walk:
 
     def _closest(self, choices: list[Any], branches: list[list[Fault]], value: Any, at: _Place) -> list[Fault]:
         meant = [
-            (choice, faults)
+            faults
             for choice, faults in zip(choices, branches, strict=True)
             if not self._is_of_another_kind(choice, faults, value, at)
         ]
         if meant:
-            return min((faults for _, faults in meant), key=len)
+            return min(meant, key=len)
+        if fault := self._wrong_tag(choices, value, at):
+            return [fault]
         told = list(dict.fromkeys(self.describe(choice, at) for choice in choices))
         here = [fault for faults in branches for fault in faults if fault.path == at.path]
         hint = next((fault.hint for fault in here if fault.hint), None)
@@ -305,14 +307,27 @@ class _Walk:
             choice, value, at
         )
 
-    def _has_other_tag(self, choice: Any, value: Any, at: _Place) -> bool:
+    def _wrong_tag(self, choices: list[Any], value: Any, at: _Place) -> Fault | None:
+        """The fault of the property that every alternative fixes, where the value has none of its values."""
+        if not isinstance(value, dict):
+            return None
+        tags = [self._tags(choice, at) for choice in choices]
+        for name in tags[0]:
+            if name in value and all(name in tag for tag in tags):
+                allowed = [item for tag in tags for item in tag[name]]
+                return next(_enum(allowed, value[name], (*at.path, name)), None)
+        return None
+
+    def _tags(self, choice: Any, at: _Place) -> dict[str, list[Any]]:
         choice = self._behind(choice, at)
-        if not isinstance(value, dict) or not isinstance(choice, dict):
-            return False
-        return any(
-            name in value and allowed is not None and not any(same(value[name], item) for item in allowed)
-            for name, subschema in choice.get("properties", {}).items()
-            for allowed in [_fixed_values(self._behind(subschema, at))]
+        properties = choice.get("properties", {}) if isinstance(choice, dict) else {}
+        fixed = {name: _fixed_values(self._behind(subschema, at)) for name, subschema in properties.items()}
+        return {name: allowed for name, allowed in fixed.items() if allowed is not None}
+
+    def _has_other_tag(self, choice: Any, value: Any, at: _Place) -> bool:
+        return isinstance(value, dict) and any(
+            name in value and not any(same(value[name], item) for item in allowed)
+            for name, allowed in self._tags(choice, at).items()
         )
 
     def _behind(self, schema: Any, at: _Place) -> Any:
@@ -345,9 +360,8 @@ class _Walk:
         return "a value"
 
     def _tag(self, schema: dict[str, Any], at: _Place) -> str:
-        for name, subschema in schema.get("properties", {}).items():
-            allowed = _fixed_values(self._behind(subschema, at))
-            if allowed is not None and len(allowed) == 1:
+        for name, allowed in self._tags(schema, at).items():
+            if len(allowed) == 1:
                 return f" with {shorten_text(name, 30)} = {shorten(allowed[0], 30)}"
         return ""
 

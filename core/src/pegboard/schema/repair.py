@@ -69,12 +69,10 @@ def _read_as(text: str, due: frozenset[str]) -> tuple[Any, str] | None:
 
 def _at(value: Any, path: tuple[Step, ...]) -> Any:
     for step in path:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
+        is_item = isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value)
+        if not is_item and not (isinstance(value, dict) and step in value):
+            return None  # what is missing has a path as well
+        value = value[step]
     return value
 
 
@@ -94,8 +92,8 @@ def _replaced(value: Any, path: tuple[Step, ...], new: Any) -> Any:
 def read_text(schema: Any, text: str, *, root: Any = None) -> Any:
     """Read what a person typed as the value of one property, by the schema of that property.
 
-    A string stays a string where the schema allows it; `6`, `1.5`, `true`, `null`, `[1]` and `{"a": 1}` are read as JSON
-    where the schema allows what they are. What fits nothing is returned as it is, so that validation explains it.
+    A string stays a string where the schema allows it; `6`, `1.5`, `true`, `null`, `[1]` and `{"a": 1}` are read as
+    JSON where the schema allows what they are. What fits nothing is returned as it is, so that validation explains it.
 
     Args:
         schema: the schema of the property, without faults.

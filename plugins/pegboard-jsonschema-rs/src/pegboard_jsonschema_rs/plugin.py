@@ -118,10 +118,8 @@ def _at(value: Any, path: tuple[str | int, ...]) -> Any:
 def _compile(schema: Any) -> Any:
     import jsonschema_rs  # 50 ms that only the first validated call pays
 
-    options = {"offline": True, "validate_formats": False}
-    match dialect_of(schema):
-        case None:
-            return jsonschema_rs.validator_for(schema, **options)
-        case dialect if dialect == DRAFT_7:
-            return jsonschema_rs.Draft7Validator(schema, **options)
-    return jsonschema_rs.Draft202012Validator(schema, **options)
+    dialect = dialect_of(schema)
+    if dialect is None:
+        return jsonschema_rs.validator_for(schema, offline=True, validate_formats=False)
+    make = jsonschema_rs.Draft7Validator if dialect == DRAFT_7 else jsonschema_rs.Draft202012Validator
+    return make(schema, offline=True, validate_formats=False)
