@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
-from pegboard_dice.notation import (
+from pegboard_dice._notation import (
     MAX_DICE,
     MAX_LENGTH,
     MAX_NUMBER,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ToolError
-from pegboard_dice import throwing
-from pegboard_dice.notation import MAX_DICE, Dice, parse
-from pegboard_dice.throwing import MAX_AGAIN, Outcome, throw
+from pegboard_dice import _throwing as throwing
+from pegboard_dice._notation import MAX_DICE, Dice, parse
+from pegboard_dice._throwing import MAX_AGAIN, Outcome, throw
 
 
 class Loaded:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pegboard import Tool
-    from pegboard_dice.throwing import Randomness
+    from pegboard_dice._throwing import Randomness
 
 
 @attrs.frozen
@@ -54,7 +54,7 @@ class DicePlugin:
 
         if self._randomness is not None or settings.seed is None:
             return make_tools(self._randomness)
-        from pegboard_dice.randomness import seeded
+        from pegboard_dice._randomness import seeded
 
         return make_tools(seeded(settings.seed))
 

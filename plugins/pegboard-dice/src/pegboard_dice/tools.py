@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard import CallContext, Tool, ToolResult, tool
-from pegboard_dice.schema import ROLL_SCHEMA
+from pegboard_dice._schema import ROLL_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pegboard_dice.throwing import Randomness
+    from pegboard_dice._throwing import Randomness
 
 
 def make_tools(randomness: Callable[[Any], Randomness] | None = None) -> tuple[Tool, ...]:
@@ -47,9 +47,9 @@ def make_tools(randomness: Callable[[Any], Randomness] | None = None) -> tuple[T
                 dice: kh3 or kl3 keeps the highest or lowest 3, dh1 or dl1 drops them, ! adds a die for each that shows
                 its highest face, r1 throws 1s again, ro1 once. At most 100 dice of at most 1000 sides.
         """
-        from pegboard_dice import throwing
-        from pegboard_dice.notation import parse
-        from pegboard_dice.randomness import secure
+        from pegboard_dice import _throwing as throwing
+        from pegboard_dice._notation import parse
+        from pegboard_dice._randomness import secure
 
         outcome = throwing.throw(parse(notation), (randomness or secure)(context.session))
         return ToolResult.text(throwing.text(outcome), data=throwing.data(outcome))

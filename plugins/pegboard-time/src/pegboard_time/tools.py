@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pegboard import Tool, ToolResult, tool
-from pegboard_time.schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
+from pegboard_time._schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import trio
 
-    from pegboard_time.zones import Zones
+    from pegboard_time._zones import Zones
 
 CATEGORY = "utility"
 
@@ -36,7 +36,7 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
 
     @cache
     def memory() -> Zones:
-        from pegboard_time.zones import Zones
+        from pegboard_time._zones import Zones
 
         return Zones()
 
@@ -82,7 +82,7 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
             format: full is "Monday, July 06, 2026 at 02:30 PM UTC", date is "2026-07-06", time is "14:30:00 UTC",
                 iso is "2026-07-06T14:30:00+00:00".
         """
-        from pegboard_time import moments
+        from pegboard_time import _moments as moments
 
         [(name, zone)] = await find((timezone, "timezone"))
         moment = now().astimezone(zone).replace(microsecond=0)
@@ -109,7 +109,7 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
             to_timezone: the zone that it is wanted in, such as Asia/Tokyo.
             date: the date there, YYYY-MM-DD; without one the date that it now is in from_timezone.
         """
-        from pegboard_time import moments
+        from pegboard_time import _moments as moments
 
         written = moments.parse_time(time)
         (from_name, from_zone), (to_name, to_zone) = await find(

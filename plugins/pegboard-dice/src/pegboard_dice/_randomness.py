@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pegboard_dice.throwing import Randomness
+    from pegboard_dice._throwing import Randomness
 
 _SYSTEM = secrets.SystemRandom()
 

@@ -10,8 +10,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from pegboard import ErrorCode, ToolError
-from pegboard_time.moments import shorten
-from pegboard_time.names import ZoneNames, fold
+from pegboard_time._moments import shorten
+from pegboard_time._names import ZoneNames, fold
 
 if TYPE_CHECKING:
     from datetime import tzinfo

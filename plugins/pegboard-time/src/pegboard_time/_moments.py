@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
 
-    from pegboard_time.schema import Format
+    from pegboard_time._schema import Format
 
 Status = Literal["unique", "gap", "fold"]
 
@@ -105,7 +105,7 @@ def offset_of(moment: datetime) -> timedelta:
 
 
 def describe(moment: datetime, zone_name: str) -> dict[str, Any]:
-    """A moment for programs; the shape is `schema.MOMENT_SCHEMA`."""
+    """A moment for programs; the shape is `_schema.MOMENT_SCHEMA`."""
     return {
         "timezone": zone_name,
         "iso": iso_text(moment),
@@ -321,7 +321,7 @@ def _trouble_text(wall: datetime, status: Status, change: Change, zone_name: str
 
 
 def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> dict[str, Any]:
-    """A conversion for programs; the shape is `schema.CONVERSION_SCHEMA`."""
+    """A conversion for programs; the shape is `_schema.CONVERSION_SCHEMA`."""
     readings = [
         {
             "from": describe(reading.moment, from_name),

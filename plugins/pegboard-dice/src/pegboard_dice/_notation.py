@@ -9,7 +9,7 @@
               | ("r" | "ro") condition                   throw again while it shows this; `ro` once
     condition = ["<" | ">"] number                       "<" and ">" are strict
 
-Case and spaces between the parts do not matter. Digits are the ten of ASCII: `int` would take two hundred others. Each
+Case and spaces between the parts do not matter. Digits are the ten of ASCII: `int` would take hundreds of others. Each
 modifier stands at most once in a term; whatever their order, dice are thrown again first, then explode, then are
 kept. What can only be a mistake is refused here, before anything is thrown: `0d6`, `4d6kh5`, `1d1!` (every face
 explodes), `1d6r9` (no face is 9).
@@ -48,12 +48,15 @@ _INSTEAD = {
     "(": "only + and - join terms",
 }
 
+Sign = Literal["=", "<", ">"]
+How = Literal["kh", "kl", "dh", "dl"]
+
 
 @attrs.frozen
 class Condition:
     """Which faces a modifier means: those that are `=`, `<` or `>` a number."""
 
-    sign: Literal["=", "<", ">"]
+    sign: Sign
     number: int
 
     def meets(self, value: int) -> bool:
@@ -70,7 +73,7 @@ class Condition:
 class Keep:
     """Which dice count: `how` is the notation's word, `number` is how many it keeps or drops."""
 
-    how: Literal["kh", "kl", "dh", "dl"]
+    how: How
     number: int
 
     def __str__(self) -> str:
@@ -137,7 +140,8 @@ def parse(text: str) -> Roll:
 
 
 _TOKEN = re.compile(r"[0-9]+|kh|kl|dh|dl|ro|[drf%!<>+-]", re.ASCII)
-_KEEPS = ("kh", "kl", "dh", "dl")
+_SIGNS: dict[str, Sign] = {"<": "<", ">": ">"}
+_HOWS: dict[str, How] = {"kh": "kh", "kl": "kl", "dh": "dh", "dl": "dl"}
 
 
 @attrs.frozen
@@ -252,12 +256,12 @@ class _Parser:
         return self._number("the number of sides", 1, MAX_SIDES)
 
     def _modified(self, dice: Dice) -> Dice:
-        while token := self._take("!", "r", "ro", *_KEEPS):
+        while token := self._take("!", "r", "ro", *_HOWS):
             if token.text == "!":
                 if dice.explode:
                     raise self._error("these dice explode already, write ! once", token)
                 dice = attrs.evolve(dice, explode=self._explosion(dice, token))
-            elif token.text in _KEEPS:
+            elif token.text in _HOWS:
                 if dice.keep:
                     raise self._error(f"{dice.keep} says already which dice count, write one of kh, kl, dh, dl", token)
                 dice = attrs.evolve(dice, keep=self._keep(dice, token))
@@ -285,13 +289,7 @@ class _Parser:
             number = -1
         else:
             number = self._number(f"the face that {token.text} means", max(low, 0), high)
-        match sign.text if sign else "=":
-            case "<":
-                condition = Condition("<", number)
-            case ">":
-                condition = Condition(">", number)
-            case _:
-                condition = Condition("=", number)
+        condition = Condition(_SIGNS[sign.text] if sign else "=", number)
         met = sum(map(condition.meets, dice.faces))
         if not met:
             raise self._error(f"no face is {condition}; faces run from {low} to {high}", token)
@@ -307,14 +305,7 @@ class _Parser:
         number = 1
         if self._peek.is_number:
             number = self._number(f"the number of dice to {'keep' if keeps else 'drop'}", 1, most)
-        match token.text:
-            case "kh":
-                return Keep("kh", number)
-            case "kl":
-                return Keep("kl", number)
-            case "dh":
-                return Keep("dh", number)
-        return Keep("dl", number)
+        return Keep(_HOWS[token.text], number)
 
 
 def _short(digits: str) -> str:

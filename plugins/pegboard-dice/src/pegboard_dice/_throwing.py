@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from pegboard_dice.notation import Dice, Roll, Term
+from pegboard_dice._notation import Dice, Roll, Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
