@@ -221,7 +221,7 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
         elif isinstance(hint, typing.NewType):
             hint = hint.__supertype__
         else:
-            return hint, metadata
+            return type(None) if hint is None else hint, metadata
 
 
 def bound_of(metadata: tuple[Any, ...], name: str) -> Any:
