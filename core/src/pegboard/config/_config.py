@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
 
+from pegboard._frozen import EMPTY
 from pegboard.config._environment import SECTIONS, environment_layers, fold
 from pegboard.config._layers import (
     DEFAULT,
@@ -34,6 +36,9 @@ from pegboard.errors import ConfigError, Fault, Step, format_path
 T = TypeVar("T")
 
 USER_FILE = "pegboard.toml"
+MAX_FAULTS = 100
+MIN_SECRET = 6
+"""A shorter secret is hidden where it stands, but not looked for in other texts: it would be found everywhere."""
 
 
 @attrs.frozen
@@ -81,6 +86,8 @@ class Config:
         self._tree = tree or Tree()
         self._safe = safe
         self.files = tuple(files)
+        self._folded = {name: self._fold_variables(name) for name in SECTIONS}
+        self._found = self._paths_of_found_files()
         self._classes: dict[tuple[str, ...], type] = {}
         self._secret_fields: set[tuple[Step, ...]] = set()
         self._raise([*faults, *self._structure_own()])
@@ -93,8 +100,9 @@ class Config:
         sections = {name: values.get(name, {}) for name in SECTIONS}
         own = {key: value for key, value in values.items() if key not in SECTIONS}
         known = (*keys_of(CoreSettings), *SECTIONS)
-        faults: list[Fault] = [unknown_key((key,), known) for key in own if key not in keys_of(CoreSettings)]
-        core, wrong = structure({key: own[key] for key in own if key in keys_of(CoreSettings)}, CoreSettings)
+        unknown = (unknown_key((key,), known) for key in own if key not in keys_of(CoreSettings))
+        faults: list[Fault] = list(islice(unknown, MAX_FAULTS))
+        core, wrong = _structure_core({key: own[key] for key in own if key in keys_of(CoreSettings)})
         faults += wrong
         for name, section in sections.items():
             faults += _faults_of_section(name, section)
@@ -155,11 +163,13 @@ class Config:
         Raises:
             ConfigError: with every fault at once; or a file that was merely found says what it may not.
         """
-        key = self._find_key("tools", tool) or tool
-        path = ("tools", key)
-        raw = dict(self.tools[key].permissions) if key in self.tools else {}
+        key = self._find_key("tools", tool)
+        if key is None and cls is None:
+            return None
+        path = ("tools", key or tool)
+        raw = self.tools[key].permissions if key is not None else EMPTY
         known = [*(keys_of(cls) if cls else ()), *_TOOL_KEYS]
-        self._raise([unknown_key((*path, name), known) for name in raw if name not in known])
+        self._raise(unknown_key((*path, name), known) for name in raw if name not in known)
         return None if cls is None else self._settings_at(path, raw, cls)
 
     def check_unknown(self, known_plugins: Iterable[str], quarantined: Iterable[str] = ()) -> None:
@@ -171,7 +181,7 @@ class Config:
         known = tuple(known_plugins)
         folded = {fold(name) for name in (*known, *quarantined)}
         unknown = [name for name in self.named_plugins if fold(name) not in folded]
-        self._raise([unknown_key(("plugins", name), known) for name in unknown])
+        self._raise(unknown_key(("plugins", name), known) for name in unknown)
 
     def _settings_at(self, path: tuple[str, ...], raw: Mapping[str, Any], cls: type[T]) -> T:
         self._remember(path, cls)
@@ -179,7 +189,7 @@ class Config:
             return cls()
         settings, faults = structure(raw, cls, path)
         self._raise(faults)
-        if self._safe is not None:
+        if self._found:
             self._refuse_untrusted(self._widening(cls, path))
         assert settings is not None
         return settings
@@ -192,40 +202,45 @@ class Config:
                 self._secret_fields.add(place)
 
     def _find_key(self, section: str, name: str) -> str | None:
-        keys = self._tree.values.get(section, {})
-        if name in keys:
-            return name
-        return next((key for key in keys if fold(key) == fold(name) and self._from_environment((section, key))), None)
+        keys = self._tree.values.get(section)
+        if not keys or name in keys:
+            return name if keys else None
+        return self._folded[section].get(fold(name)) if self._folded[section] else None
 
-    def _from_environment(self, path: tuple[str, ...]) -> bool:
-        return self._tree.origin_of(path).kind == "environment"
+    def _fold_variables(self, section: str) -> dict[str, str]:
+        """The keys of a section that only variables name: those cannot spell what a name is written like."""
+        keys = self._tree.values.get(section)
+        if not isinstance(keys, dict):
+            return {}
+        return {fold(key): key for key in keys if self._tree.origin_of((section, key)).kind == "environment"}
 
     # -- trust
 
     @property
     def untrusted(self) -> tuple[tuple[Step, ...], ...]:
         """The paths of all values that come from a file which was merely found and not accepted."""
-        return (
-            () if self._safe is None else tuple(path for path, _ in leaves(self._tree.values) if self._found_at(path))
-        )
+        return tuple(path for path, _ in leaves(self._tree.values) if path and self._found_at(path))
+
+    def _paths_of_found_files(self) -> frozenset[tuple[Step, ...]]:
+        """Every path at which, or somewhere below which, a file speaks that was merely found."""
+        if self._safe is None:
+            return frozenset()
+        said = [path for path, origin in self._tree.origins.items() if origin in self._tree.found]
+        return frozenset(path[:length] for path in said for length in range(1, len(path) + 1))
 
     def _found_at(self, path: tuple[Step, ...]) -> bool:
-        """Whether something at this path comes from a file that was merely found."""
-        assert self._safe is not None
-        within = {origin for place, origin in self._tree.origins.items() if place[: len(path)] == path}
-        known = set(self._safe.origins.values()) | {DEFAULT}
-        return bool((within or {self._tree.origin_of(path)}) - known)
+        return path in self._found or self._tree.origin_of(path) in self._tree.found
 
     def _widening(self, cls: type, path: tuple[Step, ...]) -> list[tuple[Step, ...]]:
         """Where a found file says what `cls` marks as widening, and what would not hold without that file."""
-        assert self._safe is not None
         widening = []
+        safe = self._safe or self._tree
         for place, field, kind, raw in said_fields(cls, self._tree.at(path), path):
             mark = field.metadata.get("widens", False)
             if mark is False or not self._found_at(place):
                 continue
             value, _ = structure(raw, kind)
-            otherwise, _ = structure(self._safe.at(place), kind)
+            otherwise, _ = structure(safe.at(place), kind)
             if otherwise is None and field.default is not attrs.NOTHING:
                 otherwise = _default_of(field)
             if value != otherwise if mark is True else mark(value, otherwise):
@@ -270,7 +285,7 @@ class Config:
         ordered = [*(path for path in places if path in values), *(path for path in values if path not in places)]
         return [
             Row(
-                self._scrub(format_path(mask_path(path))),
+                self._scrub(format_path(self._shown(path))),
                 self._masked(path, values[path]),
                 str(self._tree.origin_of(path)),
             )
@@ -281,9 +296,13 @@ class Config:
     def _is_secret(self, path: tuple[Step, ...]) -> bool:
         if self._tree.is_hidden(path):
             return True
-        if any(path[:length] in self._secret_fields for length in range(1, len(path) + 1)):
+        if self._is_marked(path):
             return True
         return any(isinstance(step, str) and looks_secret(step) for step in path[2:-1])
+
+    def _is_marked(self, path: tuple[Step, ...]) -> bool:
+        """Whether the value, or a table around it, is marked as a secret by its settings class."""
+        return any(path[:length] in self._secret_fields for length in range(1, len(path) + 1))
 
     def _masked(self, path: tuple[Step, ...], value: Any) -> Any:
         if self._is_secret(path) and value not in (None, "", [], {}):
@@ -303,20 +322,23 @@ class Config:
         return value
 
     def _secrets(self) -> list[str]:
-        found = set()
+        found: set[Any] = set()
         for path, value in leaves(self._tree.values):
             items = enumerate(value) if isinstance(value, list) else [(None, value)]
             for at, item in items:
                 place = path if at is None else (*path, at)
                 named = isinstance(path[-1], str) and looks_secret(path[-1]) if path else False
-                if isinstance(item, str) and len(item) >= 6 and (named or self._is_secret(place)):
+                if isinstance(item, str) and (named or self._is_secret(place)):
                     found.add(str(item))
-        return sorted(found, key=len, reverse=True)
+            found |= {step for step, shown in zip(path, self._shown(path), strict=True) if shown != step}
+        return sorted((secret for secret in found if len(secret) >= MIN_SECRET), key=len, reverse=True)
 
     def _raise(self, faults: Iterable[Fault]) -> None:
-        dressed = [fault if isinstance(fault, ConfigFault) else self._dress(fault) for fault in faults]
+        shown = islice(faults, MAX_FAULTS)
+        dressed = [fault if isinstance(fault, ConfigFault) else self._dress(fault) for fault in shown]
         if dressed:
             count = "a fault" if len(dressed) == 1 else f"{len(dressed)} faults"
+            count += " or more" if len(dressed) == MAX_FAULTS else ""
             raise ConfigError(f"the configuration has {count}", dressed)
 
     def _dress(self, fault: Fault) -> ConfigFault:
@@ -328,9 +350,21 @@ class Config:
             if self._is_secret(path) or (keys and looks_secret(keys[-1])):
                 got = "a hidden value"
             else:
-                got = shorten(self._scrub(mask_text(value if isinstance(value, str) else got.strip('"'))))
+                got = shorten(self._scrub(mask_text(value))) if isinstance(value, str) else self._scrub(mask_text(got))
         expected = self._scrub(mask_text(fault.expected) if "://" in fault.expected else fault.expected)
-        return ConfigFault(path, expected, got, fault.hint, fault.due, origin=self._tree.origin_of(path))
+        return ConfigFault(self._shown(path), expected, got, fault.hint, fault.due, origin=self._origin_near(path))
+
+    def _shown(self, path: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The path without steps that are secrets: those that only look so, and the keys of a table that is marked."""
+        return tuple(
+            HIDDEN if isinstance(step, str) and self._is_marked(path[:depth]) else shown
+            for depth, (step, shown) in enumerate(zip(path, mask_path(path), strict=True))
+        )
+
+    def _origin_near(self, path: tuple[Step, ...]) -> ValueOrigin:
+        """Who said the value; or, where it is missing, the table in which it is missed."""
+        places = (path[:length] for length in range(len(path), 0, -1))
+        return next((origin for place in places if (origin := self._tree.origin_of(place)) is not DEFAULT), DEFAULT)
 
 
 def _quotes(got: str) -> bool:
@@ -372,6 +406,10 @@ def _unknown_profile(name: str, profiles: Iterable[str]) -> Fault:
     return Fault(
         ("profile",), "a profile that is configured", shorten(name), f"did you mean {near!r}?" if near else None
     )
+
+
+def _structure_core(said: Mapping[str, Any]) -> tuple[CoreSettings | None, list[Fault]]:
+    return structure(said, CoreSettings) if said else (CoreSettings(), [])  # what is not said need not be structured
 
 
 def _structure_each(section: Any, one: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -439,7 +477,7 @@ def load_config(
     for layer in layers:
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
-    tree = Tree()
+    tree = Tree(found={layer.origin for layer in layers if not layer.trusted})
     for layer in layers:
         tree.lay(layer)
     above, wrong = environment_layers(environ, tree.values)
@@ -447,7 +485,7 @@ def load_config(
     for layer in above:
         tree.lay(layer)
     safe = None
-    if not all(layer.trusted for layer in layers):
+    if tree.found:
         safe = Tree()
         for layer in (*layers, *above):
             if layer.trusted:
@@ -489,13 +527,13 @@ def _read_layers(
     layers: list[Layer] = []
     own = (user_dir or _default_user_dir()) / USER_FILE
     try:
-        if own.is_file():
+        if files.is_file(own):
             layers.append(_file_layer(own, files.read_file(own, files.load_bytes(own)) or {}))
     except ConfigError as problem:
         faults += problem.faults
     try:
         there = files.find_file(cwd)
-        if there is not None and not (own.is_file() and there.path.samefile(own)):
+        if there is not None and there.path.resolve() != own.resolve():
             from pegboard.config._trust import is_trusted
 
             trusted = is_trusted(there.path, there.content, state_dir=state_dir)

@@ -12,7 +12,7 @@ import attrs
 
 from pegboard.config._layers import MAX_DEPTH, ConfigFault, Layer, LooseText, ValueOrigin
 from pegboard.config._settings import CoreSettings
-from pegboard.config._structure import nearest
+from pegboard.config._structure import FALSE, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,8 +32,6 @@ def fold(key: str) -> str:
 def environment_layers(environ: Mapping[str, str], values: Mapping[str, Any]) -> tuple[list[Layer], list[ConfigFault]]:
     """One layer for each variable, to lie over `values`; and what is wrong with their names."""
     layers, faults = [], []
-    if environ.get("READ_ONLY"):
-        layers.append(_layer("READ_ONLY", ("read_only",), environ["READ_ONLY"]))
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in NO_SETTINGS or not environ[name]:
             continue
@@ -43,6 +41,9 @@ def environment_layers(environ: Mapping[str, str], values: Mapping[str, Any]) ->
             layers.append(_layer(name, path, environ[name]))
         else:
             faults.append(_unknown(name, steps))
+    if environ.get("READ_ONLY"):  # two variables of one setting: the one that brakes lies on top
+        brakes = environ["READ_ONLY"].strip().lower() not in FALSE
+        layers.insert(len(layers) if brakes else 0, _layer("READ_ONLY", ("read_only",), environ["READ_ONLY"]))
     return layers, faults
 
 

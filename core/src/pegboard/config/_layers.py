@@ -92,11 +92,13 @@ class Layer:
 
 @attrs.define
 class Tree:
-    """Layers merged: the values in force, where each came from, and which must not be shown."""
+    """Layers merged: the values in force, where each came from, which must not be shown; and the files among them that
+    were merely found."""
 
     values: dict[str, Any] = attrs.Factory(dict)
     origins: dict[tuple[Step, ...], ValueOrigin] = attrs.Factory(dict)
     hidden: set[tuple[Step, ...]] = attrs.Factory(set)
+    found: set[ValueOrigin] = attrs.Factory(set)
 
     def lay(self, layer: Layer) -> None:
         """Put a layer over what is there."""

@@ -36,7 +36,6 @@ _WORDS = frozenset(
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NAMED = r"(?:api[_-]?key|auth|authorization|credentials?|key|passphrase|passwd|password|pwd|secret|token)"
 _INSIDE = [
-    (re.compile(r"://[^\s]*@"), f"://{HIDDEN}@"),
     (re.compile(rf"([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", re.I), rf"\1\2{HIDDEN}"),
     (re.compile(r"\b(bearer|basic|token)(\s+)\S+", re.I), rf"\1\2{HIDDEN}"),
     (re.compile(r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}"), HIDDEN),
@@ -61,18 +60,30 @@ def is_count(key: str, value: object) -> bool:
 
 def mask_text(text: str) -> str:
     """The text without the credentials of URLs, `password=...`, `Bearer ...` and well-known shapes of keys."""
+    if "://" in text:
+        text = re.sub(r"\S+", _mask_word, text)
     for pattern, instead in _INSIDE:
         text = pattern.sub(instead, text)
     return text
 
 
+def _mask_word(match: re.Match[str]) -> str:
+    """A word without what stands between `://` and the last `@`: a password may hold any sign."""
+    scheme, slashes, rest = match[0].partition("://")
+    _, at, host = rest.rpartition("@")
+    return f"{scheme}{slashes}{HIDDEN}@{host}" if at else match[0]
+
+
 def mask_path(path: Iterable[Step]) -> tuple[Step, ...]:
-    """The path without steps that may be secrets themselves: `[plugins.mcp.tokens]` has tokens for keys."""
+    """The path without steps that may be secrets themselves: `[plugins.mcp.tokens]` has tokens for keys.
+
+    The first two name a section and a plugin, a tool or a profile.
+    """
     shown: list[Step] = []
     hiding = False
-    for step in path:
+    for depth, step in enumerate(path):
         shown.append(HIDDEN if hiding and isinstance(step, str) else step)
-        hiding = hiding or (isinstance(step, str) and looks_secret(step))
+        hiding = hiding or (depth > 1 and isinstance(step, str) and looks_secret(step))
     return tuple(shown)
 
 

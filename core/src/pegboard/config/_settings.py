@@ -70,8 +70,10 @@ def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> N
 
 
 def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
-    if value is not None:
-        RateLimit.parse(value)
+    try:
+        RateLimit.parse(value or "1/s")
+    except ValueError:
+        raise ValueError("a rate such as '10/minute' or '5/10s'") from None
 
 
 def _loosens(value: Any, otherwise: Any) -> bool:
@@ -84,8 +86,14 @@ def _lets_go(value: Any, otherwise: Any) -> bool:
     return not value and value is not otherwise
 
 
+def _brings_back(value: Any, otherwise: Any) -> bool:
+    """What was switched off is switched on."""
+    return otherwise is False and value is not False
+
+
 def _replaces(value: Any, otherwise: Any) -> bool:
-    return otherwise is not None
+    """Something was said before, and is said otherwise."""
+    return value != otherwise and otherwise is not None
 
 
 @attrs.frozen(kw_only=True)
@@ -102,7 +110,7 @@ class CoreSettings:
         300.0, validator=_above_zero, help="how long a call waits for a person's yes, in seconds"
     )
     read_only: bool = setting(False, widens=_loosens, help="refuse tools that may change something")
-    user_id: str | None = setting(None, widens=True, help="who calls, where nobody says it")
+    user_id: str | None = setting(None, widens=_replaces, help="who calls, where nobody says it")
     profile: str | None = setting(None, widens=_replaces, help="the profile of sessions that name none")
     strict: bool = setting(False, widens=_loosens, help="any plugin that fails is fatal")
     validator: str | None = setting(None, help="the plugin that validates where several would")
@@ -131,7 +139,7 @@ class ToolSettings:
     .. versionadded:: 0.1
     """
 
-    enabled: bool | None = setting(None, widens=_loosens)
+    enabled: bool | None = setting(None, widens=_brings_back)
     from_: str | None = setting(None)
     executor: str | None = setting(None, widens=True)
     timeout_s: float | None = setting(None, validator=_above_zero)

@@ -20,14 +20,15 @@ from pegboard.config._layers import LooseText
 from pegboard.config._settings import keys_of
 from pegboard.errors import Fault, PluginError, Step
 from pegboard.schema import hints
-from pegboard.schema.structure import shown, structure_all
+from pegboard.schema.jsontext import shorten as shown
+from pegboard.schema.structure import structure_all
 
 T = TypeVar("T")
 Path = tuple[Step, ...]
 
 REFUSED = "one that it refused"
-_TRUE = frozenset({"1", "true", "yes", "on"})
-_FALSE = frozenset({"0", "false", "no", "off"})
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _NUMBERS_FIRST = {int: 0, float: 1, bool: 2, str: 9}
@@ -53,8 +54,12 @@ def structure(value: Any, cls: type[T] | Any, path: Path = ()) -> tuple[T | None
 
 def _in_words(fault: Fault) -> Fault:
     """Files have tables and lists, where JSON has objects and arrays."""
-    expected = re.sub(r"an object(?: \(\w+\))?", "a table", fault.expected).replace("an array", "a list")
-    got = re.sub(r"^an object of \d+", "a table", re.sub(r"^an array of", "a list of", fault.got))
+    expected = (
+        re.sub(r"an object(?: \(\w+\))?", "a table", fault.expected)
+        .replace("an array", "a list")
+        .replace(" or null", "")
+    )
+    got = re.sub(r"^(an object of \d+ \w+|an empty object)", "a table", fault.got).replace("an array of", "a list of")
     quoted = fault.expected == "a boolean" and fault.got.lower() in ('"true"', '"false"')
     return attrs.evolve(fault, expected=expected, got=got, hint="leave out the quotes" if quoted else fault.hint)
 
@@ -77,8 +82,8 @@ def _read_text(text: LooseText, kind: Any) -> Any:
     if hints.is_union(kind):
         return _read_text_of_union(text, hints.members(kind))
     word = text.strip()
-    if kind is bool and word.lower() in _TRUE | _FALSE:
-        return word.lower() in _TRUE
+    if kind is bool and word.lower() in TRUE | FALSE:
+        return word.lower() in TRUE
     if kind is int and _INTEGER.fullmatch(word):
         return int(word)
     if kind is float and _NUMBER.fullmatch(word):
@@ -174,7 +179,7 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
             if field.validator is not None:
                 field.validator(types.SimpleNamespace(), field, made)
         except (TypeError, ValueError) as problem:
-            said = str(problem.args[0])[:200] if problem.args else "another value"
+            said = str(problem.args[0])[:200].removeprefix("expected ") if problem.args else "another value"
             faults.append(Fault(place, said, shown(raw)))
     return faults
 

@@ -1,0 +1,264 @@
+"""Where the configuration is read from, and what is said about a file that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pegboard.config import Config, find_found_file, load_config, trust
+from pegboard.config._files import MAX_BYTES, read_file
+from pegboard.errors import ConfigError
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load with folders of the test's own, and no environment but what the test gives."""
+    (tmp_path / "project" / "deep" / "deeper").mkdir(parents=True)
+    (tmp_path / "user").mkdir()
+
+    def load(source=None, *, environ=None, cwd="project", **more):
+        return load_config(
+            source,
+            environ=environ or {},
+            cwd=tmp_path / cwd,
+            user_dir=tmp_path / "user",
+            state_dir=tmp_path / "state",
+            **more,
+        )
+
+    return load
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, text: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def refused(act) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        act()
+    assert all(fault.where for fault in caught.value.faults)
+    return caught.value
+
+
+def test_without_any_file_the_defaults_hold(load):
+    config = load()
+    assert config.core.timeout_s == 30
+    assert not config.core.read_only
+    assert config.files == ()
+    assert str(config.origin_of(("timeout_s",))) == "default"
+
+
+def test_the_nearest_file_upwards_lies_over_the_users_own(load, write):
+    own = write("user/pegboard.toml", "timeout_s = 5\nuser_id = 'ada'\n[plugins.tasks]\nurl = 'a'\nsize = 1")
+    found = write("project/pegboard.toml", "timeout_s = 6\n[plugins.tasks]\nsize = 2")
+    config = load(cwd="project/deep/deeper")
+    assert (config.core.timeout_s, config.core.user_id) == (6, "ada")
+    assert config.files == (own, found)
+    assert str(config.origin_of(("plugins", "tasks", "url"))) == str(own)
+    assert str(config.origin_of(("plugins", "tasks", "size"))) == str(found)
+
+
+def test_lists_are_replaced_and_tables_merged(load, write):
+    write("user/pegboard.toml", "[profiles.a]\ntags = ['x']\n[profiles.b]\ntags = ['x', 'y']")
+    write("project/pegboard.toml", "[profiles.c]\ntags = ['z']")
+    config = load()
+    assert sorted(config.profiles) == ["a", "b", "c"]
+    assert config.profiles["b"].tags == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pegboard.toml", "timeout_s = 7"),
+        ("pyproject.toml", "[tool.pegboard]\ntimeout_s = 7"),
+        ("pegboard.yaml", "timeout_s: 7"),
+        ("pegboard.yml", "timeout_s: 7"),
+        ("agent.yaml", "timeout_s: 7"),
+        ("agent.yml", "timeout_s: 7"),
+    ],
+)
+def test_each_name_is_found(load, write, name, text):
+    path = write(f"project/{name}", text)
+    assert load(cwd="project/deep").core.timeout_s == 7
+    assert find_found_file(path.parent / "deep") == path
+
+
+def test_a_pyproject_without_our_section_is_passed_by(load, write):
+    write("project/deep/pyproject.toml", "[project]\nname = 'x'\ndependencies = ['pegboard']")
+    write("project/pegboard.toml", "timeout_s = 8")
+    assert load(cwd="project/deep").core.timeout_s == 8
+
+
+def test_a_broken_pyproject_that_never_speaks_of_us_is_not_ours(load, write):
+    write("project/pyproject.toml", "[tool.black\n")
+    assert load().files == ()
+
+
+def test_a_named_file_stands_alone(load, write):
+    write("user/pegboard.toml", "timeout_s = 5")
+    write("project/pegboard.toml", "read_only = true")
+    write("project/other.toml", "user_id = 'eve'")
+    config = load("other.toml")
+    assert (config.core.timeout_s, config.core.read_only, config.core.user_id) == (30, False, "eve")
+
+
+def test_a_variable_names_a_file_as_the_option_does(load, write):
+    path = write("other.yaml", "timeout_s: 9")
+    assert load(environ={"PEGBOARD_CONFIG": str(path)}).core.timeout_s == 9
+    assert load(environ={"PEGBOARD_CONFIG": str(path)}, found=False).core.timeout_s == 30
+
+
+def test_no_file_is_read_where_none_is_wanted(load, write):
+    write("user/pegboard.toml", "broken =")
+    write("project/pegboard.toml", "timeout_s = 5")
+    assert load(found=False).core == Config().core
+
+
+def test_the_users_own_file_is_not_read_twice(load, write):
+    path = write("user/pegboard.toml", "timeout_s = 5")
+    assert load(cwd="user").files == (path,)
+
+
+def test_a_mapping_of_a_program_is_all_that_is_read_and_is_not_kept(load, write):
+    write("project/pegboard.toml", "timeout_s = 5")
+    given_tables = {"plugins": {"x": {"paths": (1, 2)}}}
+    config = load(given_tables)
+    given_tables["plugins"]["x"]["paths"] = ()
+    assert config.core.timeout_s == 30
+    assert str(config.origin_of(("plugins", "x", "paths"))) == "the program"
+    assert [row.value for row in config.describe() if row.key == "plugins.x.paths"] == [[1, 2]]
+
+
+def test_a_mapping_is_held_to_text_keys_and_bounded_depth(load):
+    circle: dict = {"plugins": {}}
+    circle["plugins"]["x"] = circle
+    assert "nested no deeper" in str(refused(lambda: load(circle)))
+    assert "keys that are texts" in str(refused(lambda: load({"plugins": {1: {}}})))
+
+
+def test_a_named_file_that_is_not_there_is_said_so(load):
+    assert "No such file" in str(refused(lambda: load("nope.toml")))
+
+
+def test_a_named_pyproject_must_have_our_section(load, write):
+    path = write("project/pyproject.toml", "[project]\nname = 'x'")
+    assert "[tool.pegboard]" in str(refused(lambda: load(path)))
+
+
+def test_the_faults_of_both_files_are_told_at_once(load, write):
+    write("user/pegboard.toml", "a = [\n1 2]")
+    write("project/pegboard.toml", "b = \n")
+    error = refused(load)
+    assert len(error.faults) == 2
+    assert "line 2" in str(error)
+    assert "line 1" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.toml", b"x = '\xff'", "no UTF-8 (line 1)"),
+        ("a.toml", "x = 1\nx = 2", "overwrite a value"),
+        ("a.toml", "[plugins.x]\n[plugins.x]", "declare a table twice"),
+        ("a.toml", "x = 2026-13-45", "line 1"),
+        ("a.toml", "x = " + "[" * 40 + "]" * 40, "nested deeper than 32"),
+        ("a.toml", "x = " + "[" * 90_000, "nested deeper than 32"),
+        ("a.toml", ".".join(["a"] * 70_000) + " = 1", "more than 64 parts (line 1)"),
+        ("a.toml", "# " + "x" * MAX_BYTES, "more than"),
+        ("a.toml", "x = [" + "1," * 20_000 + "]", "more than 10000 values"),
+        ("a.yaml", "- 1", "a list"),
+        ("a.yaml", "text", "a single value"),
+        ("a.yaml", "a: 1\nb: 2\na: 3", "twice (line 3)"),
+        ("a.yaml", "1: x", "put it in quotes (line 1)"),
+        ("a.yaml", "a: !!python/object/apply:os.system ['true']", "a tag that is not read here (line 1)"),
+        ("a.yaml", "a: [1\nb: 2", "line 2"),
+        ("a.yaml", "a: !thing x", "constructor for the tag"),
+        ("a.toml", "x = " + "9" * 5_000, "a date or a number"),
+        ("a.yaml", "a: *nope", "undefined alias"),
+        ("a.yaml", "a: &a [*a]", "nested deeper"),
+        ("a.yaml", "x: " + "[" * 40 + "]" * 40, "nested deeper than 32"),
+        ("a.yaml", "x: " + "[" * 20_000, "nested deeper than 32"),
+        ("a.yaml", "a: 2026-13-45", "a date or a number"),
+        ("a.yaml", "a: \x07", "not allowed"),
+        ("a.yaml", "<<: 1", "merge key"),
+        ("a.yaml", "a: 1\n---\nb: 2", "single document"),
+    ],
+)
+def test_what_is_no_configuration_is_refused_with_its_line(load, write, name, text, said):
+    path = write(f"project/{name}", text)
+    error = refused(lambda: load(path))
+    assert said in str(error)
+    assert name in error.faults[0].where
+
+
+def test_aliases_are_counted_as_what_they_stand_for(load, write):
+    lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
+    lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    path = write("bomb.yaml", "\n".join(lines))
+    assert "aliases counted" in str(refused(lambda: load(path)))
+
+
+def test_yaml_merges_keys_under_what_the_table_says_itself(load, write):
+    path = write("a.yaml", "profiles:\n  a: &a {tags: [x], read_only: true}\n  b: {<<: [*a], tags: [y]}\n")
+    profile = load(path).profiles["b"]
+    assert profile.tags == {"y"}
+    assert profile.read_only
+
+
+def test_an_empty_file_says_nothing(load, write):
+    assert load(write("a.yaml", "# nothing\n")).core == Config().core
+    assert load(write("a.toml", "")).core == Config().core
+
+
+def test_a_list_of_mcp_entries_is_servers_in_other_words(load, write):
+    path = write("a.yaml", "tools:\n- type: mcp\n  name: files\n  command: npx\n- {type: mcp, server: git}\n")
+    rows = {row.key: row.value for row in load(path).describe()}
+    assert rows["plugins.mcp.servers.files.command"] == "npx"
+    assert rows["plugins.mcp.servers.git.server"] == "git"
+    assert load(path).tools == {}
+
+
+def test_faults_of_a_tools_list_name_their_entries(load, write):
+    path = write("a.yaml", "tools:\n- 1\n- type: magic\n- type: mcp\n- {type: mcp, name: a}\n- {type: mcp, name: a}\n")
+    assert [fault.where for fault in refused(lambda: load(path)).faults] == [
+        "tools[0]",
+        "tools[1].type",
+        "tools[2].name",
+        "tools[4].name",
+    ]
+
+
+def test_a_trusted_list_survives_only_as_it_stood(load, write, tmp_path):
+    path = write("project/pegboard.toml", "without = ['audit']")
+    assert "pegboard trust" in (refused(load).hint or "")
+    trust(path, state_dir=tmp_path / "state")
+    assert load().core.without == ("audit",)
+    path.write_text("without = ['audit', 'access']")
+    refused(load)
+
+
+TEXT = st.text(max_size=60) | st.sampled_from(["timeout_s", "[plugins.x]", "a: &a [*a]", "x = [", "${A:-", "'", "\n"])
+
+
+@given(st.lists(TEXT, max_size=8).map("".join), st.sampled_from(["a.toml", "a.yaml", "pyproject.toml"]))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_text_gives_a_table_or_a_config_error_whose_every_fault_has_a_place(text, name):
+    outcome: object
+    try:
+        outcome = read_file(Path(name), text.encode("utf-8", "surrogatepass"))
+    except ConfigError as error:
+        outcome = error.faults
+    if isinstance(outcome, tuple):
+        assert outcome
+        assert all(fault.where and fault.expected and fault.got for fault in outcome)
+    else:
+        assert outcome is None or isinstance(outcome, dict)

@@ -1,0 +1,217 @@
+"""What a file that was merely found may not say, until somebody accepted it as it stands."""
+# ruff: noqa: RUF009 - `setting` declares a field
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import pytest
+
+from pegboard.config import is_trusted, load_config, setting, trust
+from pegboard.errors import ConfigError
+
+
+@attrs.frozen
+class Server:
+    command: str | None = setting(None, widens=True)
+    args: list[str] = setting(factory=list, widens=True)
+    prefix: str = setting("")
+
+
+@attrs.frozen
+class Settings:
+    servers: Mapping[str, Server] = setting(factory=dict)
+    url: str = setting("sqlite://", widens=lambda value, otherwise: "@" in value)
+    more: list[Server] = setting(factory=list)
+    roots: list[str] = setting(factory=lambda: ["."], widens=True)
+
+
+@attrs.frozen
+class Permissions:
+    allowed: tuple[str, ...] = setting((), widens=True)
+    denied: tuple[str, ...] = setting(())
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Write the found file, and perhaps the user's own; load what holds."""
+    (tmp_path / "user").mkdir()
+    (tmp_path / "project").mkdir()
+
+    def project(found: str, own: str = "", environ: dict[str, str] | None = None, **more: Any):
+        (tmp_path / "project" / "pegboard.toml").write_text(found)
+        (tmp_path / "user" / "pegboard.toml").write_text(own)
+        return load_config(
+            cwd=tmp_path / "project",
+            user_dir=tmp_path / "user",
+            state_dir=tmp_path / "state",
+            environ=environ or {},
+            **more,
+        )
+
+    return project
+
+
+def widened(act) -> set[str]:
+    with pytest.raises(ConfigError) as caught:
+        act()
+    assert "pegboard trust" in (caught.value.hint or "")
+    return {fault.where for fault in caught.value.faults}
+
+
+@pytest.mark.parametrize(
+    ("found", "own", "expected"),
+    [
+        ("observe = ['access']", "", {"observe"}),
+        ("without = ['access']", "", {"without"}),
+        ("read_only = false", "read_only = true", {"read_only"}),
+        ("strict = false", "strict = true", {"strict"}),
+        ("user_id = 'eve'", "user_id = 'ada'", {"user_id"}),
+        ("profile = 'b'\n[profiles.b]", "profile = 'a'\n[profiles.a]", {"profile"}),
+        ("[profiles.a]", "[profiles.a]\nread_only = true", set()),
+        ("[profiles.a]\nread_only = false", "[profiles.a]\nread_only = true", {"profiles.a"}),
+        ("[profiles.a]\ntags = ['x', 'y']", "[profiles.a]\ntags = ['x']", {"profiles.a"}),
+        ("[tools.x]\nenabled = true", "[tools.x]\nenabled = false", {"tools.x.enabled"}),
+        ("[tools.x]\nexecutor = 'bare'", "", {"tools.x.executor"}),
+        ("[tools.x]\nrequires_user = false", "", {"tools.x.requires_user"}),
+        ("[tools.x]\nrequires_confirmation = false", "", {"tools.x.requires_confirmation"}),
+        ("[tools.x]\nrequires_confirmation = ''", "", {"tools.x.requires_confirmation"}),
+    ],
+)
+def test_a_found_file_may_not_let_go_of_what_holds(project, found, own, expected):
+    if expected:
+        assert widened(lambda: project(found, own)) == expected
+    else:
+        project(found, own)
+
+
+@pytest.mark.parametrize(
+    ("found", "own"),
+    [
+        ("read_only = true", ""),
+        ("read_only = false\ntimeout_s = 5", ""),
+        ("user_id = 'ada'", ""),
+        ("observe = ['access']", "observe = ['access']"),
+        ("profile = 'b'\n[profiles.b]", ""),
+        ("[tools.x]\nenabled = false\ntimeout_s = 3", ""),
+        ("[tools.x]\nenabled = true", ""),
+        ("[tools.x]\nrequires_confirmation = true", ""),
+    ],
+)
+def test_a_found_file_may_brake_and_may_repeat_what_holds(project, found, own):
+    assert project(found, own).untrusted
+
+
+def test_settings_that_their_plugin_marks_are_refused_however_deep_they_lie(project):
+    config = project(
+        """
+        [plugins.x]
+        url = "https://u:p@h"
+        roots = ["/"]
+        more = [{command = "a"}, {prefix = "b"}]
+        [plugins.x.servers.a]
+        command = "sh"
+        prefix = "p"
+        """
+    )
+    assert widened(lambda: config.plugin_settings("x", Settings)) == {
+        "plugins.x.url",
+        "plugins.x.roots",
+        "plugins.x.more[0].command",
+        "plugins.x.servers.a.command",
+    }
+
+
+def test_settings_that_widen_nothing_are_taken_from_a_found_file(project):
+    config = project("[plugins.x]\nurl = 'sqlite:///a'\nroots = ['.']\n[plugins.x.servers.a]\nprefix = 'p'")
+    assert config.plugin_settings("x", Settings).servers == {"a": Server(prefix="p")}
+
+
+def test_a_found_file_may_not_add_to_what_a_trusted_one_starts(project):
+    own = "[plugins.x.servers.a]\ncommand = 'npx'"
+    config = project("[plugins.x.servers.a]\nargs = ['evil']\ncommand = 'npx'", own)
+    assert widened(lambda: config.plugin_settings("x", Settings)) == {"plugins.x.servers.a.args"}
+
+
+def test_what_the_user_says_himself_is_not_the_found_files(project):
+    own = "[plugins.x.servers.a]\ncommand = 'npx'\nargs = ['a']"
+    config = project("[plugins.x.servers.a]\nargs = ['evil']", own, {"PEGBOARD_PLUGINS__X__SERVERS__A__ARGS": "good"})
+    assert config.plugin_settings("x", Settings).servers["a"].args == ["good"]
+
+
+def test_permissions_that_a_tool_marks_are_refused_and_others_taken(project):
+    config = project("[tools.run]\nallowed = ['rm']\ndenied = ['ls']")
+    assert widened(lambda: config.structure_permissions("run", Permissions)) == {"tools.run.allowed"}
+    config = project("[tools.run]\ndenied = ['ls']")
+    assert config.structure_permissions("run", Permissions) == Permissions(denied=("ls",))
+
+
+def test_a_named_file_and_the_users_own_may_say_everything(project, tmp_path):
+    text = "observe = ['access']\n[plugins.x.servers.a]\ncommand = 'sh'"
+    own = project("", text)
+    named = project(text, "", source=tmp_path / "project" / "pegboard.toml")
+    for config in (own, named):
+        assert config.plugin_settings("x", Settings).servers["a"].command == "sh"
+        assert config.untrusted == ()
+
+
+def test_a_trusted_file_may_say_everything_until_a_byte_of_it_changes(project, tmp_path):
+    file, state = tmp_path / "project" / "pegboard.toml", tmp_path / "state"
+    with pytest.raises(ConfigError):
+        project("observe = ['access']")
+    trust(file, state_dir=state)
+    assert is_trusted(file, file.read_bytes(), state_dir=state)
+    assert project("observe = ['access']").observe == ("access",)
+    with pytest.raises(ConfigError):
+        project("observe = ['access' ]")
+
+
+def test_another_file_of_the_same_content_is_not_trusted(tmp_path):
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "b").write_text("x")
+    trust(tmp_path / "a", state_dir=tmp_path / "state")
+    assert not is_trusted(tmp_path / "b", b"x", state_dir=tmp_path / "state")
+
+
+def test_a_link_is_trusted_as_what_it_points_to(tmp_path):
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    trust(tmp_path / "link", state_dir=tmp_path / "state")
+    assert is_trusted(tmp_path / "a", b"x", state_dir=tmp_path / "state")
+
+
+def test_the_list_is_the_users_alone_and_nothing_is_left_beside_it(tmp_path):
+    state = tmp_path / "state"
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("x")
+        trust(tmp_path / name, state_dir=state)
+    assert [path.name for path in state.iterdir()] == ["trusted.json"]
+    assert stat.S_IMODE((state / "trusted.json").stat().st_mode) == 0o600
+    assert len(json.loads((state / "trusted.json").read_text())) == 2
+
+
+@pytest.mark.parametrize("rubbish", ["", "[]", "{", '{"a": 1}', "\udcff"])
+def test_a_list_that_cannot_be_read_trusts_nothing_and_can_be_begun_anew(tmp_path, rubbish):
+    file, state = tmp_path / "a", tmp_path / "state"
+    state.mkdir()
+    file.write_text("x")
+    (state / "trusted.json").write_bytes(rubbish.encode("utf-8", "surrogateescape"))
+    assert not is_trusted(file, b"x", state_dir=state)
+    trust(file, state_dir=state)
+    assert is_trusted(file, b"x", state_dir=state)
+
+
+def test_trusting_says_what_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        trust(tmp_path / "nope", state_dir=tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        trust(tmp_path / "file", state_dir=tmp_path / "file")
+    (tmp_path / "state" / "trusted.json").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        trust(tmp_path / "file", state_dir=tmp_path / "state")
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["trusted.json"]
