@@ -16,7 +16,7 @@ RUNNER = "trio"
 
 IN_PLACE = "session.call, in place"
 ASYNC = "session.call, async"
-STRUCTURED = "session.call, async, attrs classes"
+TYPED_DICTS = "session.call, async, TypedDicts"
 FOREIGN = "session.call, async, given schema"
 CALL_MANY = "session.call_many"
 
@@ -66,8 +66,8 @@ def _tools():
     return [
         tool(run="inplace", name="add_in_place")(add_in_place),
         tool(name="add")(add),
-        tool(name="rich")(rich_typed(PersonDict, ItemDict)),
-        tool(name="rich_structured")(rich_typed(Person, Item)),
+        tool(name="rich")(rich_typed(Person, Item)),
+        tool(name="rich_typed_dicts")(rich_typed(PersonDict, ItemDict)),
         tool(read_only=True)(sleep10),
     ]
 
@@ -117,7 +117,7 @@ async def open_contestant():
             ("add_in_place", ADD_ARGS, "4.0"),
             ("add", ADD_ARGS, "4.0"),
             ("rich", RICH_ARGS, "Quarterly report:5"),
-            ("rich_structured", RICH_ARGS, "Quarterly report:5"),
+            ("rich_typed_dicts", RICH_ARGS, "Quarterly report:5"),
             ("rich_foreign", RICH_ARGS, "Quarterly report:5"),
         ):
             result = await session.call(name, dict(arguments))
@@ -131,7 +131,7 @@ async def open_contestant():
                 Path(ASYNC, "add"): call("add", ADD_ARGS),
                 Path(ASYNC, "rich"): call("rich", RICH_ARGS),
                 Path(ASYNC, "bad"): call("add", BAD_ADD_ARGS),
-                Path(STRUCTURED, "rich"): call("rich_structured", RICH_ARGS),
+                Path(TYPED_DICTS, "rich"): call("rich_typed_dicts", RICH_ARGS),
                 Path(FOREIGN, "rich"): call("rich_foreign", RICH_ARGS),
             },
             parallels={ASYNC: parallel, CALL_MANY: parallel_many},

@@ -18,7 +18,6 @@ FLOOR = ("floors", "fastjsonschema + await")
 LEAN = ("floors", "lean host")
 IN_PLACE = ("pegboard", "session.call, in place")
 ASYNC = ("pegboard", "session.call, async")
-STRUCTURED = ("pegboard", "session.call, async, attrs classes")
 REGISTRY = "host.add(*functions)"
 
 
@@ -52,11 +51,11 @@ def judge(results: Results) -> list[Verdict]:
     return [Verdict(limit, limit.find(results)) for limit in LIMITS]
 
 
-def paired(row: Row | None, reference: Row | None) -> float | None:
+def paired(row: Row | None, reference: Row | None, rounds: str = "rounds") -> float | None:
     """The median of the ratios of two rows, round by round."""
     if row is None or reference is None:
         return None
-    return float(median(one / other for one, other in zip(row["rounds"], reference["rounds"], strict=False)))
+    return float(median(one / other for one, other in zip(row[rounds], reference[rounds], strict=False)))
 
 
 def find_row(results: Results, section: str, **keys: str) -> Row | None:
@@ -68,6 +67,11 @@ def find_row(results: Results, section: str, **keys: str) -> Row | None:
 def call_row(results: Results, who: tuple[str, str], tool: str) -> Row | None:
     """The row of one path with one tool."""
     return find_row(results, "calls", contestant=who[0], path=who[1], tool=tool)
+
+
+def lean_parallel(results: Results) -> Row | None:
+    """The lean host's row of the parallel section."""
+    return find_row(results, "parallel", contestant="floors", path=LEAN[1])
 
 
 def _call_ratio(who: tuple[str, str], reference: tuple[str, str], tool: str) -> Callable[[Results], float | None]:
@@ -96,8 +100,7 @@ def _value(section: str, key: str, **keys: str) -> Callable[[Results], float | N
 
 def _parallel_ratio(path: str) -> Callable[[Results], float | None]:
     return lambda results: paired(
-        find_row(results, "parallel", contestant="pegboard", path=path),
-        find_row(results, "parallel", contestant="floors", path="lean host"),
+        find_row(results, "parallel", contestant="pegboard", path=path), lean_parallel(results), "cpu_rounds"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from driver.limits import ASYNC, FLOOR, IN_PLACE, LEAN, STRUCTURED, Results, Verdict, call_row, find_row, judge, paired
+from driver.limits import ASYNC, FLOOR, IN_PLACE, LEAN, Results, Verdict, call_row, judge, lean_parallel, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,8 +14,7 @@ _HOW = """CPU time unless it says otherwise; medians of interleaved rounds; rati
 round. Gaps under 1.5 x between contestants are noise. Made by `nox -s bench`; see `benchmarks/README.md`."""
 _PATHS = f"""The floor is `{FLOOR[1]}`. The lean host looks a name up, validates with fastjsonschema, sets a trio
 deadline and makes an attrs result; `{IN_PLACE[1]}` needs no deadline. The 12-parameter tool of
-`{ASYNC[1]}` takes TypedDicts; `{STRUCTURED[1].rsplit(", ", 1)[1]}` are structured by cattrs, as in
-`lean host, structured`."""
+`{ASYNC[1]}` takes attrs classes, so its arguments are structured too, as in `lean host, structured`."""
 
 
 def page(results: Results, picture: str | None = None) -> str:
@@ -130,18 +129,19 @@ def _registry(results: Results, section: dict[str, Any]) -> str:
 
 
 def _parallel(results: Results, section: dict[str, Any]) -> str:
-    lean = find_row(results, "parallel", contestant="floors", path="lean host")
+    lean = lean_parallel(results)
     rows = [
         (
             f"{row['contestant']}: {row['path']}",
             figure(row["wall_ms"]),
             figure(row["cpu_ms"]),
             figure(paired(row, lean), "x"),
+            figure(paired(row, lean, "cpu_rounds"), "x"),
         )
         for row in section["rows"]
     ]
     calls = section["rows"][0]["calls"]
-    head = (f"{calls:,} calls of a 10 ms tool", "wall ms", "CPU ms", "wall / lean")
+    head = (f"{calls:,} calls of a 10 ms tool", "wall ms", "CPU ms", "wall / lean", "CPU / lean")
     return f"## Parallel calls\n\n{table(head, rows)}"
 
 
