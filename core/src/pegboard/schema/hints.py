@@ -103,8 +103,7 @@ def scope_of(function: Any) -> Scope:
     code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
     closure = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
-    around = functools.partial(_local_of_the_definer, code) if "<locals>" in function.__qualname__ else None
-    return Scope(closure, function.__module__, function.__globals__, around)
+    return Scope(closure, function.__module__, function.__globals__, _definer_of(function))
 
 
 def _is_filled(cell: Any) -> bool:
@@ -114,14 +113,22 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _local_of_the_definer(code: types.CodeType, name: str) -> Any:
-    """A local of the function that is defining `code` right now: a decorator runs while its frame is alive."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        if code in frame.f_code.co_consts:
-            return frame.f_locals.get(name, NOTHING)
-        frame = frame.f_back
-    return NOTHING
+def _definer_of(thing: Any) -> Callable[[str], Any] | None:
+    """Finds locals of the function in which a function or class is defined, while it still runs: so a decorator sees
+    what stands beside the function."""
+    definer, _, _ = thing.__qualname__.rpartition(".<locals>.")
+    if not definer:
+        return None
+
+    def find(name: str) -> Any:
+        frame = inspect.currentframe()
+        while frame is not None:
+            if frame.f_code.co_qualname == definer and frame.f_globals.get("__name__") == thing.__module__:
+                return frame.f_locals.get(name, NOTHING)
+            frame = frame.f_back
+        return NOTHING
+
+    return find
 
 
 def _late_import(module_name: str | None, name: str) -> Any:
@@ -192,7 +199,7 @@ def resolve(hint: Any, scope: Scope) -> Any:
         return type(None) if hint is None else hint
     if isinstance(hint, type) or hint is Any or typing.get_origin(hint) is Literal:
         return hint
-    holder = types.SimpleNamespace(__annotations__={"hint": hint})
+    holder = type("Holder", (), {"__annotations__": {"hint": hint}})
     try:
         return typing.get_type_hints(holder, {}, scope, include_extras=True)["hint"]
     except NameError as error:
@@ -280,7 +287,7 @@ def _literals(hint: Any) -> Iterator[Any]:
 
 def type_name(hint: Any) -> str:
     """The type as its author wrote it, shortened."""
-    return hint.__qualname__[:80] if isinstance(hint, type) else str(hint).replace("typing.", "")[:80]
+    return hint.__name__[:80] if isinstance(hint, type) else str(hint).replace("typing.", "")[:80]
 
 
 class Field(NamedTuple):
@@ -374,7 +381,7 @@ def _hints_of_class(cls: type, scope: Scope | None) -> dict[str, Any]:
     for base in reversed(cls.__mro__):
         own = inspect.get_annotations(base)
         module = sys.modules.get(base.__module__)
-        around = None if scope is None else scope.find
+        around = scope.find if scope is not None else _definer_of(base)
         names = Scope({base.__name__: base}, base.__module__, vars(module) if module else {}, around)
         for name, hint in own.items():
             origin: Any = typing.get_origin(hint)

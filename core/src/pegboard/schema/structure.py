@@ -344,7 +344,7 @@ def _union_hook(union: list[Any]) -> Hook:
         kind: [(_fit(member, kind), structure_hook(member)) for member in claimants]
         for kind, claimants in claims(union).items()
     }
-    expected = " or ".join(plan)
+    expected = " or ".join(dict.fromkeys(map(words, union)))
 
     def structure(value: Any) -> Any:
         choices = plan.get(kind_of(value), ())
