@@ -1,9 +1,9 @@
 """The happy path of derived schemas: arguments checked and structured in one pass.
 
 Most calls are right, with values of the very types that the hints say. For hints that need no more than exact types,
-closed values, and lists, dicts and records of those, `quick` compiles one function that sees this and structures at once;
-neither validator nor binder is asked. Anything else - a surprise in the value, a hint that says more - makes it step
-aside, and the validator judges. So it never refuses, and there is one rule to hold (by property test):
+closed values, and lists, dicts and records of those, `quick` compiles one function that sees this and structures at
+once; neither validator nor binder is asked. Anything else - a surprise in the value, a hint that says more - makes it
+step aside, and the validator judges. So it never refuses, and there is one rule to hold (by property test):
 
     what `quick` takes, the validator accepts, and the binder gives the very same.
 """
@@ -205,3 +205,21 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         return cls(**fields)
 
     return take_record
+
+
+_SIMPLE = frozenset({"type", "enum", "const", "default", "description", "title", "required", "additionalProperties"})
+_HOLDERS = {"properties": True, "$defs": True, "items": False, "additionalProperties": False}
+
+
+def is_simple(schema: Any) -> bool:
+    """Whether a schema that `derive` made holds nothing but keywords that every validator holds to the letter and whose
+    values `derive` vouches for: such a one need not be looked through when its tool is hung."""
+    if not isinstance(schema, dict):
+        return True
+    for keyword, value in schema.items():
+        if keyword in _HOLDERS:
+            if not all(map(is_simple, value.values() if _HOLDERS[keyword] else (value,))):
+                return False
+        elif keyword not in _SIMPLE:
+            return False
+    return True
