@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 import pegboard_dice.plugin
-from pegboard import ErrorCode, open_host
+from pegboard import ErrorCode, open_host, thaw
 from pegboard_dice.plugin import DicePlugin
 
 SEEDED = {"plugins": {"dice": {"seed": 7}}}
@@ -98,6 +98,16 @@ async def test_a_seed_set_through_the_settings_leaves_randomness_of_ones_own_alo
 
 def test_the_settings_are_one_seed() -> None:
     assert [field.name for field in attrs.fields(pegboard_dice.plugin.provide_settings())] == ["seed"]
+
+
+async def test_the_examples_are_calls_that_answer_as_they_say() -> None:
+    async with open_host(plugins=[pegboard_dice.plugin]) as host:
+        for tool in host.tools.values():
+            assert tool.examples
+            for example in tool.examples:
+                result = await host.session().call(tool.name, thaw(example.arguments))
+                assert result.ok, result.error
+                assert example.text in (None, result.text)
 
 
 async def test_the_readme_shows_what_a_call_answers() -> None:

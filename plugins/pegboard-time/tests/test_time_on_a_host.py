@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import pegboard_time.plugin
-from pegboard import ErrorCode, open_host
+from pegboard import ErrorCode, open_host, thaw
 from pegboard_time.plugin import TimePlugin
 
 NOW = datetime(2026, 7, 6, 23, 30, 5, 999_999, tzinfo=UTC)
@@ -127,6 +127,16 @@ async def test_the_module_goes_by_the_clock_of_the_system() -> None:
         result = await host.session().call("get_time", {"format": "iso"})
     told = datetime.fromisoformat(result.text)
     assert before <= told <= before + timedelta(minutes=1)
+
+
+async def test_the_examples_are_calls_that_answer_as_they_say() -> None:
+    async with open_host(plugins=[pegboard_time.plugin]) as host:
+        for tool in host.tools.values():
+            assert tool.examples
+            for example in tool.examples:
+                result = await host.session().call(tool.name, thaw(example.arguments))
+                assert result.ok, result.error
+                assert example.text in (None, result.text)
 
 
 async def test_the_readme_shows_what_a_call_answers(session: Any) -> None:

@@ -40,6 +40,7 @@ _INSTEAD = {
     "h": "write kh or dh",
     "e": "write ! for dice that explode",
     "w": "write d for dice",
+    "x": "write d for dice, + and - between terms",
     "−": "write - instead",
     "–": "write - instead",
     ",": "write + between terms",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard import CallContext, Tool, ToolResult, tool
+from pegboard import CallContext, Example, Tool, ToolResult, tool
 from pegboard_dice._schema import ROLL_SCHEMA
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ def make_tools(randomness: Callable[[Any], Randomness] | None = None) -> tuple[T
     @tool(
         title="Roll dice",
         category="fun",
-        tags=("dice", "random", "games"),
+        tags=("dice", "random", "games", "read"),
         run="inplace",
         read_only=True,
         idempotent=False,  # a second call is a second roll
         open_world=False,
         output_schema=ROLL_SCHEMA,
         examples=(
-            {"arguments": {"notation": "2d6+3"}, "description": "two six-sided dice and 3"},
-            {"arguments": {"notation": "4d6kh3"}, "description": "four dice, the highest three count"},
-            {"arguments": {"notation": "1d20+1d4-1"}, "description": "several terms"},
+            Example({"notation": "2d6+3"}, "two six-sided dice and 3"),
+            Example({"notation": "4d6kh3"}, "four dice, of which the highest three count"),
+            Example({"notation": "1d20+1d4-1"}, "several terms"),
         ),
     )
     def roll_dice(context: CallContext, notation: str) -> ToolResult:

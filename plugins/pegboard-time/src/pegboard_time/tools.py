@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pegboard import Tool, ToolResult, tool
+from pegboard import Example, Tool, ToolResult, tool
 from pegboard_time._schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
     @tool(
         title="Current time",
         category=CATEGORY,
-        tags=("time", "date", "clock"),
+        tags=("time", "date", "clock", "read"),
         read_only=True,
         idempotent=True,  # of effects, not of values: asking again does no harm
         open_world=False,
         output_schema=MOMENT_SCHEMA,
-        examples=({"arguments": {}, "description": "now in UTC"},),
+        examples=(Example({}, "now in UTC"), Example({"timezone": "Asia/Tokyo", "format": "iso"}, "now in Japan")),
     )
     async def get_time(
         timezone: str = "UTC",
@@ -91,11 +91,25 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
     @tool(
         title="Convert time",
         category=CATEGORY,
-        tags=("time", "date", "timezone"),
+        tags=("time", "date", "timezone", "read"),
         read_only=True,
         idempotent=True,
         open_world=False,
         output_schema=CONVERSION_SCHEMA,
+        examples=(
+            Example(
+                {
+                    "time": "2:30 pm",
+                    "from_timezone": "America/New_York",
+                    "to_timezone": "Asia/Tokyo",
+                    "date": "2026-07-06",
+                },
+                "an afternoon in New York, in Japan",
+                "Monday, July 06, 2026 at 02:30 PM EDT (America/New_York) "
+                "is Tuesday, July 07, 2026 at 03:30 AM JST (Asia/Tokyo), 13 hours ahead.",
+            ),
+            Example({"time": "09:00", "from_timezone": "Europe/Paris", "to_timezone": "UTC"}, "nine o'clock today"),
+        ),
     )
     async def convert_time(time: str, from_timezone: str, to_timezone: str, date: str | None = None) -> ToolResult:
         """Convert a local time of one time zone into another, daylight saving included.
