@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import stat
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import hypothesis
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from pegboard.config import is_trusted, load_config, setting, trust
+from pegboard.config import Config, ValueOrigin, is_trusted, load_config, setting, trust
+from pegboard.config._layers import Layer, Tree
 from pegboard.errors import ConfigError
 
 
@@ -215,3 +220,60 @@ def test_trusting_says_what_cannot_be_read_or_written(tmp_path):
     with pytest.raises(ConfigError, match="cannot be written"):
         trust(tmp_path / "file", state_dir=tmp_path / "state")
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["trusted.json"]
+
+
+def test_a_hint_can_be_pasted_where_the_path_has_spaces(tmp_path):
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    (folder / "pegboard.toml").write_text("observe = ['access']")
+    with pytest.raises(ConfigError) as caught:
+        load_config(cwd=folder, user_dir=tmp_path, state_dir=tmp_path, environ={})
+    assert f"pegboard trust '{folder / 'pegboard.toml'}'" in caught.value.hint
+
+
+def test_the_folders_are_the_platforms_own(tmp_path, monkeypatch):
+    for name in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    (tmp_path / "CONFIG" / "pegboard").mkdir(parents=True)
+    (tmp_path / "CONFIG" / "pegboard" / "pegboard.toml").write_text("timeout_s = 4")
+    found = tmp_path / "pegboard.toml"
+    found.write_text("observe = ['access']")
+    trust(found)
+    config = load_config(cwd=tmp_path, environ={})
+    assert (config.core.timeout_s, config.observe) == (4, ("access",))
+
+
+WORDS = st.sampled_from(["a", "b", "c"])
+SERVERS = st.fixed_dictionaries({}, optional={"command": WORDS, "args": st.lists(WORDS, max_size=2), "prefix": WORDS})
+SECTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "servers": st.dictionaries(WORDS, SERVERS, max_size=2),
+        "more": st.lists(SERVERS, max_size=2),
+        "roots": st.lists(WORDS, max_size=2),
+        "url": st.sampled_from(["sqlite://", "https://u:p@h"]),
+    },
+)
+
+
+@given(own=SECTIONS, found=SECTIONS)
+@hypothesis.settings(max_examples=200, deadline=None)
+def test_whatever_a_found_file_says_what_is_marked_stays_as_it_is_without_it_or_is_refused(own, found):
+    file = ValueOrigin("file", "pegboard.toml")
+    safe, tree = Tree(), Tree(found={file})
+    for one in (safe, tree):
+        one.lay(Layer(ValueOrigin("file", "own"), {"plugins": {"x": copy.deepcopy(own)}}))
+    tree.lay(Layer(file, {"plugins": {"x": found}}, trusted=False))
+    before = Config(safe).plugin_settings("x", Settings)
+    try:
+        after = Config(tree, safe=safe).plugin_settings("x", Settings)
+    except ConfigError as error:
+        assume("pegboard trust" in (error.hint or ""))
+        after = before
+    assert after.roots == before.roots
+    assert after.url == before.url or "@" not in after.url
+    for name, server in after.servers.items():
+        known = before.servers.get(name, Server())
+        assert (server.command, server.args) == (known.command, known.args)
+    if after.more != before.more:
+        assert all(server.command is None and not server.args for server in after.more)

@@ -387,6 +387,19 @@ def test_origins_are_known_for_tables_and_list_items_too():
     assert str(config.origin_of(("plugins", "z"))) == "default"
 
 
+def test_a_default_is_nobodys_even_beside_what_a_file_says_and_under_an_empty_table():
+    config = load({"plugins": {"a": {"url": "x"}, "b": {}}})
+    config.plugin_settings("a", Settings)
+    config.plugin_settings("b", Server)
+    origins = {row.key: row.origin for row in config.describe()}
+    assert (origins["plugins.a.url"], origins["plugins.a.size"]) == ("the program", "default")
+    assert origins["plugins.b.port"] == "default"
+
+
+def test_an_option_that_was_not_given_says_nothing():
+    assert load({"timeout_s": 5}, overrides={"timeout_s": None}).core.timeout_s == 5
+
+
 def test_many_faults_are_cut_off():
     found = faults(lambda: load({f"key{n}": n for n in range(500)}))
     assert len(found) == 100

@@ -7,7 +7,9 @@ Both refuse what a file that was merely found may not say: there is no way to th
 
 from __future__ import annotations
 
+import functools
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -200,6 +202,7 @@ class Config:
         for place, field, _, _ in said_fields(cls, self._tree.at(path), path):
             if field.metadata.get("secret"):
                 self._secret_fields.add(place)
+        self.__dict__.pop("_secrets", None)
 
     def _find_key(self, section: str, name: str) -> str | None:
         keys = self._tree.values.get(section)
@@ -251,7 +254,7 @@ class Config:
         if not paths:
             return
         origin = self._tree.origin_of(paths[0])
-        fix = f"look at the file, then accept it as it stands: pegboard trust {origin}"
+        fix = f"look at the file, then accept it as it stands: pegboard trust {shlex.quote(origin.name)}"
         faults = [
             ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
             for path in paths
@@ -317,11 +320,13 @@ class Config:
         """The text without any value that is known to be secret, wherever it turns up again."""
         if not isinstance(value, str):
             return value
-        for secret in self._secrets():
+        for secret in self._secrets:
             value = value.replace(secret, HIDDEN)
         return value
 
+    @functools.cached_property
     def _secrets(self) -> list[str]:
+        """Every text that is known to be secret, the longest first."""
         found: set[Any] = set()
         for path, value in leaves(self._tree.values):
             items = enumerate(value) if isinstance(value, list) else [(None, value)]
@@ -460,7 +465,7 @@ def load_config(
         cwd: where the search begins; None: the working directory.
         user_dir: the folder of the user's own file; None: the platform's.
         state_dir: where trusted files are noted; None: the platform's.
-        overrides: settings from options of the program, by key.
+        overrides: settings from options of the program, by key; None is an option that was not given.
         found: False reads no file but `source`.
 
     Raises:
@@ -481,7 +486,7 @@ def load_config(
     for layer in layers:
         tree.lay(layer)
     above, wrong = environment_layers(environ, tree.values)
-    above += [Layer(_option(key), {key: value}) for key, value in (overrides or {}).items()]
+    above += [Layer(_option(key), {key: value}) for key, value in (overrides or {}).items() if value is not None]
     for layer in above:
         tree.lay(layer)
     safe = None

@@ -99,11 +99,13 @@ class Tree:
     origins: dict[tuple[Step, ...], ValueOrigin] = attrs.Factory(dict)
     hidden: set[tuple[Step, ...]] = attrs.Factory(set)
     found: set[ValueOrigin] = attrs.Factory(set)
+    _inside: dict[tuple[Step, ...], ValueOrigin] | None = None
 
     def lay(self, layer: Layer) -> None:
         """Put a layer over what is there."""
+        self._inside = None
         self._lay(self.values, layer.values, (), layer.origin)
-        self.hidden = {path for path in self.hidden if self.origins.get(_said_at(path, self.origins)) != layer.origin}
+        self.hidden = {path for path in self.hidden if self.origin_of(path) != layer.origin}
         self.hidden |= layer.hidden
 
     def _lay(
@@ -136,24 +138,26 @@ class Tree:
         return value
 
     def origin_of(self, path: Iterable[Step]) -> ValueOrigin:
-        """Who said the value at this path, or the list or table that holds it, or the first value inside it."""
+        """Who said the value at this path, or the list that holds it, or the first value inside it."""
         path = tuple(path)
-        said = self.origins.get(_said_at(path, self.origins))
-        if said is not None:
-            return said
-        inside = (origin for place, origin in self.origins.items() if place[: len(path)] == path)
-        return next(inside, DEFAULT) if path else DEFAULT
+        for length in range(len(path), 0, -1):
+            origin = self.origins.get(path[:length])
+            if origin is not None and (length == len(path) or not isinstance(self.at(path[:length]), dict)):
+                return origin
+        return self._first_inside().get(path, DEFAULT)
+
+    def _first_inside(self) -> dict[tuple[Step, ...], ValueOrigin]:
+        """Who said the first value in each table."""
+        if self._inside is None:
+            self._inside = {}
+            for path, origin in self.origins.items():
+                for length in range(1, len(path)):
+                    self._inside.setdefault(path[:length], origin)
+        return self._inside
 
     def is_hidden(self, path: tuple[Step, ...]) -> bool:
         """Whether the value at this path came through a secret variable."""
         return any(path[:length] in self.hidden for length in range(1, len(path) + 1))
-
-
-def _said_at(path: tuple[Step, ...], origins: Mapping[tuple[Step, ...], ValueOrigin]) -> tuple[Step, ...]:
-    """The nearest place at or above `path` where a value was said; an index of a list lies inside one."""
-    while path and path not in origins:
-        path = path[:-1]
-    return path
 
 
 _VARIABLE = re.compile(
