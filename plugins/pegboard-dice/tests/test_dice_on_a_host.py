@@ -160,3 +160,12 @@ def test_a_call_opens_no_socket_process_or_file() -> None:
     child = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=60)
     assert child.returncode == 0, child.stderr
     assert child.stdout.split() == ["done", "open"], "the last one shows that the hook hears"
+
+
+def test_listing_the_tool_imports_neither_the_parser_nor_trio() -> None:
+    program = (
+        "import sys, pegboard_dice.plugin as plugin; tools = plugin.provide_tools(plugin.DiceSettings());"
+        "print(len(tools), sorted({'trio', 'secrets', 'random', 'pegboard_dice._notation'} & set(sys.modules)))"
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert child.stdout.strip() == "1 []", child.stderr

@@ -214,3 +214,12 @@ def test_a_call_opens_no_socket_or_process_and_no_file_but_zone_data(tzpath: str
     child = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=60, env=environment)
     assert child.returncode == 0, child.stderr
     assert child.stdout.split() == ["True", "done", "open"], "the last one shows that the hook hears"
+
+
+def test_listing_the_tools_imports_neither_zones_nor_trio() -> None:
+    program = (
+        "import sys, pegboard_time.plugin as plugin; tools = plugin.provide_tools();"
+        "print(len(tools), sorted({'trio', 'zoneinfo', 'pegboard_time._moments'} & set(sys.modules)))"
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert child.stdout.strip() == "2 []", child.stderr
