@@ -1,0 +1,131 @@
+"""The checks of the project, one session each; `uv run nox` runs those that must pass."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PACKAGES = {
+    "pegboard": ROOT / "core",
+    **{path.name: path for path in sorted((ROOT / "plugins").iterdir()) if (path / "pyproject.toml").exists()},
+}
+FLOORS = {"pegboard": 95}
+"""The least branch coverage of a package, in per cent; 90 where it says nothing."""
+TESTS = ("coverage[toml]", "hypothesis", "pytest", "pytest-trio")
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "types", "tests", "alone", "wheels", "author"]
+nox.options.error_on_external_run = True
+
+
+def install(session: nox.Session, *what: str) -> None:
+    """Install exact versions; what belongs to this repository comes from its folder, never from an index."""
+    session.install("-c", str(ROOT / "constraints.txt"), *what)
+
+
+def folders(*names: str, extra: str = "") -> list[str]:
+    """The packages as arguments of `pip install`."""
+    return [f"{PACKAGES[name]}{extra if name == 'pegboard' else ''}" for name in names]
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and format."""
+    install(session, "ruff")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict types of every package, and of a program that uses the public API."""
+    install(session, "mypy", "types-pyyaml", "pytest", *folders(*PACKAGES, extra="[process,testing]"))
+    for path in PACKAGES.values():
+        session.run("mypy", "--python-executable", f"{session.bin}/python", str(path / "src"))
+    session.run("mypy", "--python-executable", f"{session.bin}/python", "tests/typing_api.py")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test with everything installed, and the coverage of each package against its floor."""
+    editable = [argument for folder in folders(*PACKAGES, extra="[process,testing]") for argument in ("-e", folder)]
+    install(session, *TESTS, *editable)
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs)
+    session.run("coverage", "combine", "-q")
+    for name in PACKAGES:
+        module = name.replace("-", "_")
+        floor = FLOORS.get(name, 90)
+        session.run("coverage", "report", f"--include=*/src/{module}/*", f"--fail-under={floor}")
+
+
+@nox.session
+@nox.parametrize("package", [name for name in PACKAGES if name != "pegboard"])
+def alone(session: nox.Session, package: str) -> None:
+    """One package with the core and nothing else of ours, against its own tests."""
+    install(session, *TESTS, *folders("pegboard", package, extra="[testing]"))
+    session.run("pytest", "-q", str(PACKAGES[package] / "tests"))
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build every package once, and run the tour from the wheels, outside the repository."""
+    install(session, "build", "hatchling")
+    out = Path(session.create_tmp()) / "dist"
+    for path in PACKAGES.values():
+        session.run("python", "-m", "build", "--no-isolation", "-q", "--outdir", str(out), str(path), silent=True)
+    install(session, *(str(wheel) for wheel in sorted(out.glob("*.whl"))))
+    tour = (ROOT / "examples" / "tour.jsonl").resolve()
+    with session.chdir(session.create_tmp()):
+        session.run("pegboard", "batch", str(tour))
+        session.run("pegboard", "doctor")
+
+
+@nox.session
+def author(session: nox.Session) -> None:
+    """What an author does: a new plugin passes its own tests and the publish gate the moment it is made."""
+    install(session, *folders("pegboard", extra="[testing]"))
+    folder = Path(session.create_tmp()) / "author"
+    folder.mkdir(parents=True, exist_ok=True)
+    with session.chdir(folder):
+        session.run("pegboard", "new", "plugin", f"coin{len(list(folder.iterdir()))}")
+        (made,) = [path for path in folder.iterdir() if re.search(r"coin\d+$", path.name)][-1:]
+        install(session, "-e", str(made))
+        session.run("pytest", "-q", str(made))
+        session.run("pegboard", "check", made.name)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Pegboard beside its peers, in venvs of their own; no test."""
+    install(session, "uv")
+    session.run("python", "benchmarks/bench.py", *session.posargs)
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """What the fragments make of the next release's notes."""
+    install(session, "towncrier")
+    session.run("towncrier", "build", "--draft", "--version", "next")
+
+
+@nox.session
+def pin(session: nox.Session) -> None:
+    """Resolve anew, and write the exact versions to constraints.txt and, the same, to pyproject.toml."""
+    session.install("uv")
+    session.run("uv", "lock", "--upgrade")
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    found = {one["name"]: one["version"] for one in locked if "registry" in one.get("source", {})}
+    constraints, pyproject = ROOT / "constraints.txt", ROOT / "pyproject.toml"
+    head = [line for line in constraints.read_text().splitlines() if line.startswith("#")]
+    kept = dict(line.split("==") for line in constraints.read_text().splitlines() if "==" in line)
+    pins = [f"{name}=={version}" for name, version in sorted({**kept, **found}.items())]
+    constraints.write_text("\n".join([*head, *pins]) + "\n")
+    listed = "".join(f'    "{one}",\n' for one in pins)
+    text = re.sub(r"(?s)(constraint-dependencies = \[\n).*?(?=\])", rf"\g<1>{listed}", pyproject.read_text())
+    pyproject.write_text(text)

@@ -1,0 +1,67 @@
+"""One workspace: one version, one list of pinned versions, one shape of package."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
+
+
+def read(path: Path) -> dict:
+    return tomllib.loads((path / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_every_package_has_the_version_that_the_core_says() -> None:
+    import pegboard
+
+    assert {read(path)["project"]["version"] for path in PACKAGES} == {pegboard.__version__}
+
+
+def test_constraints_and_pyproject_pin_the_same_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins == read(ROOT)["tool"]["uv"]["constraint-dependencies"]
+    assert all(re.fullmatch(r"[a-z0-9.-]+==[0-9][A-Za-z0-9.]*", pin) for pin in pins)
+
+
+def test_every_requirement_of_a_package_is_pinned() -> None:
+    names = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    ours = {read(path)["project"]["name"] for path in PACKAGES}
+    for path in PACKAGES:
+        project = read(path)["project"]
+        extras = [one for group in project.get("optional-dependencies", {}).values() for one in group]
+        for requirement in [*project["dependencies"], *extras]:
+            name = re.split(r"[\[<>=~! ]", requirement)[0]
+            assert name in names | ours, f"{path.name} needs {name}, which is not pinned"
+
+
+@pytest.mark.parametrize("path", PACKAGES[1:], ids=lambda path: path.name)
+def test_every_plugin_has_the_one_shape(path: Path) -> None:
+    project = read(path)["project"]
+    module = project["name"].replace("-", "_")
+    assert project["name"] == path.name
+    assert project["dependencies"][0] == "pegboard>=0.1,<0.2"
+    assert list(project["entry-points"]["pegboard"].values()) == [f"{module}.plugin"]
+    for needed in (f"src/{module}/plugin.py", f"src/{module}/py.typed", "tests", "README.md", "LICENSE"):
+        assert (path / needed).exists(), f"{path.name} has no {needed}"
+
+
+def test_nothing_of_one_machine_or_registry_is_committed() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    hosts = "|".join(["pypi" + r"\.org", "pythonhosted" + r"\.org", "registry" + r"\.npmjs", r"deb\.debian" + r"\.org"])
+    forbidden = re.compile(rf"(?<![\w.])/(?:work|root|opt/dev|home/[a-z]+)/|{hosts}")
+    for name in listed.stdout.split():
+        path = ROOT / name
+        assert path.name != "uv.lock"
+        if path.is_file():
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            match = forbidden.search(text)
+            assert match is None, f"{name} holds {match[0]!r}"
