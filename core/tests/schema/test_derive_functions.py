@@ -382,13 +382,14 @@ def test_imports_for_type_checkers_are_read_in_every_form(tmp_path: Any, monkeyp
         if typing.TYPE_CHECKING:
             import datetime as dt
             import xml.etree
-            from .shapes import Side
             from . import shapes
+            from .shapes import Side
+            from pegboard import CallContext as Asked
             from .nowhere import Gone
             value = 1
         if not typing.TYPE_CHECKING:
             import uuid
-        def f(side: Side, day: dt.date, other: shapes.Side): ...
+        def f(other: shapes.Side, side: Side, day: dt.date, asked: Asked): ...
         def g(gone: Gone): ...
         def h(tree: xml.etree.Nothing): ...
         """)
@@ -397,7 +398,12 @@ def test_imports_for_type_checkers_are_read_in_every_form(tmp_path: Any, monkeyp
     import late_package.tools as tools  # type: ignore[import-not-found]
 
     properties = derive(tools.f).input_schema["properties"]
-    assert [properties[name]["type"] for name in ("side", "day", "other")] == ["number", "string", "number"]
+    assert {name: properties[name]["type"] for name in properties} == {
+        "other": "number",
+        "side": "number",
+        "day": "string",
+    }
+    assert derive(tools.f).signature.context_parameter == "asked"
     assert "'Gone' is not found" in str(refusal(tools.g))
     assert "parameter 'tree'" in str(refusal(tools.h))
     for name in [name for name in sys.modules if name.startswith("late_package")]:

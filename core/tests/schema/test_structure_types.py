@@ -20,7 +20,7 @@ from pegboard._frozen import freeze
 from pegboard.errors import ToolDefinitionError
 from pegboard.schema.derive import Faults, derive
 from pegboard.schema.hints import HintError
-from pegboard.schema.kinds import kind_of
+from pegboard.schema.kinds import DECIMAL, kind_of
 from pegboard.schema.markers import Ge, Gt, Le, Lt
 from pegboard.schema.structure import faults_of, strict_converter, structure_all, structure_hook, unstructure
 
@@ -125,6 +125,11 @@ def faults(hint: Any, value: Any) -> list[tuple[str, str]]:
         (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (Color, {"type": "string", "enum": ["red", "blue"]}),
         (Literal["a", 1, None], {"type": ["string", "integer", "null"], "enum": ["a", 1, None]}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (
+            Annotated[Decimal, Ge(Decimal(1)), Le(Decimal("1.5"))],
+            {"type": ["string", "number"], "pattern": DECIMAL, "minimum": 1, "maximum": 1.5},
+        ),
         (Literal[Color.RED], {"type": "string", "enum": ["red"]}),
         (int | None, {"type": ["integer", "null"]}),
         (int | str, {"type": ["integer", "string"]}),
@@ -355,8 +360,14 @@ def test_what_a_class_raises_is_a_fault_and_only_its_mistakes_speak() -> None:
                 raise ValueError("expected an even number\nand a second line")
 
     assert faults(Even, {"n": 1}) == [("", "expected an even number")]
-    assert faults(Even, {"n": 13}) == [("", "a value that an object (Even) takes")]
+    assert faults(Even, {"n": 13}) == [("", "an object (Even) that the tool takes")]
     assert faults(list[set[Any]], [[[]]]) == [("[0]", "unhashable type: 'list'")]
+
+
+def test_an_error_of_unknown_origin_is_a_fault_without_its_text() -> None:
+    assert [str(fault) for fault in faults_of(OSError("/a/path"))] == [
+        "the value: expected a value that the tool takes, got one that it refused"
+    ]
 
 
 def test_fields_may_have_the_names_of_cattrs_own_parameters() -> None:

@@ -259,7 +259,7 @@ def closed_values(hint: Any) -> dict[tuple[bool, Any], Any] | None:
     """
     values: list[tuple[Any, Any]]
     if typing.get_origin(hint) is Literal:
-        values = [(value.value if isinstance(value, enum.Enum) else value, value) for value in _literals(hint)]
+        values = [(value.value if isinstance(value, enum.Enum) else value, value) for value in hint.__args__]
     elif isinstance(hint, type) and issubclass(hint, enum.Enum):
         if issubclass(hint, enum.Flag):
             raise HintError(f"the flags {hint.__name__} have no JSON form; take a set of a plain Enum")
@@ -275,14 +275,6 @@ def closed_values(hint: Any) -> dict[tuple[bool, Any], Any] | None:
 
 
 _INF = float("inf")
-
-
-def _literals(hint: Any) -> Iterator[Any]:
-    for value in hint.__args__:
-        if typing.get_origin(value) is Literal:
-            yield from _literals(value)
-        else:
-            yield value
 
 
 def type_name(hint: Any) -> str:

@@ -97,7 +97,7 @@ def to_none(value: Any) -> None:
 
 def to_float(value: Any) -> float:
     """A finite float; an integer becomes one where a float can hold it."""
-    if type(value) is float:
+    if isinstance(value, float):
         if value - value == 0.0:  # neither NaN nor infinite
             return value
     elif isinstance(value, int) and value is not True and value is not False:
@@ -105,18 +105,15 @@ def to_float(value: Any) -> float:
             return float(value)
         except OverflowError:
             pass
-    elif isinstance(value, float) and math.isfinite(value):
-        return float(value)
     raise MismatchError("a finite number", value, "number")
 
 
 def to_int(value: Any) -> int:
     """An integer; 1.0 is one, as JSON Schema has it."""
-    if type(value) is int:
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and value is not True and value is not False:
+    if isinstance(value, int):
+        if value is not True and value is not False:
+            return value
+    elif isinstance(value, float) and value.is_integer():
         return int(value)
     raise MismatchError("an integer", value, "integer")
 
@@ -489,7 +486,7 @@ def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], due
     if isinstance(problem, RecursionError):
         return Fault(where, "a value that is less deeply nested", "one that is too deep")
     said = str(problem).split("\n")[0][:200] if isinstance(problem, (ValueError, TypeError)) else ""
-    return Fault(where, said or f"a value that {words(due)} takes", "one that it refused")
+    return Fault(where, said or f"{words(due)} that the tool takes", "one that it refused")
 
 
 def words(hint: Any) -> str:
@@ -499,10 +496,7 @@ def words(hint: Any) -> str:
     hint = hints.unwrap(hint.hint if isinstance(hint, _FieldType) else hint)[0]
     if hints.is_record(hint):
         return f"an object ({hint.__name__})"
-    try:
-        kinds = kinds_of(hint)
-    except hints.HintError:
-        return hints.type_name(hint)
+    kinds = kinds_of(hint)
     if kinds == {"integer", "number"}:
         return "integer" if hint is int else "number"
     return " or ".join(kind for kind in KINDS if kind in kinds)
