@@ -240,7 +240,13 @@ def test_the_context_parameter_of_a_handler_written_by_hand() -> None:
 
     def plain(x: int) -> None: ...
 
+    def unknown(x: NoSuchName, ctx: CallContext) -> None: ...  # noqa: F821
+    def real(ctx: Any) -> None: ...
+
+    real.__annotations__["ctx"] = CallContext
     assert find_context_parameter(Handler()) == ("ctx", False)
+    assert find_context_parameter(unknown) == ("ctx", False)
+    assert find_context_parameter(real) == ("ctx", False)
     assert find_context_parameter(plain) == (None, False)
     assert find_context_parameter(print) == (None, False)
     assert find_context_parameter(dict) == (None, False)
@@ -350,6 +356,17 @@ def test_classes_of_the_enclosing_function_are_found() -> None:
     assert bound == {"tree": Tree(1, [Tree(2, [])])}
 
 
+def test_what_stood_beside_a_function_is_gone_with_the_function_around_it() -> None:
+    def make() -> Any:
+        class Local: ...
+
+        def f(x: Local) -> None: ...
+
+        return f
+
+    assert "'Local' is not found" in str(refusal(make()))
+
+
 def test_names_of_a_closure_are_found_and_empty_cells_are_not() -> None:
     def make(kind: type, fill: bool) -> Any:
         def f(x: kind) -> None:  # type: ignore[valid-type]
@@ -398,11 +415,8 @@ def test_imports_for_type_checkers_are_read_in_every_form(tmp_path: Any, monkeyp
     import late_package.tools as tools  # type: ignore[import-not-found]
 
     properties = derive(tools.f).input_schema["properties"]
-    assert {name: properties[name]["type"] for name in properties} == {
-        "other": "number",
-        "side": "number",
-        "day": "string",
-    }
+    types_of = {name: schema["type"] for name, schema in properties.items()}
+    assert types_of == {"other": "number", "side": "number", "day": "string"}
     assert derive(tools.f).signature.context_parameter == "asked"
     assert "'Gone' is not found" in str(refusal(tools.g))
     assert "parameter 'tree'" in str(refusal(tools.h))
