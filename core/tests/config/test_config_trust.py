@@ -80,6 +80,7 @@ def widened(act) -> set[str]:
         ("[profiles.a]", "[profiles.a]\nread_only = true", set()),
         ("[profiles.a]\nread_only = false", "[profiles.a]\nread_only = true", {"profiles.a"}),
         ("[profiles.a]\ntags = ['x', 'y']", "[profiles.a]\ntags = ['x']", {"profiles.a"}),
+        ("profile = 'p'\n[profiles.p]\nuser_id = 'eve'", "user_id = 'ada'", {"profiles.p.user_id"}),
         ("[tools.x]\nenabled = true", "[tools.x]\nenabled = false", {"tools.x.enabled"}),
         ("[tools.x]\nexecutor = 'bare'", "", {"tools.x.executor"}),
         ("[tools.x]\nrequires_user = false", "", {"tools.x.requires_user"}),

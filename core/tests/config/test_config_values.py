@@ -366,12 +366,13 @@ def test_the_default_profile_must_be_configured():
 
 
 def test_sections_of_no_plugin_are_unknown_but_not_those_of_quarantined_ones():
-    config = load({"plugins": {"taks": {}, "broken": {}, "my_thing": {}}})
-    assert config.named_plugins == ("taks", "broken", "my_thing")
+    config = load({"plugins": {"taks": {}, "broken": {}, "my_thing": {}}}, {"PEGBOARD_PLUGINS__MY_CLOCK__X": "1"})
+    assert config.named_plugins == ("taks", "broken", "my_thing", "my_clock")
     with pytest.raises(ConfigError) as caught:
-        config.check_unknown(["tasks", "my-thing"], ["broken"])
-    assert [fault.where for fault in caught.value.faults] == ["plugins.taks"]
+        config.check_unknown(["tasks", "my-thing", "my-clock"], ["broken"])
+    assert [fault.where for fault in caught.value.faults] == ["plugins.taks", "plugins.my_thing"]
     assert "'tasks'" in str(caught.value)
+    assert "'my-thing'" in str(caught.value)
 
 
 def test_the_guards_to_observe_are_named_at_the_top():

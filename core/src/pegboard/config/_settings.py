@@ -185,7 +185,7 @@ class Profile:
     sources: frozenset[str] = setting(frozenset())
     without: tuple[str, ...] = setting(())
     read_only: bool = setting(False)
-    user_id: str | None = setting(None)
+    user_id: str | None = setting(None, widens=True)
     timeout_s: float | None = setting(None, validator=_above_zero)
     cooldown_s: float | None = setting(None, validator=_above_zero)
     rate_limit: str | None = setting(None, validator=_a_rate)

@@ -58,6 +58,7 @@ def _in_words(fault: Fault) -> Fault:
         re.sub(r"an object(?: \(\w+\))?", "a table", fault.expected)
         .replace("an array", "a list")
         .replace(" or null", "")
+        .replace("no such key", "a known key")
     )
     got = re.sub(r"^(an object of \d+ \w+|an empty object)", "a table", fault.got).replace("an array of", "a list of")
     quoted = fault.expected == "a boolean" and fault.got.lower() in ('"true"', '"false"')
@@ -187,7 +188,7 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
 def unknown_key(path: Path, known: Iterable[str]) -> Fault:
     """The fault of a key that nothing reads, with the nearest known one."""
     near = nearest(str(path[-1]), known)
-    return Fault(path, "no such key", "an unknown key", f"did you mean {near!r}?" if near else None)
+    return Fault(path, "a known key", "an unknown key", f"did you mean {near!r}?" if near else None)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -1,0 +1,173 @@
+"""The way from files, variables and options to a `Config`: what is read, and what lies over what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pegboard.config._config import Config
+from pegboard.config._environment import environment_layers
+from pegboard.config._layers import MAX_DEPTH, PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
+from pegboard.config._structure import shorten
+from pegboard.errors import ConfigError, Fault, Step
+
+USER_FILE = "pegboard.toml"
+
+
+def load_config(
+    source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    user_dir: Path | None = None,
+    state_dir: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    found: bool = True,
+) -> Config:
+    """Read the configuration that holds here.
+
+    The user's own file, over it the nearest one upwards from the working directory; or `source` alone: a file that
+    was named, or a mapping from a program. Both are trusted. The variables of the environment lie over all of them,
+    over those `overrides`.
+
+    Args:
+        source: a file or a mapping; None: what `PEGBOARD_CONFIG` names, else the user's own and the found file.
+        environ: the environment; None: the process's.
+        cwd: where the search begins; None: the working directory.
+        user_dir: the folder of the user's own file; None: the platform's.
+        state_dir: where trusted files are noted; None: the platform's.
+        overrides: settings from options of the program, by key; None is an option that was not given.
+        found: False reads no file but `source`.
+
+    Raises:
+        ConfigError: with every fault that can be known without plugins.
+
+    .. versionadded:: 0.1
+    """
+    environ = os.environ if environ is None else environ
+    cwd = Path.cwd() if cwd is None else cwd
+    if source is None and found and environ.get("PEGBOARD_CONFIG"):
+        source = environ["PEGBOARD_CONFIG"]
+    faults: list[Fault] = []
+    layers = _read_layers(source, cwd, user_dir, state_dir, faults) if source is not None or found else []
+    for layer in layers:
+        faults += _take_tools_list(layer)
+        faults += expand(layer, environ)
+    tree = Tree(found={layer.origin for layer in layers if not layer.trusted})
+    for layer in layers:
+        tree.lay(layer)
+    above, wrong = environment_layers(environ, tree.values)
+    above += [Layer(_option(key), {key: value}) for key, value in (overrides or {}).items() if value is not None]
+    for layer in above:
+        tree.lay(layer)
+    safe = None
+    if tree.found:
+        safe = Tree()
+        for layer in (*layers, *above):
+            if layer.trusted:
+                safe.lay(layer)
+    return Config(tree, safe=safe, files=[layer.file for layer in layers if layer.file], faults=[*faults, *wrong])
+
+
+def find_found_file(cwd: Path | None = None) -> Path | None:
+    """The configuration that would be found from a directory: what `pegboard trust` accepts where it names none.
+
+    Raises:
+        ConfigError: it cannot be read.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard.config._files import find_file
+
+    there = find_file(Path.cwd() if cwd is None else cwd)
+    return there.path if there else None
+
+
+def _option(key: str) -> ValueOrigin:
+    return ValueOrigin("option", f"--{key.replace('_', '-')}")
+
+
+def _read_layers(
+    source: Any, cwd: Path, user_dir: Path | None, state_dir: Path | None, faults: list[Fault]
+) -> list[Layer]:
+    if isinstance(source, Mapping):
+        return [Layer(PROGRAM, _plain(source, (), faults))]
+    from pegboard.config import _files as files
+
+    if source is not None:
+        named = cwd / source
+        values = files.read_file(named, files.load_bytes(named))
+        if values is None:
+            raise ConfigError(f"{named} has no [tool.pegboard]", [files.nothing_in(named)])
+        return [_file_layer(named, values)]
+    layers: list[Layer] = []
+    own = (user_dir or _default_user_dir()) / USER_FILE
+    try:
+        if files.is_file(own):
+            layers.append(_file_layer(own, files.read_file(own, files.load_bytes(own)) or {}))
+    except ConfigError as problem:
+        faults += problem.faults
+    try:
+        there = files.find_file(cwd)
+        if there is not None and there.path.resolve() != own.resolve():
+            from pegboard.config._trust import is_trusted
+
+            trusted = is_trusted(there.path, there.content, state_dir=state_dir)
+            layers.append(_file_layer(there.path, there.values, trusted=trusted))
+    except ConfigError as problem:
+        faults += problem.faults
+    return layers
+
+
+def _default_user_dir() -> Path:
+    import platformdirs
+
+    return platformdirs.user_config_path("pegboard", appauthor=False)
+
+
+def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True) -> Layer:
+    return Layer(ValueOrigin("file", str(path)), values, trusted=trusted, file=path)
+
+
+def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
+    """A copy of a program's mapping, of dicts and lists; its other values stay what they are."""
+    if len(path) > MAX_DEPTH:
+        faults.append(ConfigFault(path[:3], f"values nested no deeper than {MAX_DEPTH}", "deeper ones", origin=PROGRAM))
+        return None
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                faults.append(ConfigFault((*path, shorten(key)), "keys that are texts", shorten(key), origin=PROGRAM))
+        return {key: _plain(item, (*path, key), faults) for key, item in value.items() if isinstance(key, str)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, (*path, index), faults) for index, item in enumerate(value)]
+    return value
+
+
+def _take_tools_list(layer: Layer) -> list[Fault]:
+    """`tools:` as a list of `type: mcp` entries is `[plugins.mcp.servers.NAME]` in other words."""
+    entries = layer.values.get("tools")
+    if not isinstance(entries, list):
+        return []
+    faults: list[Fault] = []
+    servers: dict[str, Any] = {}
+    for index, entry in enumerate(entries):
+        path: tuple[Step, ...] = ("tools", index)
+        if not isinstance(entry, dict):
+            faults.append(ConfigFault(path, "a table with type: mcp", shorten(entry), origin=layer.origin))
+            continue
+        settings = dict(entry)
+        kind, name = settings.pop("type", None), settings.pop("name", None) or settings.get("server")
+        if kind != "mcp":
+            faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), origin=layer.origin))
+        elif not isinstance(name, str) or name in servers:
+            got = "one that another entry has" if name in servers else shorten(name)
+            faults.append(ConfigFault((*path, "name"), "a name of the server's own", got, origin=layer.origin))
+        else:
+            servers[name] = settings
+    del layer.values["tools"]
+    if servers and not faults:
+        Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))
+    return faults
