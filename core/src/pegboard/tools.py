@@ -168,7 +168,16 @@ class Example:
 
 
 def _examples(values: Iterable[Example | Mapping[str, Any]]) -> tuple[Example, ...]:
-    return tuple(value if isinstance(value, Example) else Example(value) for value in values)
+    return tuple(map(_example, values))
+
+
+def _example(value: Example | Mapping[str, Any]) -> Example:
+    """An example, or its fields as a mapping, or simply the arguments as one."""
+    if isinstance(value, Example):
+        return value
+    if isinstance(value.get("arguments"), Mapping) and value.keys() <= {"arguments", "description", "text"}:
+        return Example(**value)
+    return Example(value)
 
 
 def _icons(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:

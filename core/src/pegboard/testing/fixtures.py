@@ -1,0 +1,56 @@
+"""The pytest plugin: `host_with` opens hosts for a test, `fake_clock` makes its waits take no time.
+
+It needs pytest-trio (`pip install 'pegboard[testing]'`). Nothing heavy is imported before a fixture is used: the plugin
+is loaded into every pytest run of an environment.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    import trio
+    from trio.testing import MockClock
+
+    from pegboard.host import Host
+
+
+@pytest.fixture
+def fake_clock() -> MockClock:
+    """A clock that jumps to the next deadline whenever everything waits: no test sleeps."""
+    from trio.testing import MockClock
+
+    return MockClock(autojump_threshold=0)
+
+
+@pytest.fixture
+async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
+    """`await host_with(plugin, ..., config={...})` opens a host with those plugins and the built-ins alone.
+
+    It reads no files and no entry points, and ends with the test.
+    """
+    import trio
+
+    from pegboard import open_host
+
+    async def keep(
+        plugins: tuple[Any, ...], config: Mapping[str, Any] | None, *, task_status: trio.TaskStatus[Host]
+    ) -> None:
+        async with open_host(config or {}, list(plugins)) as host:
+            task_status.started(host)
+            await trio.sleep_forever()
+
+    # One owner task a host: a nursery must be left by the task that opened it, and tests open hosts in any order.
+    async with trio.open_nursery() as nursery:
+
+        async def open_one(*plugins: Any, config: Mapping[str, Any] | None = None) -> Host:
+            host: Host = await nursery.start(keep, plugins, config)
+            return host
+
+        yield open_one
+        nursery.cancel_scope.cancel()
+
