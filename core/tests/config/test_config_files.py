@@ -103,6 +103,27 @@ def test_a_broken_pyproject_that_never_speaks_of_us_is_not_ours(load, write):
     assert load().files == ()
 
 
+def test_a_pyproject_too_large_to_be_ours_is_passed_by(load, write):
+    write("project/pyproject.toml", "[tool.pegboard]\n#" + "x" * MAX_BYTES)
+    assert load().files == ()
+
+
+def test_a_folder_that_cannot_be_looked_into_holds_no_file(load):
+    assert load(cwd="x" * 300).files == ()
+
+
+def test_in_one_folder_the_file_of_our_own_name_counts(load, write):
+    write("project/agent.yaml", "timeout_s: 1")
+    write("project/pyproject.toml", "[tool.pegboard]\ntimeout_s = 2")
+    write("project/pegboard.toml", "timeout_s = 3")
+    assert load().core.timeout_s == 3
+
+
+def test_what_is_no_file_is_not_found(load, tmp_path):
+    (tmp_path / "project" / "pegboard.toml").mkdir()
+    assert load().files == ()
+
+
 def test_a_named_file_stands_alone(load, write):
     write("user/pegboard.toml", "timeout_s = 5")
     write("project/pegboard.toml", "read_only = true")

@@ -273,8 +273,6 @@ def test_whatever_a_found_file_says_what_is_marked_stays_as_it_is_without_it_or_
         after = before
     assert after.roots == before.roots
     assert after.url == before.url or "@" not in after.url
-    for name, server in after.servers.items():
-        known = before.servers.get(name, Server())
-        assert (server.command, server.args) == (known.command, known.args)
-    if after.more != before.more:
-        assert all(server.command is None and not server.args for server in after.more)
+    known = {**before.servers, **dict(enumerate(before.more))}
+    for name, server in {**after.servers, **dict(enumerate(after.more))}.items():
+        assert (server.command, server.args) == (known.get(name, Server()).command, known.get(name, Server()).args)

@@ -189,6 +189,21 @@ def test_an_empty_variable_and_those_of_others_say_nothing():
     assert load({}, {"PEGBOARD_TIMEOUT_S": "", "_PEGBOARD_COMPLETE": "x", "PEGBOARDS": "x"}).core == Config().core
 
 
+def test_a_list_in_json_that_is_none_is_a_fault():
+    found = faults(lambda: plugin({"url": "x"}, {"PEGBOARD_PLUGINS__TASKS__NAMES": "[oops"}))
+    assert "a list" in found["plugins.tasks.names"]
+
+
+def test_a_variable_inside_a_table_that_may_be_missing_is_read_by_its_type():
+    @attrs.frozen
+    class Outer:
+        inner: Server | None = setting(None)
+
+    environ = {"PEGBOARD_PLUGINS__TASKS__INNER__PORT": "81"}
+    assert plugin({}, environ, cls=Outer).inner == Server(port=81)
+    assert "plugins.tasks.inner.port" in faults(lambda: plugin({"inner": {"port": 0}}, cls=Outer))
+
+
 def test_tables_are_not_read_out_of_a_text():
     environ = {"PEGBOARD_PLUGINS__TASKS__SERVERS": '{"a": {"command": "x"}}', "PEGBOARD_PLUGINS__TASKS__MORE": "[{}]"}
     found = faults(lambda: plugin({"url": "x"}, environ))
