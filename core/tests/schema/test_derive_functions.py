@@ -15,6 +15,7 @@ from pegboard.content import TextContent
 from pegboard.context import CallContext
 from pegboard.errors import ToolDefinitionError
 from pegboard.results import ToolResult
+from pegboard.schema import hints
 from pegboard.schema.derive import Faults, derive, find_context_parameter
 from pegboard.schema.markers import Description, Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf, Pattern
 
@@ -544,3 +545,25 @@ def test_an_input_cannot_be_a_result() -> None:
     def f(x: ToolResult): ...
 
     assert "ToolResult is what a tool answers" in str(refusal(f))
+
+
+def test_a_name_that_stands_for_something_else_now_is_looked_up_anew() -> None:
+    def make(kind: Any) -> Any:
+        Thing = kind  # noqa: N806
+
+        def f(x: list[Thing]) -> None:
+            print(Thing)
+
+        return derive(f).input_schema["properties"]["x"]["items"]
+
+    assert make(int) == {"type": "integer"}
+    assert make(str) == {"type": "string"}
+    assert make(int) == {"type": "integer"}
+
+
+def test_hints_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hints, "MAX_RESOLVED", 2)
+    monkeypatch.setattr(hints, "_RESOLVED", {})
+    for text in ("list[int]", "list[str]", "list[bool]", "list[float]"):
+        assert schema_of(text)["type"] == "array"
+    assert len(hints._RESOLVED) <= 2

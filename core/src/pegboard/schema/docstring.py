@@ -17,9 +17,9 @@ _PARAMETERS = frozenset(
 _DROPPED = frozenset({"raise", "raises", "return", "returns", "warns", "yield", "yields"})
 _SECTIONS = _PARAMETERS | _DROPPED
 
-_ITEM = re.compile(r"\*{0,2}(?P<name>\w+)(?: *\([^)]*\))? *: *(?P<text>.*)")
-_NUMPY_ITEM = re.compile(r"(?P<names>\*{0,2}\w+(?: *, *\*{0,2}\w+)*) *(?::.*)?")
-_FIELD = re.compile(r":(?P<kind>\w+)(?: +(?P<about>[^:]*?))? *:(?: +(?P<text>.*)|$)")
+_ITEM = r"\*{0,2}(?P<name>\w+)(?: *\([^)]*\))? *: *(?P<text>.*)"
+_NUMPY_ITEM = r"(?P<names>\*{0,2}\w+(?: *, *\*{0,2}\w+)*) *(?::.*)?"
+_FIELD = r":(?P<kind>\w+)(?: +(?P<about>[^:]*?))? *:(?: +(?P<text>.*)|$)"
 _PARAMETER_FIELDS = frozenset({"arg", "argument", "ivar", "key", "keyword", "param", "parameter"})
 _DROPPED_FIELDS = frozenset({"except", "exception", "raise", "raises", "return", "returns", "rtype", "type", "yields"})
 
@@ -57,7 +57,11 @@ def parse(text: str | None) -> Doc:
             block, at = _until(lines, at + 1, lambda i: bool(lines[i]) and not lines[i][0].isspace())
             if line[:-1].lower() in _PARAMETERS:
                 parameters.update(_google_items(block))
-        elif (field := _FIELD.fullmatch(line)) and field["kind"] in _PARAMETER_FIELDS | _DROPPED_FIELDS:
+        elif (
+            line[:1] == ":"
+            and (field := re.fullmatch(_FIELD, line))
+            and field["kind"] in _PARAMETER_FIELDS | _DROPPED_FIELDS
+        ):
             block, at = _until(lines, at + 1, lambda i: not lines[i][:1].isspace())
             if field["kind"] in _PARAMETER_FIELDS and field["about"]:
                 parameters[field["about"].split()[-1].lstrip("*")] = _joined([field["text"] or "", *block])
@@ -91,7 +95,7 @@ def _google_items(block: list[str]) -> dict[str, str]:
     current: list[str] = []
     for line in block:
         if line.strip() and len(line) - len(line.lstrip()) == min(indents):
-            item = _ITEM.fullmatch(line.strip())
+            item = re.fullmatch(_ITEM, line.strip())
             current = items.setdefault(item["name"], [item["text"]]) if item else []
         else:
             current.append(line)
@@ -105,7 +109,7 @@ def _numpy_items(block: list[str]) -> dict[str, str]:
     for line in block:
         if line and not line[0].isspace():
             current = []
-            if item := _NUMPY_ITEM.fullmatch(line.rstrip()):
+            if item := re.fullmatch(_NUMPY_ITEM, line.rstrip()):
                 items.update({name.strip(" *"): current for name in item["names"].split(",")})
         else:
             current.append(line)

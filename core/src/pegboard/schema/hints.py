@@ -72,7 +72,7 @@ class Scope(dict[str, Any]):
         around: Callable[[str], Any] | None = None,
     ) -> None:
         super().__init__(names)
-        self._module = module
+        self.module = module
         self._globals = module_globals
         self._around = around
 
@@ -85,7 +85,7 @@ class Scope(dict[str, Any]):
         if found is NOTHING and name == "CallContext":
             found = LateContext
         if found is NOTHING:
-            found = _late_import(self._module, name)
+            found = _late_import(self.module, name)
         if found is NOTHING:
             raise KeyError(name)
         return found
@@ -199,9 +199,41 @@ def resolve(hint: Any, scope: Scope) -> Any:
         return type(None) if hint is None else hint
     if isinstance(hint, type) or hint is Any or typing.get_origin(hint) is Literal:
         return hint
+    if not isinstance(hint, str):
+        return _evaluate(hint, scope)
+    key = (scope.module, hint)
+    names, resolved = _RESOLVED.get(key, _UNKNOWN)
+    if names is None or any(scope.find(name) is not thing for name, thing in names):
+        used = _Used(scope)
+        resolved = _evaluate(hint, used)
+        if len(_RESOLVED) >= MAX_RESOLVED:
+            _RESOLVED.clear()
+        _RESOLVED[key] = tuple(used.items()), resolved
+    return resolved
+
+
+MAX_RESOLVED = 2_000
+_UNKNOWN: tuple[None, None] = (None, None)
+_RESOLVED: dict[tuple[str, str], tuple[Any, Any]] = {}
+"""Hints that were evaluated already, with what each name in them stood for: they hold while it still does."""
+
+
+class _Used(dict[str, Any]):
+    """The names of a scope that an evaluation asked for."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._scope = scope
+
+    def __missing__(self, name: str) -> Any:
+        found = self[name] = self._scope[name]
+        return found
+
+
+def _evaluate(hint: Any, names: dict[str, Any]) -> Any:
     holder = type("Holder", (), {"__annotations__": {"hint": hint}})
     try:
-        return typing.get_type_hints(holder, {}, scope, include_extras=True)["hint"]
+        return typing.get_type_hints(holder, {}, names, include_extras=True)["hint"]
     except NameError as error:
         raise HintError(_not_found(hint, error.name or str(error))) from None
     except (SyntaxError, TypeError, AttributeError, ValueError) as error:
@@ -217,6 +249,8 @@ def _not_found(hint: Any, name: str) -> str:
 
 def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """The type under `Annotated`, `NewType`, `Required`, `Final` and the like, and all that `Annotated` said of it."""
+    if isinstance(hint, type):
+        return hint, ()
     metadata: tuple[Any, ...] = ()
     while True:
         origin = typing.get_origin(hint)
@@ -258,12 +292,14 @@ def closed_values(hint: Any) -> dict[tuple[bool, Any], Any] | None:
         HintError: a value has no JSON form of its own.
     """
     values: list[tuple[Any, Any]]
-    if typing.get_origin(hint) is Literal:
-        values = [(value.value if isinstance(value, enum.Enum) else value, value) for value in hint.__args__]
-    elif isinstance(hint, type) and issubclass(hint, enum.Enum):
+    if isinstance(hint, type):
+        if not issubclass(hint, enum.Enum):
+            return None
         if issubclass(hint, enum.Flag):
             raise HintError(f"the flags {hint.__name__} have no JSON form; take a set of a plain Enum")
         values = [(member.value, member) for member in hint]
+    elif typing.get_origin(hint) is Literal:
+        values = [(value.value if isinstance(value, enum.Enum) else value, value) for value in hint.__args__]
     else:
         return None
     if not values:
