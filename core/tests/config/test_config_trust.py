@@ -149,6 +149,20 @@ def test_what_the_user_says_himself_is_not_the_found_files(project):
     assert config.plugin_settings("x", Settings).servers["a"].args == ["good"]
 
 
+def test_a_mark_that_cannot_tell_lets_nothing_pass(project):
+    @attrs.frozen
+    class Odd:
+        size: int = setting(0, widens=lambda value, otherwise: value.rubbish)
+
+    config = project("[plugins.x]\nsize = 1")
+    assert widened(lambda: config.plugin_settings("x", Odd)) == {"plugins.x.size"}
+
+
+def test_a_list_of_a_found_file_may_not_leave_out_what_is_marked_in_the_users(project):
+    config = project("[[plugins.x.more]]\nprefix = 'p'", "[[plugins.x.more]]\ncommand = 'safe'")
+    assert widened(lambda: config.plugin_settings("x", Settings)) == {"plugins.x.more[0].command"}
+
+
 def test_permissions_that_a_tool_marks_are_refused_and_others_taken(project):
     config = project("[tools.run]\nallowed = ['rm']\ndenied = ['ls']")
     assert widened(lambda: config.structure_permissions("run", Permissions)) == {"tools.run.allowed"}

@@ -24,7 +24,7 @@ from pegboard.config._layers import (
     leaves,
 )
 from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
-from pegboard.config._settings import CoreSettings, Profile, ToolSettings, keys_of
+from pegboard.config._settings import CoreSettings, Profile, ToolSettings, Widens, keys_of
 from pegboard.config._structure import nearest, said_fields, shorten, structure, unknown_key
 from pegboard.errors import ConfigError, Fault, Step, format_path
 
@@ -234,18 +234,18 @@ class Config:
         return path in self._found or self._tree.origin_of(path) in self._tree.found
 
     def _widening(self, cls: type, path: tuple[Step, ...]) -> list[tuple[Step, ...]]:
-        """Where a found file says what `cls` marks as widening, and what would not hold without that file."""
-        widening = []
+        """Where a found file changes what `cls` marks as widening: by what it says, or by leaving out of a list of its
+        own what another file says in that list."""
         safe = self._safe or self._tree
-        for place, field, kind, raw in said_fields(cls, self._tree.at(path), path):
+        said = {place: (field, kind) for place, field, kind, _ in said_fields(cls, self._tree.at(path), path)}
+        left_out = {place: (field, kind) for place, field, kind, _ in said_fields(cls, safe.at(path), path)}
+        widening = []
+        for place, (field, kind) in {**left_out, **said}.items():
             mark = field.metadata.get("widens", False)
             if mark is False or not self._found_at(place):
                 continue
-            value, _ = structure(raw, kind)
-            otherwise, _ = structure(safe.at(place), kind)
-            if otherwise is None and field.default is not attrs.NOTHING:
-                otherwise = _default_of(field)
-            if value != otherwise if mark is True else mark(value, otherwise):
+            value, otherwise = _value_of(field, kind, self._tree.at(place)), _value_of(field, kind, safe.at(place))
+            if _widens(mark, value, otherwise):
                 widening.append(place)
         return widening
 
@@ -381,6 +381,21 @@ _FIELD_OF = {"from": "from_"}
 _TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
 _NOTHING_SAID = ToolSettings()
 _FACTORY: Any = type(attrs.Factory(list))  # attrs types `Factory` as a function
+
+
+def _widens(mark: Widens, value: Any, otherwise: Any) -> bool:
+    if not callable(mark):
+        return bool(value != otherwise)
+    try:
+        return bool(mark(value, otherwise))
+    except Exception:  # noqa: BLE001 - a plugin's own function, and one that cannot tell must not let pass
+        return True
+
+
+def _value_of(field: attrs.Attribute[Any], kind: Any, raw: Any) -> Any:
+    """What a raw value means to a field; where nothing is said, or nothing that it takes, the default."""
+    value, _ = structure(raw, kind)
+    return _default_of(field) if value is None and field.default is not attrs.NOTHING else value
 
 
 def _default_of(field: attrs.Attribute[Any]) -> Any:
