@@ -175,7 +175,7 @@ def _example(value: Example | Mapping[str, Any]) -> Example:
     """An example, or its fields as a mapping, or simply the arguments as one."""
     if isinstance(value, Example):
         return value
-    if isinstance(value.get("arguments"), Mapping) and value.keys() <= {"arguments", "description", "text"}:
+    if isinstance(value.get("arguments"), dict) and value.keys() <= {"arguments", "description", "text"}:
         return Example(**value)
     return Example(value)
 

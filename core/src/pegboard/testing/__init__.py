@@ -68,7 +68,9 @@ def assert_error(result: ToolResult, code: ErrorCode | str, *, reason: str | Non
     if error is None:
         raise AssertionError(f"{result.name} succeeded with {result.text!r}, expected {ErrorCode(code)}")
     if error.code != ErrorCode(code) or (reason is not None and error.details.get("reason") != reason):
-        raise AssertionError(f"{result.name} answered {error!r}, details {error.details}, expected {code} {reason or ''}")
+        raise AssertionError(
+            f"{result.name} answered {error!r}, details {error.details}, expected {code} {reason or ''}"
+        )
     if says not in error.message:
         raise AssertionError(f"{result.name} said {error.message!r}, expected {says!r} in it")
     return result

@@ -53,4 +53,3 @@ async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
 
         yield open_one
         nursery.cancel_scope.cancel()
-
