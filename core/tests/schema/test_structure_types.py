@@ -213,6 +213,14 @@ def test_what_has_no_schema_is_refused_with_the_reason(hint: Any, words: str) ->
     assert words in refusal(hint)
 
 
+def test_a_dataclass_with_what_cannot_be_written_back_is_refused() -> None:
+    @dataclasses.dataclass
+    class Seeded:
+        seed: dataclasses.InitVar[int]
+
+    assert "is an InitVar" in refusal(Seeded)
+
+
 def test_a_generic_class_is_refused() -> None:
     @attrs.frozen
     class Box(typing.Generic[T]):
@@ -524,6 +532,13 @@ def test_a_value_is_written_as_json(value: Any, written: Any) -> None:
 def test_what_has_no_json_form_is_named(value: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         unstructure(value)
+
+
+def test_a_field_that_was_deleted_is_named() -> None:
+    spot = attrs.make_class("Mutable", ["x"])(1)
+    del spot.x
+    with pytest.raises(TypeError, match="Mutable lacks a field: x"):
+        unstructure(spot)
 
 
 def test_what_holds_itself_is_refused() -> None:

@@ -107,6 +107,12 @@ class Derived:
 def derive(function: Callable[..., Any], input_schema: Mapping[str, Any] | None = None) -> Derived:
     """Read a function's name, description, schemas and signature.
 
+    Types have these JSON forms. Strings: `str`, enums and `Literal` of strings, `date`, `datetime` (with an offset),
+    `time`, `timedelta` (`PT1H30M`), `UUID`, `Decimal` (a number is taken too), `bytes` (base64), `Path`. Numbers:
+    `int`, `float`. Arrays: `list`, `tuple`, `set`, `frozenset` and their abstract kin. Objects: `dict` with `str` keys,
+    attrs classes, dataclasses, TypedDicts, NamedTuples. `Any` is anything. Members of a union must differ in their
+    JSON type, or be classes that differ in a required field or in a `Literal` one.
+
     Args:
         function: a function, method, partial, or object that can be called.
         input_schema: a schema to use instead; the arguments are then passed as they came, and only a context

@@ -366,6 +366,8 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
                 required = attribute.default is NOTHING
                 yield Field(attribute.alias or attribute.name, hint, required, _attrs_default(attribute.default))
     elif dataclasses.is_dataclass(cls):
+        if late := [name for name, hint in hints.items() if isinstance(hint, dataclasses.InitVar)]:
+            raise HintError(f"the field {late[0]!r} of {cls.__name__} is an InitVar, which cannot be written back")
         for field in dataclasses.fields(cls):
             if field.init:
                 default = field.default if field.default is not dataclasses.MISSING else NOTHING

@@ -60,6 +60,9 @@ MAX_FAULTS = 100
 
 shown = shorten
 
+REFUSED = "one that it refused"
+"""What stands for a value that the constructor of its class did not take."""
+
 
 class MismatchError(ValueError):
     """A value is not what was due; what a hook raises, turned into a `Fault` where its path is known."""
@@ -486,7 +489,7 @@ def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], due
     if isinstance(problem, RecursionError):
         return Fault(where, "a value that is less deeply nested", "one that is too deep")
     said = str(problem).split("\n")[0][:200] if isinstance(problem, (ValueError, TypeError)) else ""
-    return Fault(where, said or f"{words(due)} that the tool takes", "one that it refused")
+    return Fault(where, said or f"{words(due)} that the tool takes", REFUSED)
 
 
 def words(hint: Any) -> str:

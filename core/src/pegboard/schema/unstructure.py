@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
+import functools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -60,35 +61,54 @@ def _unstructure(value: Any, depth: int) -> Any:
         return [_unstructure(item, depth - 1) for item in value]
     if kind is dict:
         return {_key(key): _unstructure(item, depth - 1) for key, item in value.items()}
-    return _unstructure_object(value, kind, depth)
+    return _writer_of(kind)(value, depth - 1)
 
 
-def _unstructure_object(value: Any, kind: type, depth: int) -> Any:
-    if isinstance(value, enum.Enum):
-        return _unstructure(value.value, depth - 1)
+Writer = Callable[[Any, int], Any]
+
+
+@functools.lru_cache(maxsize=1_000)
+def _writer_of(kind: Any) -> Writer:
+    """How values of a type are written, given how deep they may still be."""
+    if issubclass(kind, enum.Enum):
+        return lambda value, depth: _unstructure(value.value, depth)
     if attrs.has(kind):
-        return {
-            field.alias or field.name: _unstructure(getattr(value, field.name), depth - 1)
-            for field in attrs.fields(kind)
-            if field.init
-        }
-    if dataclasses.is_dataclass(value):
-        return {f.name: _unstructure(getattr(value, f.name), depth - 1) for f in dataclasses.fields(value) if f.init}
+        return _fields_writer({field.alias or field.name: field.name for field in attrs.fields(kind) if field.init})
+    if dataclasses.is_dataclass(kind):
+        return _fields_writer({field.name: field.name for field in dataclasses.fields(kind) if field.init})
     for of, write in _WRITERS:
-        if isinstance(value, of):
-            return write(value)
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _unstructure(item, depth - 1) for key, item in value._asdict().items()}
-    if isinstance(value, (set, frozenset)):
-        items = [_unstructure(item, depth - 1) for item in value]
-        return sorted(items, key=lambda item: (kind_of(item), json.dumps(item, sort_keys=True)))
-    if isinstance(value, (list, tuple)):
-        return [_unstructure(item, depth - 1) for item in value]
-    if isinstance(value, Mapping):
-        return {_key(key): _unstructure(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, (str, int, float)):
-        return _unstructure(next(of(value) for of in (str, int, float) if isinstance(value, of)), depth - 1)
+        if issubclass(kind, of):
+            return lambda value, _: write(value)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _fields_writer({name: name for name in kind._fields})
+    if issubclass(kind, (set, frozenset)):
+        return _write_set
+    if issubclass(kind, (list, tuple)):
+        return lambda value, depth: [_unstructure(item, depth) for item in value]
+    if issubclass(kind, Mapping):
+        return lambda value, depth: {_key(key): _unstructure(item, depth) for key, item in value.items()}
+    for plain in (str, int, float):
+        if issubclass(kind, plain):
+            return lambda value, depth: _unstructure(plain(value), depth)
     raise TypeError(f"a value of type {hints.type_name(kind)} has no JSON form")
+
+
+def _fields_writer(names: Mapping[str, str]) -> Writer:
+    pairs = tuple(names.items())
+
+    def write(value: Any, depth: int) -> dict[str, Any]:
+        try:
+            return {key: _unstructure(getattr(value, name), depth) for key, name in pairs}
+        except AttributeError as error:  # a field that somebody deleted
+            raise TypeError(f"a value of type {hints.type_name(type(value))} lacks a field: {error.name}") from None
+
+    return write
+
+
+def _write_set(value: Any, depth: int) -> list[Any]:
+    """In an order that does not change from run to run."""
+    items = [_unstructure(item, depth) for item in value]
+    return sorted(items, key=lambda item: (kind_of(item), json.dumps(item, sort_keys=True)))
 
 
 def _key(key: Any) -> str:
