@@ -185,7 +185,10 @@ class Plugins:
                 got = PluginError(f"provide_settings gave {_kind(cls)}, expected an attrs class")
                 self.quarantine(record, "provide_settings", got)
                 continue
-            record.settings = config.plugin_settings(record.name, cls)  # a wrong value is the configuration's fault
+            try:
+                record.settings = config.plugin_settings(record.name, cls)
+            except PluginError as problem:  # the class itself is wrong; a wrong value is the configuration's fault
+                self.quarantine(record, "provide_settings", problem)
 
     def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
         """Who implements a hook, in the order of their names: never of installation."""

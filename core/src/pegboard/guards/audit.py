@@ -41,7 +41,9 @@ MAX_ARGUMENTS = 10_000
 class AuditSettings:
     """`[plugins.audit]`."""
 
-    file: str | None = setting(None, help="where the lines go: a file to append to, or - for stderr; nothing: no audit")
+    file: str | None = setting(
+        None, widens=True, help="where the lines go: a file to append to, or - for stderr; nothing: no audit"
+    )
     arguments: bool = setting(False, help="write the arguments of every call too")
 
 
