@@ -1,8 +1,8 @@
 """Finding plugins, and keeping one bad plugin from harming the rest.
 
 Every plugin has a `PluginRecord`. What goes wrong with it - its import, its hooks, what they answer - quarantines it:
-it is unregistered, named with its distribution and the cause, and everything else works. It is fatal instead where working
-on would be worse: the configuration or the caller names the plugin, it guards tools, or the host is strict.
+it is unregistered, named with its distribution and the cause, and everything else works. It is fatal instead where
+working on would be worse: the configuration or the caller names the plugin, it guards tools, or the host is strict.
 
 One pluggy manager per board, never a global; hooks are asked one implementation at a time (`ask`).
 """

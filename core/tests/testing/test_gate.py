@@ -90,16 +90,22 @@ def test_a_package_that_does_not_load_stops_there(published):
         ("examples hold", '{"text": "a b"}', '{"test": "a b"}', "words"),
         ("examples hold", '"text": "2"', '"text": "3"', "shows '2'"),
         ("errors", "return len(", "return 1 / 0 if not text else len(", "breaks on"),
-        ("cancellation", "    return len(", "    import time; time.sleep(1.1); return len(", "to end"),
+        (
+            "cancellation",
+            "    return len(",
+            "    import time; time.sleep(0.3 * (text == 'a b')); return len(",
+            "to end",
+        ),
         (
             "leaks",
             "    return len(",
-            "    global f; f = [*globals().get('f', []), open('/dev/null')]; return len(",
+            "    import os; LEAKED.append(os.open(os.devnull, 0)); return len(",
             "desc",
         ),
     ],
 )
-def test_one_fault_fails_its_own_step(published, step, old, new, seen):
+def test_one_fault_fails_its_own_step(published, monkeypatch, step, old, new, seen):
+    monkeypatch.setattr("pegboard.testing.gate.PROMPT_S", 0.25)
     source = GOOD.replace(old, new)
     assert source != GOOD
     found = steps(published(source))
