@@ -11,6 +11,7 @@ meant (the only one of the value's type, the only one whose tag fits); else what
 
 from __future__ import annotations
 
+import json
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -167,8 +168,9 @@ class _Walk:
             if known:
                 report.add(self.visit(properties[name], item, at.down(name)).faults)
             for pattern, subschema in by_pattern.items():
-                if patterns.search(pattern, name):
-                    known = True
+                found = patterns.search(pattern, name)
+                known = known or found is not False  # what cannot be told is no reason for a fault
+                if found:
                     report.add(self.visit(subschema, item, at.down(name)).faults)
             if not known and additional is False:
                 report.add([_unknown(name, item, properties, value, at)])
@@ -287,10 +289,12 @@ class _Walk:
             for choice, faults in zip(choices, branches, strict=True)
             if not self._is_of_another_kind(choice, faults, value, at)
         ]
-        if meant:
-            return min(meant, key=len)
+        if len(meant) == 1:
+            return meant[0]
         if fault := self._wrong_tag(choices, value, at):
             return [fault]
+        if meant:
+            return min(meant, key=len)
         told = list(dict.fromkeys(self.describe(choice, at) for choice in choices))
         here = [fault for faults in branches for fault in faults if fault.path == at.path]
         hint = next((fault.hint for fault in here if fault.hint), None)
@@ -308,14 +312,17 @@ class _Walk:
         )
 
     def _wrong_tag(self, choices: list[Any], value: Any, at: _Place) -> Fault | None:
-        """The fault of the property that every alternative fixes, where the value has none of its values."""
+        """The fault of the property that every alternative fixes, where the value lacks it or has another one."""
         if not isinstance(value, dict):
             return None
         tags = [self._tags(choice, at) for choice in choices]
         for name in tags[0]:
-            if name in value and all(name in tag for tag in tags):
+            if all(name in tag for tag in tags):
                 allowed = [item for tag in tags for item in tag[name]]
-                return next(_enum(allowed, value[name], (*at.path, name)), None)
+                path = (*at.path, name)
+                if name in value:
+                    return next(_enum(allowed, value[name], path), None)
+                return Fault(path, _one_of(allowed), "nothing", "it says which of the alternatives is meant")
         return None
 
     def _tags(self, choice: Any, at: _Place) -> dict[str, list[Any]]:
@@ -546,8 +553,10 @@ def _or(words: list[str]) -> str:
 
 
 def _one_of(allowed: list[Any]) -> str:
+    if not allowed:
+        return "nothing"
     plain = all(isinstance(item, str) and item for item in allowed)
-    shown = [shorten_text(item, 30) if plain else shorten(item, 30) for item in allowed[:MAX_NAMED]]
+    shown = [shorten_text(item if plain else json.dumps(item, ensure_ascii=False), 40) for item in allowed[:MAX_NAMED]]
     if len(allowed) > MAX_NAMED:
         return f"one of {', '.join(shown)} or {len(allowed) - MAX_NAMED} others"
     return f"one of {', '.join(shown)}" if len(allowed) != 1 else shown[0]

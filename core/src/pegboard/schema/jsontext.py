@@ -156,7 +156,7 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
             return Fault(tuple(path), *fault)
         while stack:
             step, item = next(stack[-1][0], _END)
-            if step is not None:
+            if step is not _ENDED:
                 break
             stack.pop()
             path.pop()
@@ -167,7 +167,8 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
         path[-1] = step
 
 
-_END = (None, None)
+_ENDED: Any = object()
+_END = (_ENDED, None)
 
 
 def _scalar_fault(item: Any) -> tuple[str, str] | None:

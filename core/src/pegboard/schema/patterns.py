@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 MAX_PATTERN = 2_000
-MAX_STEPS = 200_000_000
+MAX_STEPS = 50_000_000
 """What a search may cost at worst, in steps of the regex engine; about half a second."""
 MAX_POWER = 4
 MAX_CHOICES = 12

@@ -1,0 +1,143 @@
+"""What the test suites of several packages share: the official JSON Schema suite, a sampler of schemas and values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--json-schema-suite",
+        metavar="FOLDER",
+        default=None,
+        help="the official JSON-Schema-Test-Suite; by default shared/json-schema-test-suite beside the checkout",
+    )
+
+
+class SuiteCase(NamedTuple):
+    """One test of the official suite: a schema that says its dialect, a value, and whether the value is right."""
+
+    name: str
+    schema: Any
+    value: Any
+    valid: bool
+
+
+@pytest.fixture(scope="session")
+def json_schema_suite(pytestconfig: pytest.Config) -> dict[str, list[SuiteCase]]:
+    """The required tests of the official suite, by folder: "draft7" and "draft2020-12"."""
+    named = pytestconfig.getoption("--json-schema-suite")
+    folder = Path(named) if named else pytestconfig.rootpath.parent / "shared" / "json-schema-test-suite"
+    if not (folder / "tests" / "draft2020-12").is_dir():
+        if named:
+            pytest.fail(f"--json-schema-suite: there is no tests/draft2020-12 in {named}")
+        pytest.skip("the official JSON Schema suite is not here; name its folder with --json-schema-suite")
+    return {draft: list(_cases(folder / "tests" / draft)) for draft in ("draft7", "draft2020-12")}
+
+
+def _cases(folder: Path) -> Any:
+    for file in sorted(folder.glob("*.json")):
+        for group in json.loads(file.read_text(encoding="utf-8")):
+            schema = group["schema"]
+            if folder.name == "draft7" and isinstance(schema, dict):
+                schema = {"$schema": DRAFT_7, **schema}
+            for test in group["tests"]:
+                name = f"{file.stem}: {group['description']}: {test['description']}"
+                yield SuiteCase(name, schema, test["data"], test["valid"])
+
+
+@pytest.fixture(scope="session")
+def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
+    """A bounded sampler: a schema of either dialect, and some values that come near it."""
+    from hypothesis import strategies as st
+
+    names = st.sampled_from(["a", "b", "A", "a-b", "x1", "", "$ref", "name", "é{}\"'\\", "if"])
+    numbers = st.sampled_from([0, 1, 1.0, -1, 2, 3, 0.5, 2.5, 7, 2**53, 2**53 + 1, 1e30, -0.0])
+    texts = st.sampled_from(["", "a", "b", "ab", "aab", "a\n", "a1", "é", "1", "true", "a-b", "٣"])
+    scalars = st.one_of(st.none(), st.booleans(), numbers, texts)
+    values = st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+        max_leaves=6,
+    )
+    types = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+    patterns = st.sampled_from(
+        ["a", "^a", "b$", "^a+$", r"\d", r"^[^\W_]$", "a|b", "(ab)*b", r"\$", "^.$", "", r"[$\]]"]
+    )
+    counts = st.sampled_from([0, 1, 2, 2.0])
+
+    def objects(inner: SearchStrategy[Any], *, new: bool) -> SearchStrategy[Any]:
+        many = st.lists(inner, min_size=1, max_size=3)
+        by_name = st.dictionaries(names, inner, max_size=3)
+        required = st.lists(names, max_size=2, unique=True)
+        keywords: dict[str, SearchStrategy[Any]] = {
+            "type": types | st.lists(types, min_size=1, max_size=3, unique=True),
+            "enum": st.lists(values, max_size=3),
+            "const": values,
+            "minimum": numbers,
+            "maximum": numbers,
+            "exclusiveMinimum": numbers,
+            "exclusiveMaximum": numbers,
+            "multipleOf": st.sampled_from([1, 2, 0.5, 0.1, 3]),
+            "minLength": counts,
+            "maxLength": counts,
+            "pattern": patterns,
+            "items": inner if new else inner | st.lists(inner, max_size=2),
+            "contains": inner,
+            "minItems": counts,
+            "maxItems": counts,
+            "uniqueItems": st.booleans(),
+            "properties": by_name,
+            "patternProperties": st.dictionaries(patterns, inner, max_size=2),
+            "additionalProperties": inner,
+            "propertyNames": inner,
+            "required": required,
+            "minProperties": counts,
+            "maxProperties": counts,
+            "allOf": many,
+            "anyOf": many,
+            "oneOf": many,
+            "not": inner,
+            "if": inner,
+            "then": inner,
+            "else": inner,
+            "$ref": st.sampled_from(["#/definitions/A", "#/definitions/a", "#/definitions/A/items"]),
+        }
+        if new:
+            keywords |= {
+                "prefixItems": many,
+                "dependentRequired": st.dictionaries(names, required, max_size=2),
+                "dependentSchemas": by_name,
+                "unevaluatedProperties": inner,
+                "unevaluatedItems": inner,
+                "minContains": counts,
+                "maxContains": counts,
+            }
+        else:
+            keywords |= {
+                "additionalItems": inner,
+                "dependencies": st.dictionaries(names, inner | required, max_size=2),
+            }
+        chosen = st.lists(st.sampled_from(sorted(keywords)), max_size=4, unique=True)
+        return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: keywords[key] for key in keys}))
+
+    def documents(*, new: bool) -> SearchStrategy[Any]:
+        schemas = st.recursive(st.booleans() | st.just({}), lambda inner: objects(inner, new=new), max_leaves=8)
+        definitions = st.fixed_dictionaries({"A": objects(schemas, new=new), "a": schemas})
+        return st.builds(
+            lambda schema, found: {**schema, "$schema": DRAFT_2020 if new else DRAFT_7, "definitions": found},
+            objects(schemas, new=new),
+            definitions,
+        )
+
+    return st.tuples(documents(new=True) | documents(new=False), st.lists(values, min_size=1, max_size=6))
