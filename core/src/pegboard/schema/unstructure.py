@@ -44,7 +44,7 @@ def unstructure(value: Any) -> Any:
 
 
 def _unstructure(value: Any, depth: int) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if kind is str or kind is bool or value is None:
         return value
     if kind is int:
