@@ -294,9 +294,8 @@ async def open_host(
     """
     board = config if isinstance(config, Board) else load_board(config, plugins, without=without, overrides=overrides)
     problem: BaseException | None = None
-    async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
-        # The order matters: resources are closed while the nursery still runs, after its tasks are cancelled below.
-        async with trio.open_nursery() as tasks:
+    try:
+        async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as tasks:
             host = Host(board, tasks)
             try:
                 await host._open_resources(stack)
@@ -305,11 +304,14 @@ async def open_host(
                 for _, source in board.sources:
                     tasks.start_soon(host._supervise, source, name=f"pegboard source {source.name}")
                 yield host
-            except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nurseries and their groups
+            except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery and its group
                 problem = raised
             finally:
                 tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:  # Ctrl-C met a task of the host: it comes in a nursery's group
+        interrupt = group.subgroup(KeyboardInterrupt)
+        problem = KeyboardInterrupt() if interrupt is not None else group
+    finally:
         board.runtime.observers = ()
-        nursery.cancel_scope.cancel()
     if problem is not None:
         raise problem

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from pegboard.context import mask
 from pegboard.errors import ErrorCode, Retry, ToolError
 
 if TYPE_CHECKING:
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard.tool")
 
 
-def classify(problem: BaseException, tool: Tool, *, timed_out_after_s: float | None = None) -> ToolError:
+def classify(
+    problem: BaseException, tool: Tool, *, timed_out_after_s: float | None = None, secrets: tuple[str, ...] = ()
+) -> ToolError:
     """What the caller reads of an exception that left a handler.
 
     Args:
         problem: what was raised; never empty-handed: it is logged, its text is not sent.
         tool: whose handler raised it.
         timed_out_after_s: the tool's own deadline in seconds, if it had fired.
+        secrets: values that must not stand in the log.
 
     Raises:
         trio.Cancelled: a scope around the call is cancelled.
@@ -43,7 +47,7 @@ def classify(problem: BaseException, tool: Tool, *, timed_out_after_s: float | N
             problem = leaves[0]
     if isinstance(problem, ToolError):
         return problem
-    log.error("tool %s failed", tool.name, exc_info=problem)
+    _log(problem, tool, secrets)
     return ToolError(
         ErrorCode.INTERNAL_ERROR,
         f"the tool {tool.name!r} failed ({type(problem).__name__}); its cause is in the host's log",
@@ -64,6 +68,15 @@ def timed_out(tool: Tool, timeout_s: float, **details: Any) -> ToolError:
 def repeat_of(tool: Tool) -> Retry:
     """What repeating a call means that may have run: harmless for a tool that says so, unknown for any other."""
     return Retry.SAME if tool.annotations.read_only or tool.annotations.idempotent else Retry.UNKNOWN
+
+
+def _log(problem: BaseException, tool: Tool, secrets: tuple[str, ...]) -> None:
+    if not secrets:
+        log.error("tool %s failed", tool.name, exc_info=problem)
+        return
+    import traceback
+
+    log.error("tool %s failed\n%s", tool.name, mask("".join(traceback.format_exception(problem)), secrets))
 
 
 def _leaves(problem: BaseException) -> list[BaseException]:

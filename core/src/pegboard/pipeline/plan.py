@@ -377,8 +377,11 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
     invoke, takes_context = make_invoke(tool)
     handler = tool.handler
 
-    def failed(problem: BaseException, timed_out_after_s: float | None, **details: Any) -> ToolResult:
-        error = classify(problem, tool, timed_out_after_s=timed_out_after_s)
+    def failed(
+        problem: BaseException, context: CallContext | None, timed_out_after_s: float | None, **details: Any
+    ) -> ToolResult:
+        secrets = () if context is None else context.secrets_read
+        error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
         return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details}))
 
     def usable(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
@@ -399,7 +402,7 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
             try:
                 value = invoke(kwargs, context) if takes_context else handler(**kwargs)
             except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, None), 0
+                return failed(problem, context, None), 0
             return settle(value, call_id, started)
 
         async def execute_async_in_place(
@@ -408,7 +411,7 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
             try:
                 value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
             except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, None), 0
+                return failed(problem, context, None), 0
             return settle(value, call_id, started)
 
         return execute_async_in_place if _is_async(tool) else execute_in_place
@@ -434,7 +437,7 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
                     value = await start(kwargs, context, reached)
         except BaseException as problem:  # noqa: BLE001 - classified in one place
             details = _timeout_details(tool, scope.deadline, reached) if scope.cancel_called else {}
-            return failed(problem, timeout_s if scope.cancel_called else None, **details), 0
+            return failed(problem, context, timeout_s if scope.cancel_called else None, **details), 0
         if scope.cancelled_caught:
             details = _timeout_details(tool, scope.deadline, reached)
             return ToolResult.of_error(timed_out(tool, timeout_s, **details)), 0
