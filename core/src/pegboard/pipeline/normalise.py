@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from pegboard.pipeline.classify import repeat_of
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pegboard.content import Content
     from pegboard.contract import Validator
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 _PRIMITIVES = {"string": (str,), "integer": (int,), "number": (float, int), "boolean": (bool,)}
-_AS_JSON: dict[type, Callable[[Any], str]] = {
+_AS_JSON: dict[type, Any] = {
     str: str,
     bool: lambda value: "true" if value else "false",
     int: int.__repr__,

@@ -231,7 +231,7 @@ def _make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Pre
             if bind is None:
                 return arguments, arguments, None
             kwargs = bind(arguments)
-            if type(kwargs) is dict:
+            if isinstance(kwargs, dict):
                 return arguments, kwargs, None
             return mend(arguments, kwargs)
         return mend(arguments, faults)
