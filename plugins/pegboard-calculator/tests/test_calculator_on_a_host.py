@@ -96,9 +96,8 @@ def test_calls_open_no_socket_process_or_file() -> None:
 
 
 def test_the_plugin_is_light_to_import() -> None:
-    code = (
-        "import sys, pegboard_calculator.plugin; print(sorted({'decimal', 'fractions', 'difflib'} & set(sys.modules)))"
-    )
+    heavy = {"decimal", "fractions", "difflib"}
+    code = f"import sys, pegboard_calculator.plugin; print(sorted({heavy} & set(sys.modules)))"
     before = f"import sys, pegboard.hookspecs; print(sorted({heavy} & set(sys.modules)))"
     run = [
         subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout

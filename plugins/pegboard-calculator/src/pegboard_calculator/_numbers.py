@@ -30,7 +30,7 @@ MAX_EXPONENT = 1_000_000
 MAX_ANGLE_DIGITS = 100
 PRECISIONS = (40, 110, 240)
 TINY = Decimal("1e-100")
-ONE, ZERO = Decimal(1), Decimal(0)
+ONE = Decimal(1)
 
 
 class Pi(NamedTuple):
@@ -203,8 +203,6 @@ class Arithmetic:
             return 1
         if x.hi < 0:
             return -1
-        if x.lo == x.hi:
-            return 0
         self.assume(self.is_tiny(x, scale))
         return 0
 
@@ -519,8 +517,6 @@ class Arithmetic:
         return self.bounded(self.arctangent_of(interval.lo).lo, self.arctangent_of(interval.hi).hi)
 
     def arctangent_of(self, x: Decimal) -> Real:
-        if not x:
-            return Real(ZERO, ZERO)
         if x.adjusted() < -self.digits:
             return self.shrunk(Real(x, x))
         if x.adjusted() > self.digits + 2:
@@ -546,7 +542,7 @@ class Arithmetic:
         """asin x = atan(x / sqrt(1 - x**2)); the root is taken of an exact number."""
         if x.copy_abs() == 1:
             return self.real(Pi(Fraction(int(x), 2)))
-        if not x or x.adjusted() < -self.digits:
+        if x.adjusted() < -self.digits:
             return self.shrunk(Real(x, x))
         exact = Context(prec=self.digits * 4 + 20, Emin=MIN_EMIN, Emax=MAX_EMAX)
         rest = exact.subtract(ONE, exact.multiply(x, x))

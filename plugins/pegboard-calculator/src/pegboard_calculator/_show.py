@@ -11,7 +11,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from pegboard_calculator._numbers import ONE, ZERO, Pi, Real, largest
+from pegboard_calculator._numbers import ONE, Pi, Real, largest
 
 if TYPE_CHECKING:
     from pegboard_calculator._numbers import Arithmetic, Number
@@ -101,7 +101,7 @@ def nearest(x: Real, arithmetic: Arithmetic) -> Decimal:
         return low
     if x.lo <= 0 <= x.hi:
         arithmetic.side(x, ONE)
-        return ZERO
+        return Decimal(0)
     # the two ends round apart: with the most digits, that is a tie
     arithmetic.assume(arithmetic.is_tiny(x, largest(x)))
     return high if x.lo > 0 else low
