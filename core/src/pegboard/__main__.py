@@ -1,0 +1,8 @@
+"""`python -m pegboard` is the program `pegboard`."""
+
+from __future__ import annotations
+
+from pegboard.cli import main
+
+if __name__ == "__main__":
+    main()

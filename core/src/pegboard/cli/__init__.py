@@ -1,0 +1,49 @@
+"""The program `pegboard`.
+
+    __init__   the entry point
+    _program   the group of commands, its options, what becomes an exit status
+    _run       one run: its options, and the board and host they ask for; what commands of plugins get as `ctx.obj`
+    _output    stdout and stderr: the answer, notes for people, tables
+    _X         the command X, imported when it is asked for
+
+stdout carries the answer only; everything for people goes to stderr. Exit status: 0 done; 1 a tool answered with an
+error, something is wrong (`doctor`, `check`), or stdout closed before the end; 2 wrong usage or configuration; 130 after
+Ctrl-C.
+
+A command starts in a fraction of the time that trio or rich take to import, so nothing heavy is imported before it is
+needed: `list` never loads trio, and rich comes in only where stdout is a terminal.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pegboard.cli._run import ProgramRun
+
+__all__ = ["ProgramRun", "main"]
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the program and end it with its exit status; `args` are those of the process if they are not given."""
+    # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. Commands that
+    # go on running switch it on again (`ProgramRun.open_host`).
+    gc.disable()
+    from pegboard.cli._program import Program
+
+    try:
+        Program().main(args)
+    finally:
+        gc.freeze()
+    raise AssertionError("the program ends with a status")
+
+
+def __getattr__(name: str) -> object:
+    if name == "ProgramRun":
+        from pegboard.cli._run import ProgramRun
+
+        return ProgramRun
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

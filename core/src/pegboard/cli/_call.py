@@ -1,0 +1,200 @@
+"""`pegboard call`: one call, or what it would meet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pegboard.cli._output import emit_json, emit_line, is_terminal, note, to_json
+from pegboard.cli._program import DONE, TOOL_ERROR, complete_tool
+from pegboard.cli._run import ProgramRun, settle
+from pegboard.cli._text import printable, printable_line
+from pegboard.content import BinaryContent, TextContent
+from pegboard.schema.jsontext import JsonTextError, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pegboard.content import Content
+    from pegboard.host import Host
+    from pegboard.results import ToolResult
+    from pegboard.session import Confirmation
+
+MAX_ARGUMENTS = 16 * 1024 * 1024
+"""The most that is read of a file or of stdin, in bytes."""
+
+
+@click.command("call", short_help="Call a tool once.")
+@click.argument("name", shell_complete=complete_tool)
+@click.argument("pairs", metavar="[KEY=VALUE | KEY:=JSON]...", nargs=-1)
+@click.option("--args", "given", metavar="JSON|@FILE|-", help="All arguments as one JSON object; - is stdin.")
+@click.option("--user", metavar="ID", help="Who calls; else user_id of the configuration.")
+@click.option("--json", "as_json", is_flag=True, help="The whole result as one object.")
+@click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
+@click.option("--dry-run", is_flag=True, help="Check who calls and the arguments, say what would be asked, run nothing.")
+@click.pass_obj
+def command(
+    run: ProgramRun, name: str, pairs: tuple[str, ...], given: str | None, user: str | None, as_json: bool, yes: bool,
+    dry_run: bool,
+) -> int:  # fmt: skip
+    """Call the tool NAME once.
+
+    KEY=VALUE is read by the tool's schema (sides=6 is an integer where the tool wants one), KEY:=JSON is JSON.
+    """
+    base = _read_base(given)
+    split = [_split(pair) for pair in pairs]
+    person = None if given == "-" else _ask_person
+
+    async def main(host: Host) -> ToolResult:
+        confirm = _say_yes if yes else person if _has_person() else None
+        session = host.session(user, channel="cli", confirm=confirm, on_progress=_show_progress)
+        if name not in session.tools:
+            await settle(host, name)
+        found = session.tools.get(name)
+        arguments = {**base, **_values(split, found.input_schema if found else {})}
+        return session.check(name, arguments) if dry_run else await session.call(name, arguments)
+
+    result = run.open_host(main)
+    if as_json:
+        emit_json(result.to_json())
+    elif result.ok:
+        _show(result)
+    else:
+        _tell(result)
+    return DONE if result.ok and not (dry_run and _would_refuse(result)) else TOOL_ERROR
+
+
+# -- arguments
+
+
+def _read_base(given: str | None) -> dict[str, Any]:
+    """The object that `--args` gives."""
+    if given is None:
+        return {}
+    try:
+        value = loads(_text_of(given), max_bytes=MAX_ARGUMENTS)
+    except JsonTextError as problem:
+        raise click.UsageError(f"--args: {problem}") from None
+    if not isinstance(value, dict):
+        raise click.UsageError('--args: expected a JSON object, as in \'{"notation": "2d6"}\'')
+    return value
+
+
+def _text_of(given: str) -> str | bytes:
+    if given == "-":
+        return sys.stdin.buffer.read(MAX_ARGUMENTS + 1)
+    if not given.startswith("@"):
+        return given
+    try:
+        with Path(given[1:]).open("rb") as file:
+            return file.read(MAX_ARGUMENTS + 1)
+    except (OSError, ValueError) as problem:
+        why = getattr(problem, "strerror", None) or "no path that could be opened"
+        raise click.UsageError(f"--args: {given[1:]} cannot be read: {why}") from None
+
+
+def _split(pair: str) -> tuple[str, str, bool]:
+    """Key, text, and whether the text is JSON: the first `=` decides, `:=` before it means JSON."""
+    key, sign, text = pair.partition("=")
+    if not sign or not key.rstrip(":"):
+        raise click.UsageError(f"{pair[:60]!r} is no argument; write KEY=VALUE or KEY:=JSON")
+    return (key[:-1], text, True) if key.endswith(":") else (key, text, False)
+
+
+def _values(split: Iterable[tuple[str, str, bool]], schema: Mapping[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties")
+    values: dict[str, Any] = {}
+    for key, text, is_json in split:
+        if key in values:
+            raise click.UsageError(f"the argument {key[:60]!r} is given twice")
+        if is_json:
+            try:
+                values[key] = loads(text)
+            except JsonTextError as problem:
+                raise click.UsageError(f"{key[:60]}: {problem}") from None
+        else:
+            from pegboard.schema.repair import read_text
+
+            one = properties.get(key, True) if isinstance(properties, dict) else True
+            values[key] = read_text(one, text, root=schema)
+    return values
+
+
+# -- the person
+
+
+def _has_person() -> bool:
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+async def _say_yes(asked: Confirmation) -> bool:
+    return True
+
+
+async def _ask_person(asked: Confirmation) -> bool:
+    """Ask at the terminal. Everything but a plain yes is a no."""
+    import trio
+
+    shown = printable_line(json.dumps(asked.arguments, ensure_ascii=False), 400) if asked.arguments else ""
+    sys.stderr.write(f"{printable_line(asked.question, 400)} [{printable_line(asked.tool.name)} {shown}".rstrip() + "] ")
+    sys.stderr.write("(y/N) ")
+    sys.stderr.flush()
+    # Read below Python's buffers: a thread that is left behind in them would hold their lock when the process ends.
+    answer = await trio.to_thread.run_sync(_read_terminal_line, abandon_on_cancel=True)
+    return answer.strip().lower() in (b"y", b"yes")
+
+
+def _read_terminal_line() -> bytes:
+    import os
+
+    return os.read(sys.stdin.fileno(), 1024)
+
+
+async def _show_progress(call_id: str, done: float, total: float | None, message: str | None) -> None:
+    if is_terminal(sys.stderr):
+        of = f" of {total:g}" if total is not None else ""
+        note(f"{done:g}{of} {printable_line(message or '', 100)}".rstrip())
+
+
+# -- the answer
+
+
+def _show(result: ToolResult) -> None:
+    shown = [_shown(block) for block in result.content]
+    if not shown and result.data is not None:
+        shown = [to_json(result.data, indent=2)]
+    if shown:
+        emit_line("\n".join(shown))
+    for name, said in (result.details or {}).items():
+        note(f"note: {name}: {printable_line(said if isinstance(said, str) else json.dumps(said, default=str), 300)}")
+
+
+def _shown(block: Content) -> str:
+    if isinstance(block, TextContent):
+        return block.text
+    size = "a link" if block.data is None else f"{len(block.data)} bytes"
+    named = [part for part in (block.name, block.uri) if part] if isinstance(block, BinaryContent) else []
+    return f"[{', '.join([*named, block.mime_type, size])}]"
+
+
+def _tell(result: ToolResult) -> None:
+    error = result.error
+    assert error is not None
+    note(f"error: {error.code.value}: {printable(error.message)}")
+    hints = {
+        "INTERNAL_ERROR": "pegboard --debug call ... shows the cause",
+        "RATE_LIMITED": f"repeat it after {error.details.get('retry_after_s', 1)} s",
+        "INVALID_INPUT": f"pegboard show {printable_line(result.name, 80)}",
+        "NOT_FOUND": "pegboard list shows the tools on the board",
+    }
+    hint = hints.get(error.code.value)
+    if hint and error.code.value not in ("NOT_FOUND",) or (hint and not error.details.get("near")):
+        note(f"hint: {hint}")
+
+
+def _would_refuse(result: ToolResult) -> bool:
+    return result.data is not None and result.data.get("would_run") is False

@@ -1,0 +1,97 @@
+"""`pegboard list`: the tools on the board."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pegboard.cli._output import emit_json, emit_table, note
+from pegboard.cli._run import ProgramRun
+from pegboard.registry import search
+
+if TYPE_CHECKING:
+    from pegboard.board import Board
+    from pegboard.tools import Tool
+
+CHARACTERS_PER_TOKEN = 4
+"""The rule of thumb for English text and JSON; each model's own tokenizer differs by some tens of percent."""
+
+
+@click.command("list", short_help="The tools on the board.")
+@click.option("--category", metavar="C", help="Only this category.")
+@click.option("--tag", metavar="T", help="Only tools with this tag.")
+@click.option("--search", "text", metavar="TEXT", help="Only tools that hold every word, the best match first.")
+@click.option("--tokens", is_flag=True, help="What each costs a model: about four characters of its definition a token.")
+@click.option("--json", "as_json", is_flag=True, help="An array of objects.")
+@click.pass_obj
+def command(
+    run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, as_json: bool
+) -> None:
+    """The tools on the board, with where they come from and how they hang."""
+    board = run.load_board()
+    plans = board.view().plans
+    tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
+    costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}
+    if as_json:
+        emit_json([{**_row(tool, board), **({"tokens": costs[tool.name]} if tokens else {})} for tool in tools])
+        return
+    if tools:
+        dialects = sorted(board.dialects) if tokens else []
+        emit_table(
+            ("tool", "category", "state", "from", *(f"tokens ({one})" for one in dialects), "description"),
+            [
+                (
+                    tool.name, tool.category, board.state_of(tool.name), str(tool.origin),
+                    *(str(costs[tool.name].get(one, "-")) for one in dialects), _summary(tool),
+                )
+                for tool in tools
+            ],
+            right=range(4, 4 + len(dialects)),
+        )  # fmt: skip
+    _note_the_rest(board, found=bool(tools), filtered=any((category, tag, text)))
+
+
+def _row(tool: Tool, board: Board) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "category": tool.category,
+        "tags": sorted(tool.tags),
+        "read_only": tool.read_only,
+        "state": board.state_of(tool.name),
+        "origin": {"distribution": tool.origin.distribution, "source": tool.origin.source},
+    }
+
+
+def _summary(tool: Tool) -> str:
+    """The first sentence of the description."""
+    line = (tool.description or tool.title or "").strip().split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def _tokens_of(tool: Tool, board: Board) -> dict[str, int]:
+    """What the tool's definition costs in each dialect: characters of its text or compact JSON, by four, rounded up."""
+    import json
+
+    costs = {}
+    for name, dialect in sorted(board.dialects.items()):
+        definitions = dialect.export([tool]).definitions
+        text = "".join(
+            one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, separators=(",", ":"))
+            for one in definitions
+        )
+        costs[name] = -(-len(text) // CHARACTERS_PER_TOKEN)
+    return costs
+
+
+def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
+    if not found and filtered:
+        note("no tool matches; pegboard list without options shows all")
+    elif not found:
+        note("no tool is on the board; install a plugin: pip install pegboard-calculator")
+    aside = len(board.not_hung) + len(board.plugins.quarantined)
+    if aside:
+        what = "a tool or plugin is" if aside == 1 else f"{aside} tools or plugins are"
+        note(f"{what} not on the board; pegboard doctor says why")

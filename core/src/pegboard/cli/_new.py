@@ -1,0 +1,26 @@
+"""`pegboard new plugin`: a plugin package that passes its own tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pegboard.cli._output import emit_line, note
+
+
+@click.group("new", short_help="Make a package.")
+def command() -> None:
+    """Make a package."""
+
+
+@command.command("plugin")
+@click.argument("name")
+@click.option("--in", "folder", metavar="DIR", default=".", help="Where the package's folder goes; here if not said.")
+def make(name: str, folder: str) -> None:
+    """A plugin package that passes its own tests: pyproject, README, tests, entry point."""
+    from pegboard.testing.scaffold import make_plugin
+
+    made = make_plugin(name, Path(folder))
+    emit_line(str(made))
+    note(f"next: pip install -e {made} pytest pytest-trio, then pytest {made}, then pegboard check {made.name}")

@@ -1,0 +1,318 @@
+"""The group of commands: its options, where each command lives, and what becomes of what they raise.
+
+A command is imported when it is asked for. Commands of plugins come from the hook `register_commands`; plugins are loaded
+for that only where a command is not the program's own, or where the list of commands is shown.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pegboard.cli._output import OutputError, drop_stdout, note
+from pegboard.cli._run import ProgramRun, start_logging
+from pegboard.cli._text import printable
+from pegboard.errors import ConfigError, PegboardError, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pegboard.contract import Finding
+
+COMMANDS = {
+    "batch": "pegboard.cli._batch",
+    "call": "pegboard.cli._call",
+    "check": "pegboard.cli._check",
+    "config": "pegboard.cli._config",
+    "doctor": "pegboard.cli._doctor",
+    "export": "pegboard.cli._export",
+    "list": "pegboard.cli._list",
+    "new": "pegboard.cli._new",
+    "plugins": "pegboard.cli._plugins",
+    "show": "pegboard.cli._show",
+    "trust": "pegboard.cli._trust",
+}
+"""The program's own commands, and the module in which each is `command`."""
+
+PACKAGES = {
+    "serve": "pegboard-mcp",
+    "lock": "pegboard-mcp",
+    "connect": "pegboard-mcp",
+    "config import": "pegboard-mcp",
+    "gateway": "pegboard-http",
+    "chat": "pegboard-chat",
+    "eval": "pegboard-chat",
+    "toolgen": "pegboard-toolgen",
+}
+"""Commands that packages bring, for those who miss one."""
+
+DONE, TOOL_ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+COMPLETION = "_PEGBOARD_COMPLETE"
+
+EPILOG = """\b
+Exit status: 0 done; 1 the tool answered with an error, or stdout closed
+before the end; 2 wrong usage or configuration; 130 after Ctrl-C.
+
+\b
+Completion of commands, options and tool names:
+  bash   eval "$(_PEGBOARD_COMPLETE=bash_source pegboard)"
+  zsh    eval "$(_PEGBOARD_COMPLETE=zsh_source pegboard)"
+  fish   _PEGBOARD_COMPLETE=fish_source pegboard | source
+"""
+
+
+class Program(click.Group):
+    """The program; one for each run of it.
+
+    Plugins add their commands to it as to any `click.Group`, and to the group `cli.get_command(None, "config")`. A name
+    that is taken is refused, and doctor tells.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pegboard", callback=_start, params=_options(), invoke_without_command=True, epilog=EPILOG,
+            help="A board on which tools for language models hang: list them, call them, check them.",
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        )  # fmt: skip
+        self._asked_plugins = False
+        self._owner = ""
+        self._refused: list[tuple[str, str]] = []
+        self.lost: list[str] = []
+
+    # -- commands
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        """The program's own command of that name, else a plugin's."""
+        own = self._own(cmd_name)
+        if own is None and cmd_name not in self.commands and not cmd_name.startswith("-"):
+            self._ask_plugins(ctx)
+        return own or self.commands.get(cmd_name)
+
+    def _own(self, name: str) -> click.Command | None:
+        known = self.commands.get(name)
+        if known is not None or name not in COMMANDS:
+            return known
+        command: click.Command = import_module(COMMANDS[name]).command
+        if isinstance(command, click.Group):
+            command = copy.copy(command)  # a plugin may add to it, for this program alone
+            command.commands = dict(command.commands)
+            self.commands[name] = command
+        return command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands; a plugin that cannot be loaded loses only its own."""
+        try:
+            self._ask_plugins(ctx)
+        except PegboardError as problem:
+            self.lost.append(problem.message)
+        return sorted({*COMMANDS, *self.commands})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which was meant."""
+        name = args[0]
+        command = self.get_command(ctx, name)
+        if command is not None:
+            return name, command, args[1:]
+        if ctx.resilient_parsing or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        if name in PACKAGES:
+            raise ConfigError(
+                f"the command {name!r} comes with {PACKAGES[name]}, which is not on the board",
+                hint=f"pip install {PACKAGES[name]}",
+            )
+        near = get_close_matches(name[:100], {*COMMANDS, *self.commands, *PACKAGES}, n=1)
+        hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
+        raise ConfigError(f"there is no command {name[:60]!r}", hint=hint)
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Take a command of a plugin, unless its name is taken."""
+        name = name or cmd.name or ""
+        if self._owner and (name in COMMANDS or name in self.commands):
+            self._refused.append((self._owner, name))
+        else:
+            super().add_command(cmd, name)
+
+    def _ask_plugins(self, ctx: click.Context | ProgramRun) -> None:
+        """Let every plugin add its commands, once.
+
+        Raises:
+            PegboardError: the board cannot be loaded.
+        """
+        if self._asked_plugins:
+            return
+        self._asked_plugins = True
+        run = ctx if isinstance(ctx, ProgramRun) else _run_of(ctx)
+        plugins = run.load_board().plugins
+        for record, register in plugins.implementations("register_commands"):
+            self._owner = record.label
+            try:
+                register(cli=self)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
+                self.lost.append(f"plugin {record.label} could not add its commands: {type(problem).__name__}: {problem}")
+            finally:
+                self._owner = ""
+
+    def list_commands_of_plugins(self, ctx: click.Context) -> list[str]:
+        """Let plugins add their commands, to groups of the program too, and name those that are there now.
+
+        Raises:
+            PegboardError: the board cannot be loaded.
+        """
+        self._ask_plugins(ctx)
+        return sorted(self.commands)
+
+    def plugin_findings(self, run: ProgramRun) -> list[Finding]:
+        """What is wrong with the commands of plugins."""
+        from pegboard.contract import Finding
+
+        self._ask_plugins(run)
+        taken = [
+            Finding(
+                "a command is refused", f"plugin {owner}", f"the program has a command {name!r} already",
+                "give the command another name",
+            )
+            for owner, name in self._refused
+        ]  # fmt: skip
+        lost = [Finding("commands are lost", "register_commands", why, "report it to its author") for why in self.lost]
+        return taken + lost
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The end of the help, and whose commands are missing in it."""
+        super().format_epilog(ctx, formatter)
+        for why in self.lost:
+            formatter.write_paragraph()
+            formatter.write_text(f"Commands of plugins are missing above: {printable(why)}")
+
+    # -- the run
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
+        """Run the program, and end it with its exit status."""
+        sys.exit(self.run(list(sys.argv[1:] if args is None else args)))
+
+    def run(self, args: list[str]) -> int:
+        """Run the program; every way it can end becomes an exit status here."""
+        instruction = os.environ.get(COMPLETION)
+        if instruction:
+            from click.shell_completion import shell_complete
+
+            start_logging(debug=False)
+            return shell_complete(self, {}, "pegboard", COMPLETION, instruction)
+        try:
+            with self.make_context("pegboard", args) as ctx:
+                status = self.invoke(ctx)
+            return status if isinstance(status, int) else DONE
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except BaseException as problem:  # noqa: BLE001 - the one place where a person is told
+            return self._tell(problem, debug="--debug" in args)
+
+    def _tell(self, problem: BaseException, *, debug: bool) -> int:
+        if debug and not isinstance(problem, SystemExit):
+            import traceback
+
+            note("".join(traceback.format_exception(problem)).rstrip())
+        if isinstance(problem, (KeyboardInterrupt, click.Abort)):
+            note("interrupted")
+            return INTERRUPTED
+        if isinstance(problem, click.ClickException):
+            return _tell_usage(problem)
+        if isinstance(problem, OutputError):
+            note(f"error: {problem}")
+            return TOOL_ERROR
+        if isinstance(problem, ToolError):
+            note(f"error: {problem.code.value}: {problem.message}")
+            return TOOL_ERROR
+        if isinstance(problem, PegboardError):
+            tell_error(str(problem), problem.hint)
+            return WRONG_USAGE
+        if isinstance(problem, OSError):  # click writes the help itself
+            drop_stdout()
+            note(f"error: {OutputError(problem)}")
+            return TOOL_ERROR
+        if isinstance(problem, SystemExit):
+            return problem.code if isinstance(problem.code, int) else TOOL_ERROR
+        tell_error(
+            f"the program failed: {type(problem).__name__}: {problem}"[:300],
+            "this is a fault of the program; --debug shows where" if not debug else None,
+        )
+        return TOOL_ERROR
+
+
+def _tell_usage(problem: click.ClickException) -> int:
+    ctx = problem.ctx if isinstance(problem, click.UsageError) else None
+    path = "pegboard" if ctx is None else ctx.command_path
+    tell_error(problem.format_message().rstrip("."), f"{path} --help")
+    return WRONG_USAGE
+
+
+def tell_error(message: str, hint: str | None) -> None:
+    """An error for a person: one line where it is one, and how to mend it."""
+    head, _, faults = message.partition("\n")
+    lines = faults.splitlines()
+    note(f"error: {head}: {lines[0].strip()}" if len(lines) == 1 else f"error: {message}")
+    if hint:
+        note(f"hint: {hint}")
+
+
+def _run_of(ctx: click.Context | None) -> ProgramRun:
+    """The run of this context; while options are still being read, what they say so far."""
+    assert ctx is not None, "a hook that asks for an unknown command is asked itself already"
+    run = ctx.find_root().obj
+    return run if isinstance(run, ProgramRun) else ProgramRun(**_said(ctx.find_root().params))
+
+
+def _said(params: dict[str, Any]) -> dict[str, Any]:
+    renamed = {"plugin" : "plugins"}
+    return {renamed.get(key, key): value for key, value in params.items() if key != "version"}
+
+
+def _start(**params: Any) -> None:
+    ctx = click.get_current_context()
+    ctx.obj = ProgramRun(**_said(params))
+    start_logging(debug=ctx.obj.debug)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from pegboard import __version__
+
+        click.echo(f"pegboard {__version__}")
+        ctx.exit()
+
+
+def _options() -> list[click.Parameter]:
+    return [
+        click.Option(["--config"], metavar="FILE", help="Read this configuration, and no other file."),
+        click.Option(["--mcp-config"], metavar="FILE", help="Take MCP servers from another program's file."),
+        click.Option(
+            ["--plugin"], metavar="NAME", multiple=True, help="Only this plugin of those installed; repeatable."
+        ),
+        click.Option(["--profile"], metavar="NAME", help="See the tools of this profile."),
+        click.Option(["--read-only"], is_flag=True, help="Refuse tools that may change something."),
+        click.Option(["--log-json"], metavar="FILE|-", help="Write one JSON line a call; - is stderr."),
+        click.Option(["--strict"], is_flag=True, help="Any plugin that fails is fatal."),
+        click.Option(["--debug"], is_flag=True, help="Show the log and tracebacks on stderr."),
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+            help="Show the version.",
+        ),
+    ]  # fmt: skip
+
+
+def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of tools for the shell."""
+    try:
+        names = _run_of(ctx).load_board().view().plans
+    except PegboardError:
+        return []
+    return sorted(name for name in names if name.startswith(incomplete))

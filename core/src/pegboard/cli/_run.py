@@ -1,0 +1,193 @@
+"""One run of the program: what its options say, and the board and host that they ask for.
+
+Commands get it as `ctx.obj` (`@click.pass_obj`); so do commands of plugins.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from pegboard.errors import ConfigError, PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pegboard.board import Board
+    from pegboard.config import Config
+    from pegboard.contract import Finding
+    from pegboard.host import Host
+    from pegboard.tools import Tool
+
+T = TypeVar("T")
+
+SETTLE_S = 30.0
+"""How long sources may take to offer their first tools."""
+
+
+@attrs.define
+class ProgramRun:
+    """One run of the program.
+
+    Args:
+        config: the file that `--config` names.
+        mcp_config: the file that `--mcp-config` names; pegboard-mcp reads it.
+        plugins: the only plugins that are wanted; empty: all that are installed.
+        profile: which tools are seen.
+        read_only: refuse tools that may change something.
+        log_json: where the audit goes: a file, or `-` for stderr.
+        strict: any plugin that fails is fatal.
+        debug: show tracebacks and the log.
+
+    .. versionadded:: 0.1
+    """
+
+    config: str | None = None
+    mcp_config: str | None = None
+    plugins: tuple[str, ...] = ()
+    profile: str | None = None
+    read_only: bool = False
+    log_json: str | None = None
+    strict: bool = False
+    debug: bool = False
+    _board: Board | None = attrs.field(default=None, init=False, repr=False)
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """What the options say, as settings that lie over all others."""
+        said: dict[str, Any] = {}
+        if self.profile is not None:
+            said["profile"] = self.profile
+        if self.read_only:
+            said["read_only"] = True
+        if self.strict:
+            said["strict"] = True
+        sections: dict[str, Any] = {}
+        if self.log_json is not None:
+            sections["audit"] = {"file": self.log_json}
+        if self.mcp_config is not None:
+            sections["mcp"] = {"config_file": self.mcp_config}
+        return {**said, "plugins": sections} if sections else said
+
+    def load_config(self) -> Config:
+        """The configuration in force, as far as it can be known without plugins.
+
+        Raises:
+            ConfigError: it is wrong.
+        """
+        from pegboard.config import load_config
+
+        return load_config(self.config, overrides=self.overrides)
+
+    def load_board(self) -> Board:
+        """The board of this run, loaded once.
+
+        Raises:
+            ConfigError: the configuration is wrong, or `--mcp-config` has nobody who reads it.
+            PluginError: a plugin failed whose failure is fatal.
+        """
+        if self._board is None:
+            from pegboard.board import load_board
+
+            self._require_mcp()
+            self._board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
+        return self._board
+
+    def _require_mcp(self) -> None:
+        if self.mcp_config is None:
+            return
+        from importlib.metadata import entry_points
+
+        if not entry_points(group="pegboard", name="mcp"):
+            raise ConfigError("--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp")
+
+    def open_host(self, main: Callable[[Host], Awaitable[T]], *, last_words: Callable[[], object] | None = None) -> T:
+        """Open a host on the board, run `main` on it, close it, and return what `main` returned.
+
+        Ctrl-C cancels what runs and ends the program within a second, whatever a tool or a plugin does about it.
+
+        Args:
+            main: `async main(host)`.
+            last_words: what a process that is ended by force says before it goes, called in a thread.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C, in no group.
+        """
+        import trio
+
+        from pegboard.cli._interrupt import leaving_promptly
+        from pegboard.host import open_host
+
+        board = self.load_board()
+        gc.enable()
+
+        async def life() -> T:
+            with leaving_promptly(last_words):
+                async with open_host(board) as host:
+                    return await main(host)
+
+        try:
+            return trio.run(life)
+        except BaseExceptionGroup as group:
+            if group.subgroup(KeyboardInterrupt) is not None:
+                raise KeyboardInterrupt from group
+            raise
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name that this run sees, one that cannot be called just now too.
+
+        Raises:
+            ConfigError: there is none; the nearest ones are named.
+        """
+        from difflib import get_close_matches
+
+        board = self.load_board()
+        hung = board.view().plans.get(name)
+        if hung is not None:
+            return hung.tool
+        absent = board.not_hung.get(name)
+        if absent is not None:
+            raise PluginError(f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix)
+        near = get_close_matches(name[:200], list(board.view().plans), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
+        raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)
+
+    def command_findings(self) -> list[Finding]:
+        """What is wrong with commands that plugins bring; `doctor` asks."""
+        from pegboard.cli._program import Program
+
+        return Program().plugin_findings(self)
+
+
+def start_logging(*, debug: bool) -> None:
+    """The log of the library goes to stderr with `--debug`, and else nowhere: messages for people are the program's."""
+    import logging
+
+    root = logging.getLogger()
+    if debug:
+        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        logging.getLogger("pegboard").setLevel(logging.DEBUG)
+        root.handlers[:] = [one for one in root.handlers if not isinstance(one, logging.NullHandler)]
+    else:
+        handler = logging.NullHandler()
+    root.addHandler(handler)
+
+
+async def settle(host: Host, name: str | None = None) -> None:
+    """Wait until the sources have offered their first tools, or have failed to; or until `name` is there."""
+    import trio
+
+    from pegboard.contract import SourceState
+
+    with trio.move_on_after(SETTLE_S):
+        while any(
+            state is SourceState.STARTING or (state is SourceState.CONFIGURED and reason is None)
+            for state, reason in host.board.source_states.values()
+        ):
+            if name is not None and name in host.board.registry.plans:
+                return
+            await trio.sleep(0.02)
