@@ -128,9 +128,10 @@ class CoreValidator:
         self._check = None
 
     def _compiled(self) -> Callable[[Any], object]:
-        self._check = _compile(lower(self._schema), self._schema)
+        check = self._check = _compile(lower(self._schema), self._schema)
+        self.recently_used = True
         _keep(self)
-        return self._check
+        return check
 
     def _explained(self, value: Any, problem: Exception) -> Sequence[Fault]:
         faults = explain(self._schema, value)

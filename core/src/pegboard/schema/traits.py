@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_VISITS = 100_000
 MAX_WORK = 500_000
@@ -119,7 +116,7 @@ class _Visits:
         self.refs = refs
         self.work = 0
         self._here: dict[int, dict[int, int]] = {}
-        self._below: dict[int, dict[int, int]] = {}
+        self._below: dict[int, dict[object, list[int]]] = {}
         self._bases: dict[int, tuple[Any, str]] = {}
 
     def explode(self) -> bool:
@@ -127,21 +124,16 @@ class _Visits:
         try:
             visits = self.here(schema, base)
             for _ in range(MAX_DEPTH):
-                below = self._sum(visits, self.below)
-                if not below:
+                below = self.below(visits)
+                if below == visits:
                     break
-                visits = self._sum(below, lambda item: self.here(*self._bases[item]))
+                visits = below
         except (_TooMuchError, RecursionError):
             return True
         return False
 
-    def _sum(self, counts: dict[int, int], of: Callable[[int], dict[int, int]]) -> dict[int, int]:
-        total: dict[int, int] = {}
-        for item, count in counts.items():
-            for other, times in of(item).items():
-                total[other] = total.get(other, 0) + count * times
-            self.work += 1
-        self.work += len(total)
+    def _pay(self, total: dict[int, int]) -> dict[int, int]:
+        self.work += 1 + len(total)
         if sum(total.values()) > MAX_VISITS or self.work > MAX_WORK:
             raise _TooMuchError
         return total
@@ -162,29 +154,63 @@ class _Visits:
             for steps, item in subschemas(schema, self.refs.dialect):
                 if steps[0] in IN_PLACE:
                     self._add(children, item, base_inside(item, base, self.refs.dialect))
-            counts = self._sum(children, lambda item: self.here(*self._bases[item]))
-            counts[key] = counts.get(key, 0) + 1
-            self._here[key] = counts
+            counts = {key: 1}
+            for child, times in children.items():
+                _add_up(counts, self.here(*self._bases[child]), times)
+            self._here[key] = self._pay(counts)
         return self._here[key]
 
-    def below(self, key: int) -> dict[int, int]:
-        """The schemas one level down, and how often one value there meets each at most."""
+    def below(self, visits: dict[int, int]) -> dict[int, int]:
+        """The same for the values one level down: of every schema the most that one of these values meets."""
+        slots: dict[object, dict[int, int]] = {}
+        for key, count in visits.items():
+            for slot, children in self._slots(key).items():
+                total = slots.setdefault(slot, {})
+                for child in children:
+                    _add_up(total, self.here(*self._bases[child]), count)
+                self._pay(total)
+        for kind in ("object", "array"):
+            for slot, total in slots.items():
+                if isinstance(slot, tuple) and slot[0] == kind:
+                    _add_up(total, slots.get(kind, {}), 1)
+        most: dict[int, int] = {}
+        for total in slots.values():
+            for item, count in total.items():
+                most[item] = max(most.get(item, 0), count)
+        return self._pay(most)
+
+    def _slots(self, key: int) -> dict[object, list[int]]:
+        """The schemas one level down, by which values they look at: one property, one item, any of them."""
         if key not in self._below:
             schema, base = self._bases[key]
-            slots: dict[tuple[int, object], int] = {}
+            slots = self._below[key] = {}
             for steps, item in subschemas(schema, self.refs.dialect):
-                if steps[0] in IN_PLACE or steps[0] in ("definitions", "$defs"):
-                    continue
-                child = id(item)
-                self._bases.setdefault(child, (item, base_inside(item, base, self.refs.dialect)))
-                slot = (child, steps[1] if steps[0] == "properties" else steps[0])
-                slots[slot] = slots.get(slot, 0) + 1
-            found: dict[int, int] = {}
-            for (child, _), count in slots.items():
-                found[child] = max(found.get(child, 0), count)
-            self._below[key] = found
+                if steps[0] in _SLOTS:
+                    kind = _SLOTS[str(steps[0])]
+                    slot = (kind, steps[1]) if len(steps) == 2 and steps[0] != "patternProperties" else kind
+                    self._bases.setdefault(id(item), (item, base_inside(item, base, self.refs.dialect)))
+                    slots.setdefault(slot, []).append(id(item))
         return self._below[key]
 
     def _add(self, children: dict[int, int], schema: Any, base: str) -> None:
         self._bases.setdefault(id(schema), (schema, base))
         children[id(schema)] = children.get(id(schema), 0) + 1
+
+
+def _add_up(total: dict[int, int], counts: dict[int, int], times: int) -> None:
+    for item, count in counts.items():
+        total[item] = total.get(item, 0) + count * times
+
+
+_SLOTS = {
+    "properties": "object",
+    "patternProperties": "object",
+    "additionalProperties": "object",
+    "unevaluatedProperties": "object",
+    "propertyNames": "name",
+    "items": "array",
+    "prefixItems": "array",
+    "additionalItems": "array",
+    "unevaluatedItems": "array",
+    "contains": "array",
+}

@@ -1,0 +1,269 @@
+"""The core's own validator: what it holds it holds to the letter, and what it declines it declines on purpose."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pegboard import Fault, thaw
+from pegboard import validation as module
+from pegboard._frozen import freeze
+from pegboard.errors import ToolDefinitionError
+from pegboard.schema.check import faults_of
+from pegboard.schema.explain import explain
+from pegboard.schema.lower import DECLINED
+from pegboard.validation import CoreValidator, declined, make_validator, why_declined
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+ADD = {
+    "type": "object",
+    "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+
+
+def holds(schema, value):
+    validate = make_validator(schema, True)
+    assert validate is not None
+    return not validate(value)
+
+
+@pytest.mark.parametrize("draft", ["draft7", "draft2020-12"])
+def test_official_suite_every_schema_is_held_right_or_declined_for_a_reason(json_schema_suite, draft):
+    wrong, held = [], 0
+    for case in json_schema_suite[draft]:
+        assert faults_of(case.schema, foreign=True) == [], case.name
+        reasons = declined(case.schema)
+        assert set(reasons) <= DECLINED.keys()
+        validate = make_validator(case.schema, True)
+        assert (validate is None) == bool(reasons)
+        if validate is not None:
+            held += 1
+            if (not validate(case.value)) != case.valid:
+                wrong.append(case.name)
+    assert wrong == []
+    assert held >= 900
+
+
+def test_official_suite_is_explained_where_no_reference_points_outside(json_schema_suite):
+    wrong = [
+        case.name
+        for cases in json_schema_suite.values()
+        for case in cases
+        if not {"$ref", "$schema", "pattern"}.intersection(declined(case.schema))
+        and (not explain(case.schema, case.value)) != case.valid
+    ]
+    assert wrong == []
+
+
+def test_faults_are_told_exactly_where_the_generated_code_refuses(schemas_with_values):
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(schemas_with_values)
+    def agree(schema_and_values):
+        schema, values = schema_and_values
+        if faults_of(schema, foreign=True) or declined(schema):
+            return
+        validate = CoreValidator(schema)
+        for value in values:
+            assert bool(validate(value)) == bool(explain(schema, value)), value
+
+    agree()
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=1),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2) | st.integers(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(ANYTHING)
+def test_any_value_is_answered_with_faults_and_never_with_an_exception(value):
+    for schema in (ADD, {}, {"items": {"$ref": "#"}}, {"patternProperties": {"^a": {"type": "integer"}}}):
+        for fault in make_validator(schema, True)(value):
+            assert isinstance(fault, Fault)
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"type": "integer"}, [1, 1.0, -(2**70)], [True, 1.5, "1", None]),
+        ({"type": "number"}, [1, 1.5], [True, "1", math.nan, math.inf]),
+        ({"type": ["integer", "boolean"]}, [True, 1], [1.5, None]),
+        ({"enum": [1, "a", False, {"x": [True]}]}, [1.0, "a", False, {"x": [True]}], [True, 0, "b", {"x": [1]}]),
+        ({"const": {"$ref": "x", "$id": "y"}}, [{"$ref": "x", "$id": "y"}], [{}, None]),
+        ({"const": 2**53 + 1}, [2**53 + 1], [float(2**53)]),
+        ({"uniqueItems": True}, [[1, True, "1", [1], {"a": 1}], "x"], [[1, 1.0], [{"a": 1}, {"a": 1.0}]]),
+        ({"multipleOf": 0.01}, [19.01, 0, 1e300, "x"], [19.015]),
+        ({"multipleOf": 7}, [14, 14.0], [1e30, 15, 7.5]),
+        ({"pattern": "^a$"}, ["a", 3], ["a\n", "b"]),
+        ({"patternProperties": {"^a$": False}}, [{"a\n": 1}], [{"a": 1}]),
+        ({"properties": {"a-b": {"type": "string"}, "ab": {"type": "integer"}}}, [{"a-b": "x", "ab": 1}], [{"a-b": 1}]),
+        ({"$defs": {"A": {"type": "string"}, "a": {"type": "integer"}}, "prefixItems": [{"$ref": "#/$defs/A"},
+          {"$ref": "#/$defs/a"}]}, [["x", 1]], [[1, 1], ["x", "x"]]),
+        ({"$ref": "#/$defs/A", "maximum": 3, "$defs": {"A": {"type": "integer"}}}, [3], [4, "x"]),
+        ({"$schema": DRAFT_7, "properties": {"v": {"$ref": "#/definitions/A", "maximum": 3}},
+          "definitions": {"A": {"type": "integer"}}}, [{"v": 4}], [{"v": "x"}]),
+        ({"$schema": DRAFT_7, "items": [{"type": "string"}], "additionalItems": False}, [["a"], []], [[1], ["a", 1]]),
+        ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, [["a", 1]], [["a", "b"]]),
+        ({"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": {"maxProperties": 2}}},
+         [{"a": 1, "b": 1}, {"c": 1}], [{"a": 1}, {"a": 1, "b": 1, "c": 1}]),
+        ({"required": ["z"], "additionalProperties": False}, ["x"], [{}, {"z": 1}]),
+        ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, ["ab", 2], ["a", 1]),
+        ({"contains": {"const": 1}}, [[0, 1], "x"], [[], [0]]),
+        ({"properties": {"$ref": {"type": "string"}, "id": {"type": "integer"}}},
+         [{"$ref": "x", "id": 1}], [{"$ref": 1}]),
+        ({"properties": {"{0}\"'\\\n": {"type": "string"}}, "variable": 1, "name": 2},
+         [{"{0}\"'\\\n": "x"}], [{"{0}\"'\\\n": 1}]),
+        ({"default": {"a": 1}, "format": "email", "contentEncoding": "base64", "contentMediaType": "application/json"},
+         ["no mail", 1], []),
+        (True, [1, None], []),
+        (False, [], [1, None]),
+    ],
+)  # fmt: skip
+def test_values_are_held_to_the_letter(schema, right, wrong):
+    for value in right:
+        assert holds(schema, value), value
+    for value in wrong:
+        assert not holds(schema, value), value
+
+
+def test_values_and_schemas_are_left_as_they_were():
+    schema = freeze({"properties": {"a": {"default": 5, "$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "integer"}}})
+    before, value = thaw(schema), freeze({"b": [1]})
+    assert make_validator(schema, False)(value) == ()
+    assert (thaw(schema), value) == (before, {"b": [1]})
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"unevaluatedProperties": False}, "unevaluatedProperties"),
+        ({"properties": {"a": {"items": {"unevaluatedItems": False}}}}, "unevaluatedItems"),
+        ({"contains": True, "minContains": 2}, "minContains"),
+        ({"contains": True, "maxContains": 2}, "maxContains"),
+        ({"items": {"$dynamicRef": "#a"}, "$defs": {"a": {"$dynamicAnchor": "a"}}}, "$dynamicRef"),
+        ({"$ref": "https://example.com/other.json"}, "$ref"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "$schema"),
+        ({"properties": {"a": {"$schema": DRAFT_7}}}, "$schema"),
+        ({"pattern": "^(a+)+$"}, "pattern"),
+        ({"patternProperties": {r"\p{L}": True}}, "patternProperties"),
+    ],
+)
+def test_what_is_declined_names_the_keyword_and_the_package(schema, keyword):
+    assert make_validator(schema, True) is None
+    assert why_declined(schema) == (keyword, "pegboard-jsonschema-rs")
+    assert DECLINED[keyword]
+
+
+def test_a_wrong_schema_is_refused_with_its_faults():
+    with pytest.raises(ToolDefinitionError, match=r"properties\.a\.type: expected one of null.*did you mean string"):
+        make_validator({"properties": {"a": {"type": "strng"}}}, True)
+    with pytest.raises(ToolDefinitionError, match="did you mean properties"):
+        make_validator({"propertys": {}}, False)
+    assert make_validator({"propertys": {}}, True)({"propertys": 1}) == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "where"),
+    [
+        (ADD, {"a": math.nan, "b": 1}, "a"),
+        ({}, {"a": [math.inf]}, "a[0]"),
+        ({"items": {"type": "number"}}, [1.0, -math.inf], "[1]"),
+        ({"type": "object", "properties": {"p": {"$ref": "#/$defs/p"}}, "additionalProperties": False,
+          "$defs": {"p": {"type": "object", "properties": {"x": {"type": "number"}}, "additionalProperties": False}}},
+         {"p": {"x": math.nan}}, "p.x"),
+        ({"type": "object", "properties": {"u": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
+          "additionalProperties": False}, {"u": math.nan}, "u"),
+    ],
+)  # fmt: skip
+def test_nan_and_infinity_are_refused_wherever_they_hide(schema, value, where):
+    (fault,) = make_validator(schema, False)(value)
+    assert (fault.where, fault.expected) == (where, "a finite number")
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"items": {"$ref": "#"}}, {"type": "array"}, {"uniqueItems": True}, {"enum": [1]}]
+)
+def test_deep_values_are_answered(schema):
+    assert "levels" in make_validator(schema, True)(nested(5_000))[0].expected
+
+
+def test_deep_schemas_compile_beyond_what_python_nests():
+    schema: dict = {"type": "integer"}
+    right: object = 1
+    wrong: object = "x"
+    for _ in range(15):
+        schema, right, wrong = {"items": {"anyOf": [schema]}, "type": "array"}, [right], [wrong]
+    validate = make_validator(schema, True)
+    assert validate(right) == ()
+    assert validate(wrong)
+
+
+def test_references_that_branch_cost_bounded_time():
+    definitions = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    validate = make_validator({"$defs": {**definitions, "d60": {"type": "string"}}, "$ref": "#/$defs/d0"}, True)
+    started = time.process_time()
+    assert "bounded time" in validate(5)[0].expected
+    assert time.process_time() - started < 5
+    assert validate("x") == ()
+
+
+def test_a_text_too_long_for_its_pattern_is_a_fault():
+    validate = make_validator({"pattern": "a*a*b"}, True)
+    assert validate("aab") == ()
+    assert "texts of at most" in validate("a" * 100_000)[0].expected
+
+
+def test_only_those_used_of_late_stay_compiled(monkeypatch):
+    monkeypatch.setattr(module, "MAX_COMPILED", 3)
+    monkeypatch.setattr(module, "_kept", type(module._kept)())
+    validators = [make_validator({"const": n}, False) for n in range(8)]
+    for n, validate in enumerate(validators):
+        assert validate(n) == ()
+        assert validators[0](0) == ()
+    assert len(module._kept) == 3
+    assert validators[0] in module._kept
+    assert all(not validate(n) for n, validate in enumerate(validators))
+
+
+def test_making_a_validator_imports_no_compiler():
+    code = (
+        "import sys; from pegboard.validation import make_validator; v = make_validator({'type': 'integer'}, False); "
+        "assert 'fastjsonschema' not in sys.modules; assert v(1) == (); assert 'fastjsonschema' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_schema_that_cannot_be_compiled_is_walked(monkeypatch):
+    import fastjsonschema
+
+    def fail(*args, **kwargs):
+        raise SyntaxError("too many statically nested blocks")
+
+    monkeypatch.setattr(fastjsonschema, "compile", fail)
+    validate = make_validator({"type": "integer"}, False)
+    assert validate(1) == ()
+    assert [fault.expected for fault in validate("x")] == ["integer"]
+
+
+def test_nothing_is_ever_fetched():
+    handlers = module._NoHandlers()
+    with pytest.raises(ValueError, match="never fetched"):
+        handlers["http"]("http://example.com")
+    assert "file" in handlers
