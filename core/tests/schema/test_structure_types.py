@@ -417,6 +417,32 @@ def test_deep_values_are_faults_and_no_crash() -> None:
     assert "less deeply nested" in found[0].expected
 
 
+def test_a_fault_deep_down_is_looked_for_once() -> None:
+    """Looking again at every level would take time that doubles with each."""
+    looked: list[int] = []
+
+    @attrs.frozen
+    class Leaf:
+        n: int
+
+        def __attrs_post_init__(self) -> None:
+            looked.append(self.n)
+            raise ValueError("never right")
+
+    @attrs.frozen
+    class Tree:
+        branches: list[Tree] = attrs.field(factory=list)
+        named: dict[str, Tree] = attrs.field(factory=dict)
+        leaf: Leaf | None = None
+
+    value: Any = {"leaf": {"n": 1}}
+    for level in range(40):
+        value = {"branches": [value]} if level % 2 else {"named": {"k": value}}
+
+    assert [expected for _, expected in faults(Tree, value)] == ["never right"]
+    assert looked == [1]
+
+
 def test_no_more_faults_than_a_reader_can_use() -> None:
     assert len(faults(list[int], ["x"] * 10_000)) == 100
 

@@ -12,7 +12,6 @@ was structured unstructures to what the schema accepts.
 from __future__ import annotations
 
 import base64
-import difflib
 import enum
 import functools
 import json
@@ -190,9 +189,6 @@ LEAVES: dict[Any, Hook] = {
 }
 """What has a JSON form of its own, and its hook."""
 
-AS_THEY_ARE = (str, bool, type(None), Any, object)
-"""Types whose JSON value, once validated, is the Python value."""
-
 
 def structure_hook(hint: Any) -> Hook:
     """A function from a JSON value to a value of the type; it raises where the value does not fit (see `faults_of`).
@@ -255,7 +251,9 @@ def _closed_hook(values: dict[tuple[bool, Any], Any]) -> Hook:
 
 
 def _nearest(value: Any, names: typing.Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(value[:60], list(names)[:1000], n=1) if isinstance(value, str) else None
+    from difflib import get_close_matches
+
+    near = get_close_matches(value[:60], list(names)[:1000], n=1) if isinstance(value, str) else None
     return f"did you mean {near[0]!r}?" if near else None
 
 
@@ -283,10 +281,7 @@ def _list_hook(element: Any, make: Callable[[Any], Any]) -> Hook:
     def structure(value: Any) -> Any:
         if not isinstance(value, list):
             raise MismatchError("an array", value, "array")
-        try:
-            return make(value) if plain else make([hook(item) for item in value])
-        except Exception:  # noqa: BLE001 - structured again below, gathering what each element raises
-            return make(_each(hook, enumerate(value), list[Any]))
+        return make(value if plain else _each(hook, enumerate(value), list[Any]))
 
     return structure
 
@@ -298,10 +293,7 @@ def _dict_hook(element: Any) -> Hook:
     def structure(value: Any) -> Any:
         if not isinstance(value, dict):
             raise MismatchError("an object", value, "object")
-        try:
-            return dict(value) if plain else {key: hook(item) for key, item in value.items()}
-        except Exception:  # noqa: BLE001 - structured again below, gathering what each member raises
-            return dict(zip(value, _each(hook, value.items(), dict[str, Any]), strict=True))
+        return dict(value if plain else zip(value, _each(hook, value.items(), dict[str, Any]), strict=True))
 
     return structure
 
@@ -312,26 +304,29 @@ def _tuple_hook(elements: tuple[Any, ...]) -> Hook:
     def structure(value: Any) -> Any:
         if not isinstance(value, list) or len(value) != len(hooks):
             raise MismatchError(f"an array of {len(hooks)}", value, "array")
-        pairs = ((index, (hook, item)) for index, (hook, item) in enumerate(zip(hooks, value, strict=True)))
+        pairs = enumerate(zip(hooks, value, strict=True))
         return tuple(_each(lambda pair: pair[0](pair[1]), pairs, tuple[Any, ...]))
 
     return structure
 
 
 def _each(hook: Hook, items: typing.Iterable[tuple[Step, Any]], kind: Any) -> list[Any]:
-    """Structure every element, and raise at once what is wrong with any of them, under its index or key."""
-    from cattrs.errors import IterableValidationError, IterableValidationNote
-
-    structured, errors = [], []
+    """Structure every element, once, and raise together what is wrong with any of them, under its index or key."""
+    structured: list[Any] = []
+    errors: list[Exception] = []
     for step, item in items:
         try:
             structured.append(hook(item))
         except Exception as error:  # noqa: BLE001 - a class of the tool's author may raise anything
+            from cattrs.errors import IterableValidationNote
+
             error.add_note(IterableValidationNote(f"at {step!r:.60}", step, kind))
             errors.append(error)
             if len(errors) >= MAX_FAULTS:
                 break
     if errors:
+        from cattrs.errors import IterableValidationError
+
         raise IterableValidationError("While structuring", errors, kind)
     return structured
 
