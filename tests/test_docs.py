@@ -1,0 +1,344 @@
+"""The documentation says what is there, and everything it shows was run.
+
+How a page is read, from top to bottom, in a folder of its own:
+
+    ```python             runs; the blocks of a page share their names
+    ```text               directly after it: what it printed
+    ```LANGUAGE file=X    becomes the file X
+    ```console            each `$ command` runs in a shell; what follows is what it printed, on stdout and stderr
+    ```LANGUAGE           anything else is for reading (`sh`: what installs)
+
+`...` in what was printed stands for any text, on a line of its own for any lines. `pip install -e FOLDER` of a plugin
+puts the folder on the path, as pip would, without asking an index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import inspect
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import types
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+import click
+import pytest
+
+import pegboard
+from pegboard import ErrorCode, hookspecs, load_board
+from pegboard.cli._program import COMMANDS, PACKAGES, Program
+from pegboard.config import CoreSettings, Profile, ToolSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "core" / "README.md",
+    *sorted((ROOT / "plugins").glob("*/README.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
+RUN_PAGES = [path for path in PAGES if "plugins" not in path.relative_to(ROOT).parts]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+MAX_COMMAND_S = 60
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the file it becomes, its text, the line it begins at."""
+
+    language: str
+    file: str | None
+    text: str
+    line: int
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in re.finditer(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        found.append(Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1))
+    return found
+
+
+def fits(expected: str, printed: str) -> bool:
+    """Whether what was printed is what the page shows, `...` standing for anything."""
+    pattern = re.escape(expected.rstrip("\n")).replace(r"\.\.\.", "...")
+    pattern = re.sub(r"(?m)^\.\.\.(?:\\?\n|$)", "(?:.*\n?)*?", pattern).replace("...", ".*?")
+    return re.fullmatch(pattern, printed.rstrip("\n")) is not None
+
+
+def difference(expected: str, printed: str) -> str:
+    lines = difflib.unified_diff(expected.splitlines(), printed.splitlines(), "the page", "printed", lineterm="")
+    return "\n".join(lines)
+
+
+# -- the examples run
+
+
+class Reader:
+    """Does what a page says, in a folder of its own."""
+
+    def __init__(self, folder: Path, page: Path) -> None:
+        self.folder = folder
+        self.site = folder.parent / f"{folder.name}-site"
+        self.site.mkdir()
+        self.module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
+        home = folder.parent / f"{folder.name}-home"
+        home.mkdir()
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))}
+        self.environ = {
+            **kept,
+            "HOME": str(home),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PYTHONPATH": os.pathsep.join([str(self.site), str(folder)]),
+            "PYTHONWARNINGS": "error",
+            "COLUMNS": "100",
+        }
+        for name in ("README.md", "examples"):  # what a reader finds in the repository
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name)
+
+    def read(self, blocks: list[Block], page: Path) -> None:
+        for block, following in zip_longest(blocks, blocks[1:]):
+            where = f"{page.relative_to(ROOT)}:{block.line}"
+            if block.file is not None:
+                target = self.folder / block.file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(block.text, encoding="utf-8")
+            elif block.language == "python":
+                printed = self.run_python(block, where)
+                if following is not None and following.language == "text":
+                    assert fits(following.text, printed), f"{where}\n{difference(following.text, printed)}"
+            elif block.language == "console":
+                self.run_console(block, where)
+
+    def run_python(self, block: Block, where: str) -> str:
+        sys.modules[self.module.__name__] = self.module
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * block.line + block.text, where, "exec", dont_inherit=True), self.module.__dict__)
+        return printed.getvalue()
+
+    def run_console(self, block: Block, where: str) -> None:
+        for command, expected in commands_of(block.text):
+            if match := re.fullmatch(r"pip install -e (\S+)", command):
+                self.install(self.folder / match[1])
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=self.folder, env=self.environ, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=MAX_COMMAND_S, check=False,
+            )  # fmt: skip
+            printed = done.stdout.decode("utf-8")
+            assert fits(expected, printed), f"{where}\n$ {command}\n{difference(expected, printed)}"
+
+    def install(self, package: Path) -> None:
+        """What `pip install -e` leaves behind: the source on the path, and the metadata with the entry points."""
+        project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        info = self.site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        info.mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (info / "METADATA").write_text(metadata, encoding="utf-8")
+        points = "".join(f"{name} = {value}\n" for name, value in project["entry-points"]["pegboard"].items())
+        (info / "entry_points.txt").write_text(f"[pegboard]\n{points}", encoding="utf-8")
+        self.environ["PYTHONPATH"] += f"{os.pathsep}{package / 'src'}"
+
+
+def commands_of(text: str) -> Iterator[tuple[str, str]]:
+    """Each `$ command`, continued by `\\` at a line's end, with what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, printed = re.sub(r"\\\n\s*", "", part).partition("\n")
+        yield command, printed
+
+
+@pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_example_of_a_page_does_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    reader = Reader(folder, page)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    for name in [name for name in os.environ if name.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", reader.environ["HOME"])
+    before = set(sys.modules)
+    try:
+        reader.read(blocks_of(page), page)
+    finally:
+        for name in set(sys.modules) - before:
+            if name == reader.module.__name__ or (folder / f"{name}.py").exists():
+                del sys.modules[name]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_program_stands_in_a_page_as_it_is_and_ends_well(example: Path, tmp_path: Path) -> None:
+    text = example.read_text(encoding="utf-8")
+    shown = [block.text for page in RUN_PAGES for block in blocks_of(page) if block.language == "python"]
+    assert text in shown, f"{example.name} is shown nowhere, or differs from what is shown"
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "right"),
+    [
+        ("a ... c\n", "a b c\n", True),
+        ("a ... c\n", "a b d\n", False),
+        ("a\n...\nc\n", "a\nb\nb\nc\n", True),
+        ("a\n...\nc\n", "a\nc\n", True),
+        ("a\n...\n", "a\nb\n", True),
+        ("a.c\n", "abc\n", False),
+        ("a\n", "a\nb\n", False),
+    ],
+)
+def test_three_dots_stand_for_what_varies_and_nothing_else_does(expected: str, printed: str, right: bool) -> None:
+    assert fits(expected, printed) is right
+
+
+# -- everything is documented
+
+
+def reference(name: str) -> str:
+    return (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """The text under a heading, up to the next of its level or above."""
+    match = re.search(rf"^(#+) {re.escape(heading)}$(.*?)(?=^#{{1,9}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match is not None, f"there is no heading {heading!r}"
+    level = len(match[1])
+    rest = text[match.start() :]
+    end = re.search(rf"^#{{1,{level}}} ", rest[level + 1 :], re.MULTILINE)
+    return rest if end is None else rest[: end.start() + level + 1]
+
+
+HOOKS = {name: spec for name, spec in vars(hookspecs).items() if hasattr(spec, "pegboard_spec")}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_hook_is_documented_with_its_exact_arguments(name: str) -> None:
+    arguments = ", ".join(inspect.signature(HOOKS[name]).parameters)
+    text = section(reference("hooks"), f"`{name}({arguments})`")
+    for word in ("Fires", "None", "raises"):
+        assert word in text, f"{name}: the reference does not say {word!r}"
+
+
+def test_no_hook_is_documented_that_is_none() -> None:
+    documented = re.findall(r"^### `(\w+)\(", reference("hooks"), re.MULTILINE)
+    assert set(documented) == set(HOOKS)
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+def test_every_error_code_is_documented_with_what_repeating_does(code: ErrorCode) -> None:
+    assert "retry" in section(reference("errors"), f"`{code.value}`").lower()
+
+
+def test_every_reason_that_an_error_gives_is_documented() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "core" / "src").rglob("*.py"))
+    reasons = {*re.findall(r"\breason=\"(\w+)\"", source), *re.findall(r"\bbusy\(\"(\w+)\"", source)}
+    assert {"disabled", "confirmation", "recursion"} <= reasons
+    text = reference("errors")
+    assert [reason for reason in sorted({*reasons, "cooldown", "rate_limit"}) if f"`{reason}`" not in text] == []
+
+
+def commands_of_the_program() -> dict[str, click.Command]:
+    """Every command and subcommand of the core, by its path."""
+    program = Program()
+    context = click.Context(program, info_name="pegboard")
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = program.get_command(context, name)
+        assert command is not None
+        found[name] = command
+        if isinstance(command, click.Group):
+            found |= {f"{name} {sub}": one for sub, one in command.commands.items()}
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented_with_every_option(name: str) -> None:
+    text = section(reference("program"), f"`pegboard {name}`")
+    for path, command in commands_of_the_program().items():
+        if path.split()[0] == name:
+            for parameter in command.params:
+                shown = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(
+                    click.Context(command)
+                )  # fmt: skip
+                assert shown.strip("[].") in text, f"pegboard {path}: {shown} is not documented"
+
+
+def test_every_option_of_the_program_itself_is_documented() -> None:
+    text = section(reference("program"), "Options of the program itself")
+    for parameter in Program().params:
+        assert f"`{parameter.opts[0]}" in text, f"{parameter.opts[0]} is not documented"
+
+
+def test_every_command_that_another_package_brings_is_named_with_its_package() -> None:
+    text = reference("program")
+    for command, package in PACKAGES.items():
+        assert re.search(rf"`pegboard {command}\b.*{package}", text), f"{command} of {package} is not named"
+
+
+@pytest.mark.parametrize(
+    ("heading", "cls"),
+    [("The host", CoreSettings), ("One tool: `[tools.NAME]`", ToolSettings), ("A profile: `[profiles.NAME]`", Profile)],
+)
+def test_every_setting_of_the_core_is_documented(heading: str, cls: type) -> None:
+    text = section(reference("configuration"), heading)
+    missing = [field.name for field in attrs.fields(cls) if f"`{field.name.rstrip('_')}`" not in text]
+    assert missing == []
+
+
+def test_every_setting_of_a_built_in_plugin_and_of_our_packages_is_documented() -> None:
+    board = load_board({})
+    for record in board.plugins:
+        if record.settings is not None:
+            text = section(reference("configuration"), f"`[plugins.{record.name}]`")
+            for field in attrs.fields(type(record.settings)):
+                assert f"`{field.name}`" in text, f"[plugins.{record.name}] {field.name} is not documented"
+
+
+@pytest.mark.parametrize("name", pegboard.__all__)
+def test_every_name_of_the_api_is_documented(name: str) -> None:
+    assert re.search(rf"^#+ .*`{name}\b", reference("python-api"), re.MULTILINE), f"{name} has no heading"
+
+
+# -- links
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors that a page's headings get."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{target} leads nowhere"
+        if anchor:
+            assert anchor in anchors_of(there), f"{target}: there is no such heading"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_page_is_reached_from_the_first(page: Path) -> None:
+    start = DOCS / "README.md"
+    linked = {(start.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", start.read_text("utf-8"))}
+    assert page == start or page.resolve() in linked
+
