@@ -425,6 +425,46 @@ def test_imports_for_type_checkers_are_read_in_every_form(tmp_path: Any, monkeyp
         monkeypatch.delitem(sys.modules, name)
 
 
+def test_fields_are_resolved_where_their_class_was_written(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "late_bases.py").write_text(
+        textwrap.dedent("""
+        from __future__ import annotations
+        import dataclasses
+        import typing
+        if typing.TYPE_CHECKING:
+            import datetime as dt
+        @dataclasses.dataclass(kw_only=True)
+        class Timed:
+            day: dt.date
+        class TimedDict(typing.TypedDict):
+            day: dt.date
+        """)
+    )
+    (tmp_path / "late_classes.py").write_text(
+        textwrap.dedent("""
+        import dataclasses
+        import typing
+        from late_bases import Timed, TimedDict
+        @dataclasses.dataclass
+        class Event(Timed):
+            next: typing.Optional["Event"] = None
+        class EventDict(TimedDict, total=False):
+            more: "list[EventDict]"
+        def f(event: Event, other: list["EventDict"]): ...
+        """)
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import late_classes  # type: ignore[import-not-found]
+
+    bound = derive(late_classes.f).signature.binder()(
+        {"event": {"day": "2026-01-02", "next": {"day": "2026-01-03"}}, "other": [{"day": "2026-01-04", "more": []}]}
+    )
+    assert bound["event"].next.day.isoformat() == "2026-01-03"
+    assert bound["other"][0]["day"].isoformat() == "2026-01-04"
+    for name in ("late_classes", "late_bases"):
+        monkeypatch.delitem(sys.modules, name)
+
+
 # What Annotated says.
 
 

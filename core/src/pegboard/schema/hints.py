@@ -409,16 +409,22 @@ def _attrs_default(default: Any) -> Any:
 def _hints_of_class(cls: type, scope: Scope | None) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        own = inspect.get_annotations(base)
-        module = sys.modules.get(base.__module__)
         around = scope.find if scope is not None else _definer_of(base)
-        names = Scope({base.__name__: base}, base.__module__, vars(module) if module else {}, around)
-        for name, hint in own.items():
+        for name, own in inspect.get_annotations(base).items():
+            hint, module = _written(own, base.__module__)
             origin: Any = typing.get_origin(hint)
             if origin is typing.ClassVar or (isinstance(hint, str) and "ClassVar" in hint):
                 continue
+            known = vars(sys.modules[module]) if module in sys.modules else {}
             try:
-                resolved[name] = resolve(hint, names)
+                resolved[name] = resolve(hint, Scope({base.__name__: base}, module, known, around))
             except HintError as error:
                 raise HintError(f"field {name!r} of {cls.__name__}: {error}") from None
     return resolved
+
+
+def _written(hint: Any, module: str) -> tuple[Any, str]:
+    """A field's hint and the module it was written in: a TypedDict holds those of its bases, which are gone."""
+    if isinstance(hint, typing.ForwardRef):
+        return hint.__forward_arg__, hint.__forward_module__ or module
+    return hint, module
