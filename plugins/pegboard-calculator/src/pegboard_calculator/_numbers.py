@@ -53,7 +53,7 @@ Number = int | Fraction | Pi | Real
 class Meter:
     """Counts work, in units of about a microsecond, and stops a run that needs too much of it."""
 
-    BUDGET = 3_000
+    BUDGET = 2_500
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.left = budget
@@ -254,7 +254,7 @@ class Arithmetic:
         if b == 0:
             return a
         left, right = self.real(a), self.real(b)
-        self.meter.charge(1 + self.price // 16)
+        self.meter.charge(3 + self.price // 16)
         return self.bounded(self.down.add(left.lo, right.lo), self.up.add(left.hi, right.hi))
 
     def negative(self, x: Number) -> Number:
@@ -289,7 +289,7 @@ class Arithmetic:
         return self.multiply_intervals(self.real(a), self.real(b))
 
     def multiply_intervals(self, a: Real, b: Real) -> Real:
-        self.meter.charge(1 + self.price // 8)
+        self.meter.charge(4 + self.price // 8)
         if a.lo >= 0 and b.lo >= 0:
             return self.bounded(self.down.multiply(a.lo, b.lo), self.up.multiply(a.hi, b.hi))
         pairs = [(x, y) for x in a for y in b]
@@ -313,7 +313,7 @@ class Arithmetic:
         return plain(1 / Fraction(x))
 
     def inverse_interval(self, x: Real) -> Real:
-        self.meter.charge(1 + self.price // 8)
+        self.meter.charge(4 + self.price // 8)
         return self.bounded(self.down.divide(ONE, x.hi), self.up.divide(ONE, x.lo))
 
     def floor_divide(self, a: Number, b: Number) -> int:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pegboard_calculator._mistakes import Mistake
 
 MAX_CHARACTERS = 4_000
-MAX_TOKENS = 1_500
+MAX_TOKENS = 1_200
 MAX_NAME = 32
 
 
