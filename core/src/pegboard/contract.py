@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import attrs
 
@@ -73,8 +73,7 @@ class Guard:
     mode: Mode = "enforce"
 
 
-@attrs.frozen
-class Verdict:
+class Verdict(NamedTuple):
     """What one guard said in one call, for the audit: `passed`, `refused`, `would_refuse` (mode observe), `failed`.
 
     .. versionadded:: 0.1
@@ -172,8 +171,7 @@ class ToolSource(Protocol):
         ...
 
 
-@attrs.frozen
-class Loss:
+class Loss(NamedTuple):
     """What one consumer will not see of a tool: a keyword it refuses, a name that had to change.
 
     .. versionadded:: 0.1
@@ -230,8 +228,7 @@ class Dialect(Protocol):
 Severity = Literal["error", "warning"]
 
 
-@attrs.frozen
-class Finding:
+class Finding(NamedTuple):
     """One thing that is or will be wrong, for `pegboard doctor`: what, where, why, and how to mend it.
 
     .. versionadded:: 0.1
@@ -245,7 +242,7 @@ class Finding:
 
     def to_json(self) -> dict[str, str]:
         """One element of `doctor --json`."""
-        return attrs.asdict(self)
+        return self._asdict()
 
 
 Check = Callable[["Board"], Iterable[Finding]]

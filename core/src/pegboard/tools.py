@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
@@ -275,6 +274,8 @@ class Tool:
     def fingerprint(self) -> str:
         """SHA-256 of the face as canonical JSON, `sha256:` and 64 hex digits. Approvals bind to it: a tool that
         changed is another tool."""
+        import hashlib
+
         canonical = json.dumps(self.face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

@@ -106,7 +106,8 @@ def to_result(value: Any) -> tuple[ToolResult, int]:
     if value is None:
         return ToolResult(), 0
     if isinstance(value, str):
-        return ToolResult((TextContent(str(value)),), {"result": str(value)}), len(value)
+        text = str.__str__(value)  # of a subclass too: an enum of texts is its value
+        return ToolResult((TextContent(text),), {"result": text}), len(text)
     if isinstance(value, ToolError):
         return _checked(ToolResult.of_error(value))
     if isinstance(value, CONTENT_TYPES):
@@ -140,9 +141,9 @@ def check_output(validate: Validator, result: ToolResult) -> None:
 
 
 def unusable(tool: Tool, problem: UnusableError) -> ToolError:
-    """INTERNAL_ERROR for a result that cannot be used; the tool ran all the same."""
+    """INTERNAL_ERROR, UPSTREAM_ERROR for a source's tool: a result that cannot be used; the tool ran all the same."""
     return ToolError(
-        ErrorCode.INTERNAL_ERROR,
+        ErrorCode.UPSTREAM_ERROR if tool.origin.source else ErrorCode.INTERNAL_ERROR,
         f"the tool {tool.name!r} {problem}",
         executed=True,
         retry=repeat_of(tool).value,
@@ -153,20 +154,56 @@ def _checked(result: ToolResult) -> tuple[ToolResult, int]:
     if not all(isinstance(block, CONTENT_TYPES) for block in result.content):
         raise UnusableError("returned content that is no content block")
     size = sum(map(_block_size, result.content))
-    if result.error is not None:
-        size += len(_to_text(_to_plain(result.error.details)))
-    if result.data is None:
-        return result, size
-    data = _to_plain(result.data)
-    if not isinstance(data, dict):
-        raise UnusableError(f"returned data that is no object but {type(data).__name__}")
-    size = max(size, len(_to_text(data)))
-    return ToolResult(result.content, data, result.error, result.details), size
+    error = result.error
+    if error is not None:
+        error = ToolError(error.code, error.message, _to_object(error.details, "details"))
+        size += len(_to_text(error.details))
+    data = details = None
+    if result.data is not None:
+        data = _to_object(result.data, "data")
+        size = max(size, len(_to_text(data)))
+    if result.details is not None:
+        details = _to_object(result.details, "details")
+        size += len(_to_text(details))
+    return ToolResult(result.content, data, error, details), size
+
+
+def clean_error(error: ToolError) -> tuple[ToolError, int]:
+    """An error that was raised, with details that are JSON whatever they were; and its size as of a result."""
+    try:
+        return (clean := ToolError(error.code, error.message, _to_plain(error.details))), _error_size(clean)
+    except UnusableError:
+        details = {str(key): _plain_or_named(value) for key, value in error.details.items()}
+        return (clean := ToolError(error.code, error.message, details)), _error_size(clean)
+
+
+def _error_size(error: ToolError) -> int:
+    return len(error.message) + len(_to_text(error.details))
+
+
+def _plain_or_named(value: Any) -> Any:
+    try:
+        return _to_plain(value)
+    except UnusableError:
+        return f"a {type(value).__name__}"
+
+
+def _to_object(value: Any, what: str) -> dict[str, Any]:
+    plain = _to_plain(value)
+    if not isinstance(plain, dict):
+        raise UnusableError(f"returned {what} that is no object but {type(plain).__name__}")
+    return plain
 
 
 def _block_size(block: Content) -> int:
     if isinstance(block, TextContent):
+        if not isinstance(block.text, str):
+            raise UnusableError("returned text content that holds no text")
         return len(block.text)
+    if not isinstance(block.mime_type, str):
+        raise UnusableError("returned content whose media type is no text")
+    if block.data is not None and not isinstance(block.data, bytes):
+        raise UnusableError("returned content whose data is no bytes")
     return len(block.data or b"") * 4 // 3
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-import secrets
+import os
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
+
+from pegboard.pipeline.classify import pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -28,6 +30,7 @@ class Threads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._left_behind: Counter[str] = Counter()
+        self._left_calls: set[tuple[str, str]] = set()
 
     @property
     def left_behind(self) -> dict[str, int]:
@@ -35,9 +38,13 @@ class Threads:
         with self._lock:
             return {name: count for name, count in self._left_behind.items() if count}
 
-    def ticket(self, tool: str) -> Ticket:
+    def is_left(self, tool: str, call_id: str) -> bool:
+        """Whether the thread of that call goes on without it."""
+        return (tool, call_id) in self._left_calls
+
+    def ticket(self, tool: str, call_id: str = "") -> Ticket:
         """One thread to come."""
-        return Ticket(self, tool)
+        return Ticket(self, tool, call_id)
 
     def _move(self, ticket: Ticket, *, over: bool) -> None:
         with self._lock:
@@ -45,9 +52,11 @@ class Threads:
                 ticket.is_over = True
                 if ticket.is_left:
                     self._left_behind[ticket.tool] -= 1
+                    self._left_calls.discard((ticket.tool, ticket.call_id))
             elif not ticket.is_over:
                 ticket.is_left = True
                 self._left_behind[ticket.tool] += 1
+                self._left_calls.add((ticket.tool, ticket.call_id))
 
 
 @attrs.define(eq=False)
@@ -56,6 +65,7 @@ class Ticket:
 
     threads: Threads
     tool: str
+    call_id: str = ""
     is_over: bool = False
     is_left: bool = False
 
@@ -74,7 +84,7 @@ async def _no_workers() -> Any:
 
 def _ids() -> Iterator[str]:
     # All of it runs in C, since every call draws one.
-    return map((secrets.token_hex(4) + "-").__add__, map(str, itertools.count()))
+    return map((os.urandom(4).hex() + "-").__add__, map(str, itertools.count()))
 
 
 @attrs.define(eq=False)
@@ -97,6 +107,7 @@ class Runtime:
         for plugin, observer in self.observers:
             try:
                 observer(outcome)
-            except Exception:
+            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                pass_on(problem)
                 self.failed_observers[plugin] += 1
-                log.exception("an observer of plugin %s failed", plugin)
+                log.error("an observer of plugin %s failed", plugin, exc_info=problem)

@@ -18,7 +18,6 @@ from typing import Any
 import attrs
 
 from pegboard.schema import hints
-from pegboard.schema.markers import Description
 
 Take = Callable[[Any], Any]
 
@@ -78,6 +77,10 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
 def _plain(hint: Any) -> Any:
     """The hint without descriptions; None where `Annotated` says anything else."""
     hint, metadata = hints.unwrap(hint)
+    if not metadata:
+        return hint
+    from pegboard.schema.markers import Description
+
     return hint if all(isinstance(mark, (str, Description)) for mark in metadata) else None
 
 
