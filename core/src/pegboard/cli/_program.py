@@ -257,7 +257,10 @@ def tell_error(message: str, hint: str | None) -> None:
     """An error for a person: one line where it is one, and how to mend it."""
     head, _, faults = message.partition("\n")
     lines = faults.splitlines()
-    note(f"error: {head}: {lines[0].strip()}" if len(lines) == 1 else f"error: {message}")
+    if len(lines) == 1:  # unless it repeats what the head says
+        note(f"error: {head}" if lines[0].endswith(head.rpartition(": ")[2]) else f"error: {head}: {lines[0].strip()}")
+    else:
+        note(f"error: {message}")
     if hint:
         note(f"hint: {hint}")
 

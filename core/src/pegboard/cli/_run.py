@@ -96,6 +96,17 @@ class ProgramRun:
             self._board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
         return self._board
 
+    def load_plain_board(self) -> Board:
+        """The board without what files and options say; variables of the environment hold all the same.
+
+        Raises:
+            PegboardError: that does not load either.
+        """
+        from pegboard.board import load_board
+
+        self._board = load_board({}, list(self.plugins) or None)
+        return self._board
+
     def _require_mcp(self) -> None:
         if self.mcp_config is None:
             return
@@ -104,7 +115,13 @@ class ProgramRun:
         if not entry_points(group="pegboard", name="mcp"):
             raise ConfigError("--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp")
 
-    def open_host(self, main: Callable[[Host], Awaitable[T]], *, last_words: Callable[[], object] | None = None) -> T:
+    def open_host(
+        self,
+        main: Callable[[Host], Awaitable[T]],
+        *,
+        last_words: Callable[[], object] | None = None,
+        timeout_s: float = float("inf"),
+    ) -> T:
         """Open a host on the board, run `main` on it, close it, and return what `main` returned.
 
         Ctrl-C cancels what runs and ends the program within a second, whatever a tool or a plugin does about it.
@@ -112,8 +129,10 @@ class ProgramRun:
         Args:
             main: `async main(host)`.
             last_words: what a process that is ended by force says before it goes, called in a thread.
+            timeout_s: how long all of it may take.
 
         Raises:
+            trio.TooSlowError: it took longer.
             KeyboardInterrupt: Ctrl-C, in no group.
         """
         import trio
@@ -122,11 +141,12 @@ class ProgramRun:
         from pegboard.host import open_host
 
         board = self.load_board()
-        gc.enable()
 
         async def life() -> T:
-            with leaving_promptly(last_words):
+            with leaving_promptly(last_words), trio.fail_after(timeout_s):
                 async with open_host(board) as host:
+                    gc.freeze()  # what starting made stays; see `pegboard.cli.main`
+                    gc.enable()
                     return await main(host)
 
         try:

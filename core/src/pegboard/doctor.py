@@ -1,0 +1,272 @@
+"""The core's own checks for `pegboard doctor`, as a plugin like any other.
+
+Each check looks at a board and says what is or will be wrong, where, why, and how to mend it. `DOCTORED` names them in
+the order they are asked. What an open host alone can know - resources that would not open - is asked by the command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from pegboard.contract import Finding
+from pegboard.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pegboard.board import Board
+    from pegboard.contract import Check
+    from pegboard.tools import Tool
+
+SLOW_IMPORT_S = 0.25
+"""A plugin that takes longer to import makes every command slow, in seconds."""
+
+SAFE_NAME = "^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$"
+PROVIDER_NAMES = {
+    "OpenAI": "[A-Za-z0-9_-]{1,64}",
+    "Anthropic": "[A-Za-z0-9_-]{1,128}",
+    "Gemini": "[A-Za-z_][A-Za-z0-9_.-]{0,127}",
+}
+"""Which names of tools each provider takes, as it documents them; `SAFE_NAME` fits all."""
+PROPERTY_NAME = "[a-zA-Z0-9_.-]{1,64}"
+"""Names of properties that Anthropic takes; the others take more."""
+MAX_DESCRIPTION = 1024
+"""Characters of a tool's description that OpenAI takes."""
+MAX_TOOLS = 128
+"""Tools that OpenAI takes in one request."""
+ROOT_CHOICES = ("anyOf", "oneOf", "allOf", "not", "enum", "if")
+"""Keywords that OpenAI and Anthropic refuse at the root of a schema."""
+
+CONTROLS = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f"
+ZERO_WIDTH = "\\u00ad\\u180e\\u200b\\u2060-\\u2064\\ufeff"
+BIDI = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"
+TAGS = "\\U000e0000-\\U000e007f"
+HIDDEN = {
+    "characters of the tags block, which only a model reads": f"[{TAGS}]",
+    "marks that turn the direction of text": f"[{BIDI}]",
+    # Joiners belong into emoji and into Persian or Indic words, and nowhere beside ASCII.
+    "characters without width": f"[{ZERO_WIDTH}]|(?<=[\\x00-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?=[\\x00-\\x7f])",
+    "control characters": f"[{CONTROLS}]",
+}
+"""What hides in a text, and the expression that finds it."""
+
+MAX_TEXTS = 5_000
+"""How many texts of one tool are looked at."""
+
+
+@hookimpl
+def provide_checks() -> list[Check]:
+    """All of `DOCTORED`."""
+    return list(DOCTORED)
+
+
+def check_plugins(board: Board) -> Iterator[Finding]:
+    """Plugins that are put aside, and those that are slow to import."""
+    for record in board.plugins:
+        where = f"plugin {record.label}"
+        if record.quarantined is not None:
+            fix = f"pip install --upgrade {record.distribution}, or uninstall it" if record.distribution else "mend it"
+            yield Finding("a plugin is quarantined", where, record.quarantined, fix)
+        elif record.import_s > SLOW_IMPORT_S and not record.builtin:
+            yield Finding(
+                "a plugin is slow to import", where, f"it took {record.import_s:.2f} s, which every command pays",
+                "import heavy modules inside the handlers that need them", "warning",
+            )  # fmt: skip
+
+
+def check_hanging(board: Board) -> Iterator[Finding]:
+    """Tools that were offered and do not hang, and names that two plugins claim."""
+    for absent in board.not_hung.values():
+        yield Finding("a tool is not on the board", f"tool {absent.name} of {absent.origin}", absent.why, absent.fix)
+    for name, hung in board.registry.plans.items():
+        error = getattr(hung, "error", None)
+        if error is not None and error.details.get("reason") == "conflict":
+            owners = error.details.get("owners") or ["DISTRIBUTION"]
+            yield Finding("two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"')
+
+
+def check_configuration(board: Board) -> Iterator[Finding]:
+    """Settings that have no effect: tools that are not there, profiles that select nothing, guards that nobody has."""
+    from difflib import get_close_matches
+
+    plans, config = board.registry.plans, board.config
+    known = {_fold(name) for name in (*plans, *board.not_hung, "read_result")}
+    for name in config.tools:
+        if _fold(name) not in known:
+            near = get_close_matches(name, list(plans), n=1)
+            fix = f"write [tools.{near[0]}]" if near else "remove it, or install the plugin that brings the tool"
+            yield Finding("settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning")
+    for name, profile in config.profiles.items():
+        if plans and not any(profile.selects(hung.tool) for hung in plans.values()):
+            yield Finding(
+                "a profile selects nothing", f"[profiles.{name}]", "no tool on the board fits what it selects",
+                "name tools, tags, categories or sources that pegboard list shows", "warning",
+            )  # fmt: skip
+    guards = {guard.name for hung in plans.values() for guard in getattr(hung, "guards", ())}
+    for name in sorted(set(config.observe) - guards):
+        yield Finding(
+            "a guard is to observe that nobody has", "observe", f"no tool has a guard {name!r}",
+            f"remove it, or write one of {', '.join(sorted(guards)) or 'none'}", "warning",
+        )  # fmt: skip
+    if config.untrusted:
+        origin = config.origin_of(config.untrusted[0])
+        yield Finding(
+            "a configuration was found and not accepted", str(origin),
+            "it may not start programs or widen permissions", f"look at it, then: pegboard trust {origin}", "warning",
+        )  # fmt: skip
+
+
+def check_secrets(board: Board) -> Iterator[Finding]:
+    """Secrets that tools declare and nobody set."""
+    for tool in _tools(board):
+        for name in sorted(tool.secrets):
+            if not os.environ.get(name):
+                yield Finding(
+                    "a secret is not set", f"tool {tool.name}", f"it asks for {name}, which is not set",
+                    f"set the environment variable {name}", "warning",
+                )  # fmt: skip
+
+
+def check_names(board: Board) -> Iterator[Finding]:
+    """Names that a model provider would refuse."""
+    for tool in _tools(board):
+        if re.fullmatch(SAFE_NAME[1:-1], tool.name):
+            continue
+        refused = [who for who, pattern in PROVIDER_NAMES.items() if not re.fullmatch(pattern, tool.name)]
+        who = ", ".join(refused) or "some providers"
+        yield Finding(
+            "a name does not fit every provider", _where(tool), f"{who} would refuse it", f"use a name of {SAFE_NAME}",
+            "warning",
+        )  # fmt: skip
+    if len(board.tools) > MAX_TOOLS:
+        yield Finding(
+            "more tools than every provider takes", "the board",
+            f"{len(board.tools)} tools hang, and OpenAI takes {MAX_TOOLS} in one request",
+            "select fewer: [profiles.NAME] with tools, tags or categories", "warning",
+        )  # fmt: skip
+
+
+def check_schemas(board: Board) -> Iterator[Finding]:
+    """Schemas and descriptions that a model provider would refuse, or that say what nobody reads."""
+    for tool in _tools(board):
+        for why, fix in _provider_faults(tool):
+            yield Finding("a provider would refuse the tool", _where(tool), why, fix, "warning")
+        if not tool.description.strip():
+            yield Finding(
+                "a tool has no description", _where(tool), "a model has nothing to choose it by", "write one", "warning"
+            )
+        if tool.origin.source is not None:
+            yield from _annotations(tool)
+
+
+def _provider_faults(tool: Tool) -> Iterator[tuple[str, str]]:
+    schema = tool.input_schema
+    if schema.get("type") != "object":
+        yield "the root of its input schema is not of type object", 'write "type": "object" at the root'
+    for keyword in ROOT_CHOICES:
+        if keyword in schema:
+            yield f"its input schema has {keyword} at the root", f"move {keyword} into a property"
+    if "$ref" in schema:
+        yield "the root of its input schema is a reference", "write out what it points to at the root"
+    properties = schema.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
+        if not re.fullmatch(PROPERTY_NAME, name):
+            yield f"Anthropic refuses the parameter {name[:60]!r}", f"use a name of {PROPERTY_NAME}"
+    if len(tool.description) > MAX_DESCRIPTION:
+        yield (
+            f"its description has {len(tool.description)} characters, and OpenAI takes {MAX_DESCRIPTION}",
+            "say it shorter, and the rest at the parameters",
+        )
+
+
+def _annotations(tool: Tool) -> Iterator[Finding]:
+    from pegboard.schema.check import annotations_of
+
+    for what, schema in (("input_schema", tool.input_schema), ("output_schema", tool.output_schema)):
+        for fault in annotations_of(schema) if schema is not None else ():
+            yield Finding(
+                "a schema says what nobody holds", f"{_where(tool)}, {what}", str(fault),
+                "nothing checks it; tell its author if it is a slip", "warning",
+            )  # fmt: skip
+
+
+def check_texts(board: Board) -> Iterator[Finding]:
+    """Texts that a model reads and a person does not see."""
+    for tool in _tools(board):
+        for place, text in _texts(tool):
+            for what in hidden_in(text):
+                yield Finding(
+                    "hidden characters", f"{_where(tool)}, {place}", f"there are {what}",
+                    "read it with care, and remove them: they can carry orders to a model that nobody sees",
+                )  # fmt: skip
+
+
+def hidden_in(text: str) -> list[str]:
+    """What hides in a text, as words; see `HIDDEN`."""
+    if text.isascii() and text.isprintable():
+        return []
+    return [what for what, pattern in HIDDEN.items() if re.search(pattern, text)]
+
+
+def _texts(tool: Tool) -> Iterable[tuple[str, str]]:
+    """Every text of a tool that reaches a model, with its place."""
+    faces: list[tuple[str, Any]] = [
+        ("name", tool.name), ("title", tool.title), ("description", tool.description),
+        ("input_schema", tool.input_schema), ("output_schema", tool.output_schema), ("category", tool.category),
+    ]  # fmt: skip
+    left = MAX_TEXTS
+    while faces and left:
+        place, value = faces.pop()
+        left -= 1
+        if isinstance(value, str):
+            yield place, value
+        elif isinstance(value, dict):
+            faces += [(f"{place}.{_plain(key)}", item) for key, item in value.items()]
+            yield f"{place}, a key", " ".join(map(str, value))
+        elif isinstance(value, (list, tuple)):
+            faces += [(f"{place}[{index}]", item) for index, item in enumerate(value)]
+
+
+def _plain(key: object) -> str:
+    return ascii(str(key))[1:-1][:60]
+
+
+def check_running(board: Board) -> Iterator[Finding]:
+    """What a board that runs left behind: threads, observers that fail, sources that do."""
+    for name, count in board.runtime.threads.left_behind.items():
+        yield Finding(
+            "threads are left behind", f"tool {name}", f"{count} outlived their deadline and still run",
+            'let it ask `check_cancelled`, or declare run="process", where a deadline ends it',
+        )  # fmt: skip
+    for plugin, count in board.runtime.failed_observers.items():
+        why = f"it raised in {count} calls; the calls did not notice"
+        yield Finding("an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning")
+    for name, (state, reason) in board.source_states.items():
+        if state.value in ("failed", "backing off"):
+            yield Finding("a source is down", f"source {name}", reason or state.value, "mend what it connects to")
+
+
+DOCTORED: tuple[Check, ...] = (
+    check_plugins,
+    check_hanging,
+    check_configuration,
+    check_secrets,
+    check_names,
+    check_schemas,
+    check_texts,
+    check_running,
+)
+
+
+def _tools(board: Board) -> list[Tool]:
+    return [hung.tool for _, hung in sorted(board.registry.plans.items())]
+
+
+def _where(tool: Tool) -> str:
+    return f"tool {_plain(tool.name)} of {tool.origin}"
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("-", "_")
