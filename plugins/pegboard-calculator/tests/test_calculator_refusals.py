@@ -9,7 +9,7 @@ import pytest
 
 from pegboard_calculator import _functions, _numbers, _tokens
 from pegboard_calculator._evaluate import calculate
-from pegboard_calculator._mistakes import Mistake, excerpt
+from pegboard_calculator._mistakes import Mistake, Undecided, excerpt
 from pegboard_calculator._numbers import Arithmetic, Meter, Real
 
 # text: the column (from 1), what the message says
@@ -228,5 +228,5 @@ def test_work_is_metered_over_all_runs_of_a_text() -> None:
 
 def test_a_power_of_an_interval_across_zero_asks_for_more_digits() -> None:
     arithmetic = Arithmetic(40, Meter(), final=False)
-    with pytest.raises(_numbers.Undecided):
+    with pytest.raises(Undecided):
         arithmetic.interval_power(Real(Decimal(-1), Decimal(1)), 3)
