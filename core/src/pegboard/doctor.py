@@ -84,7 +84,9 @@ def check_hanging(board: Board) -> Iterator[Finding]:
         error = getattr(hung, "error", None)
         if error is not None and error.details.get("reason") == "conflict":
             owners = error.details.get("owners") or ["DISTRIBUTION"]
-            yield Finding("two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"')
+            yield Finding(
+                "two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"'
+            )
 
 
 def check_configuration(board: Board) -> Iterator[Finding]:
@@ -97,7 +99,9 @@ def check_configuration(board: Board) -> Iterator[Finding]:
         if _fold(name) not in known:
             near = get_close_matches(name, list(plans), n=1)
             fix = f"write [tools.{near[0]}]" if near else "remove it, or install the plugin that brings the tool"
-            yield Finding("settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning")
+            yield Finding(
+                "settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning"
+            )
     for name, profile in config.profiles.items():
         if plans and not any(profile.selects(hung.tool) for hung in plans.values()):
             yield Finding(
@@ -242,7 +246,9 @@ def check_running(board: Board) -> Iterator[Finding]:
         )  # fmt: skip
     for plugin, count in board.runtime.failed_observers.items():
         why = f"it raised in {count} calls; the calls did not notice"
-        yield Finding("an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning")
+        yield Finding(
+            "an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning"
+        )
     for name, (state, reason) in board.source_states.items():
         if state.value in ("failed", "backing off"):
             yield Finding("a source is down", f"source {name}", reason or state.value, "mend what it connects to")

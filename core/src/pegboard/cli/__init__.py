@@ -7,8 +7,8 @@
     _X         the command X, imported when it is asked for
 
 stdout carries the answer only; everything for people goes to stderr. Exit status: 0 done; 1 a tool answered with an
-error, something is wrong (`doctor`, `check`), or stdout closed before the end; 2 wrong usage or configuration; 130 after
-Ctrl-C.
+error, something is wrong (`doctor`, `check`), or stdout closed before the end; 2 wrong usage or configuration; 130
+after Ctrl-C.
 
 A command starts in a fraction of the time that trio or rich take to import, so nothing heavy is imported before it is
 needed: `list` never loads trio, and rich comes in only where stdout is a terminal.
@@ -29,8 +29,8 @@ __all__ = ["ProgramRun", "main"]
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the program and end it with its exit status; `args` are those of the process if they are not given."""
-    # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. Commands that
-    # go on running switch it on again (`ProgramRun.open_host`).
+    # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
+    # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
     from pegboard.cli._program import Program
 

@@ -21,7 +21,7 @@ import threading
 from collections import OrderedDict, deque
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -66,7 +66,11 @@ MAX_NAME = 200
 @click.command("batch", short_help="JSON Lines of calls in, JSON Lines of results out.")
 @click.argument("file", metavar="[FILE|-]", default="-")
 @click.option(
-    "--parallel", metavar="N", type=click.IntRange(1, 1024), default=PARALLEL, show_default=True,
+    "--parallel",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    default=PARALLEL,
+    show_default=True,
     help="How many calls may run at once.",
 )
 @click.option("--user", metavar="ID", help="Who calls, where a line does not say it.")

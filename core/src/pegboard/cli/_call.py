@@ -35,7 +35,7 @@ MAX_ARGUMENTS = 16 * 1024 * 1024
 @click.option("--user", metavar="ID", help="Who calls; else user_id of the configuration.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result as one object.")
 @click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
-@click.option("--dry-run", is_flag=True, help="Check who calls and the arguments, say what would be asked, run nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what the call would meet, and run nothing.")
 @click.pass_obj
 def command(
     run: ProgramRun, name: str, pairs: tuple[str, ...], given: str | None, user: str | None, as_json: bool, yes: bool,
@@ -140,8 +140,8 @@ async def _ask_person(asked: Confirmation) -> bool:
     import trio
 
     shown = printable_line(json.dumps(asked.arguments, ensure_ascii=False), 400) if asked.arguments else ""
-    sys.stderr.write(f"{printable_line(asked.question, 400)} [{printable_line(asked.tool.name)} {shown}".rstrip() + "] ")
-    sys.stderr.write("(y/N) ")
+    call = f"{printable_line(asked.tool.name)} {shown}".rstrip()
+    sys.stderr.write(f"{printable_line(asked.question, 400)} [{call}] (y/N) ")
     sys.stderr.flush()
     # Read below Python's buffers: a thread that is left behind in them would hold their lock when the process ends.
     answer = await trio.to_thread.run_sync(_read_terminal_line, abandon_on_cancel=True)
@@ -191,8 +191,8 @@ def _tell(result: ToolResult) -> None:
         "INVALID_INPUT": f"pegboard show {printable_line(result.name, 80)}",
         "NOT_FOUND": "pegboard list shows the tools on the board",
     }
-    hint = hints.get(error.code.value)
-    if hint and error.code.value not in ("NOT_FOUND",) or (hint and not error.details.get("near")):
+    hint = None if error.details.get("near") else hints.get(error.code.value)
+    if hint is not None:
         note(f"hint: {hint}")
 
 

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import click
 
-from pegboard.cli._output import emit_table
+from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import DONE, TOOL_ERROR
 
 
 @click.command("check", short_help="The publish gate for plugin authors.")
 @click.argument("distribution", metavar="[DISTRIBUTION]", required=False)
-def command(distribution: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="An array of {name, ok, seen, fix}.")
+def command(distribution: str | None, as_json: bool) -> int:
     """Hold a distribution against what users rely on: schemas, errors, deadlines, imports, leaks, names.
 
-    Without DISTRIBUTION it is the package of the directory you are in.
+    Without DISTRIBUTION it is the project of the directory you are in. Exit status 1 if anything fails.
     """
     from pegboard.testing.gate import run_gate
 
-    steps = run_gate(distribution)
-    emit_table(("step", "state", "what"), [(step.name, "ok" if step.ok else "FAILED", step.message) for step in steps])
-    return DONE if all(step.ok for step in steps) else TOOL_ERROR
+    failed = 0
+    steps = []
+    for step in run_gate(distribution):
+        failed += not step.ok
+        if as_json:
+            steps.append(step.to_json())
+            continue
+        emit_line(f"{'ok    ' if step.ok else 'FAILED'} {step.name}: {step.seen}")
+        if not step.ok and step.fix:
+            emit_line(f"       fix: {step.fix}")
+    if as_json:
+        emit_json(steps)
+    elif failed:
+        emit_line(f"{failed} {'step' if failed == 1 else 'steps'} failed")
+    return TOOL_ERROR if failed else DONE

@@ -9,13 +9,13 @@ import click
 
 from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import DONE, TOOL_ERROR
-from pegboard.cli._run import ProgramRun
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pegboard.cli._run import ProgramRun
     from pegboard.host import Host
 
 OPEN_S = 10.0
@@ -89,7 +89,9 @@ def _resources(run: ProgramRun) -> Iterator[Finding]:
         yield Finding("resources would not open", "the host", why, "mend what they connect to, or leave the plugin out")
     else:
         for plugin, cause in lost.items():
-            yield Finding("resources would not open", f"plugin {plugin}", cause, f"mend [plugins.{plugin}], or uninstall it")
+            yield Finding(
+                "resources would not open", f"plugin {plugin}", cause, f"mend [plugins.{plugin}], or uninstall it"
+            )
     finally:
         board.sources = sources
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from pegboard.cli._output import emit_json, emit_line, note
 from pegboard.cli._program import complete_tool
-from pegboard.cli._run import ProgramRun
 from pegboard.cli._text import printable_line
+
+if TYPE_CHECKING:
+    from pegboard.cli._run import ProgramRun
 
 
 @click.command("export", short_help="Tool definitions as one consumer wants them.")
-@click.option("--to", "dialect", metavar="DIALECT", required=True, help="Whose: text, json, or one that a plugin brings.")
+@click.option("--to", "dialect", metavar="DIALECT", required=True, help="text, json, or one that a plugin brings.")
 @click.option("--report", is_flag=True, help="Say on stderr what is lost on the way, and which names had to change.")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_tool)
 @click.pass_obj
@@ -22,7 +26,9 @@ def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...])
         run.tool(name)
     seen = names or board.view().snapshot.names
     # A board exports everything where no names are given; a profile that selects nothing wants nothing.
-    export = board.export(dialect, seen) if seen or dialect not in board.dialects else board.dialects[dialect].export([])
+    export = (
+        board.export(dialect, seen) if seen or dialect not in board.dialects else board.dialects[dialect].export([])
+    )
     definitions = list(export.definitions)
     if definitions and all(isinstance(one, str) for one in definitions):
         emit_line("\n\n".join(definitions))
@@ -34,4 +40,4 @@ def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...])
             note(f"renamed: {printable_line(name)} is {printable_line(alias)} there")
         for loss in export.losses:
             note(f"lost: {printable_line(loss.tool)} {printable_line(loss.path)}: {printable_line(loss.what)}")
-        note(f"{len(definitions)} tools for {dialect}, {len(renamed)} renamed, {len(export.losses)} losses")
+        note(f"for {dialect}: {len(definitions)} defined, {len(renamed)} renamed, {len(export.losses)} lost")

@@ -1,7 +1,7 @@
 """Ctrl-C ends a command within a second, whatever a tool, a thread or a plugin's resource does about it.
 
-Trio turns the signal into a `KeyboardInterrupt` and everything that can be cancelled ends by itself. A watchdog is armed
-beside it: work that shields itself, or a resource that will not close, is left behind with the process.
+Trio turns the signal into a `KeyboardInterrupt` and everything that can be cancelled ends by itself. A watchdog is
+armed beside it: work that shields itself, or a resource that will not close, is left behind with the process.
 """
 
 from __future__ import annotations

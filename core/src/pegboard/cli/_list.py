@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard.cli._output import emit_json, emit_table, note
-from pegboard.cli._run import ProgramRun
 from pegboard.registry import search
 
 if TYPE_CHECKING:
     from pegboard.board import Board
+    from pegboard.cli._run import ProgramRun
     from pegboard.tools import Tool
 
 CHARACTERS_PER_TOKEN = 4
@@ -22,7 +22,7 @@ CHARACTERS_PER_TOKEN = 4
 @click.option("--category", metavar="C", help="Only this category.")
 @click.option("--tag", metavar="T", help="Only tools with this tag.")
 @click.option("--search", "text", metavar="TEXT", help="Only tools that hold every word, the best match first.")
-@click.option("--tokens", is_flag=True, help="What each costs a model: about four characters of its definition a token.")
+@click.option("--tokens", is_flag=True, help="What each costs a model: characters of its definition, by four.")
 @click.option("--json", "as_json", is_flag=True, help="An array of objects.")
 @click.pass_obj
 def command(

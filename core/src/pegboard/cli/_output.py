@@ -18,9 +18,6 @@ from pegboard.cli._text import printable, printable_json, printable_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-WIDE = 100
-"""How wide the last column of a table may be where it is no terminal that says so."""
-
 
 class OutputError(Exception):
     """stdout closed or is full: the answer did not arrive in whole."""
@@ -93,11 +90,8 @@ def _has_surrogate(text: str) -> bool:
 
 def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """Write a table: drawn on a terminal, plain columns elsewhere. `right` are the columns of numbers."""
-    rows = [[printable_line(cell) for cell in row] for row in rows]
-    if is_terminal(sys.stdout):
-        emit(_drawn(headers, rows, right))
-    else:
-        emit(_plain(headers, rows, right))
+    lines = [[printable_line(cell) for cell in row] for row in rows]
+    emit((_drawn if is_terminal(sys.stdout) else _plain)(headers, lines, right))
 
 
 def _plain(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) -> str:

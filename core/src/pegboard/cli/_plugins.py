@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard.cli._output import emit_json, emit_table
-from pegboard.cli._run import ProgramRun
 
 if TYPE_CHECKING:
     from pegboard.board import Board
+    from pegboard.cli._run import ProgramRun
     from pegboard.plugins import PluginRecord
 
 _COUNTED = {"provide_tools": "tool", "provide_sources": "source", "provide_dialects": "dialect"}

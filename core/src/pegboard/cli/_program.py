@@ -1,7 +1,7 @@
 """The group of commands: its options, where each command lives, and what becomes of what they raise.
 
-A command is imported when it is asked for. Commands of plugins come from the hook `register_commands`; plugins are loaded
-for that only where a command is not the program's own, or where the list of commands is shown.
+A command is imported when it is asked for. Commands of plugins come from the hook `register_commands`; plugins are
+loaded for that only where a command is not the program's own, or where the list of commands is shown.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Program(click.Group):
         else:
             super().add_command(cmd, name)
 
-    def _ask_plugins(self, ctx: click.Context | ProgramRun) -> None:
+    def _ask_plugins(self, ctx: click.Context | ProgramRun | None) -> None:
         """Let every plugin add its commands, once.
 
         Raises:
@@ -156,7 +156,9 @@ class Program(click.Group):
             try:
                 register(cli=self)
             except (Exception, SystemExit) as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
-                self.lost.append(f"plugin {record.label} could not add its commands: {type(problem).__name__}: {problem}")
+                self.lost.append(
+                    f"plugin {record.label} could not add its commands: {type(problem).__name__}: {problem}"
+                )
             finally:
                 self._owner = ""
 
@@ -273,7 +275,7 @@ def _run_of(ctx: click.Context | None) -> ProgramRun:
 
 
 def _said(params: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"plugin" : "plugins"}
+    renamed = {"plugin": "plugins"}
     return {renamed.get(key, key): value for key, value in params.items() if key != "version"}
 
 

@@ -113,7 +113,9 @@ class ProgramRun:
         from importlib.metadata import entry_points
 
         if not entry_points(group="pegboard", name="mcp"):
-            raise ConfigError("--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp")
+            raise ConfigError(
+                "--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp"
+            )
 
     def open_host(
         self,
@@ -170,7 +172,9 @@ class ProgramRun:
             return hung.tool
         absent = board.not_hung.get(name)
         if absent is not None:
-            raise PluginError(f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix)
+            raise PluginError(
+                f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix
+            )
         near = get_close_matches(name[:200], list(board.view().plans), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
         raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)

@@ -9,10 +9,10 @@ import click
 
 from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import complete_tool
-from pegboard.cli._run import ProgramRun
 
 if TYPE_CHECKING:
     from pegboard.board import Board
+    from pegboard.cli._run import ProgramRun
     from pegboard.tools import Tool
 
 
@@ -67,7 +67,8 @@ def _lines(tool: Tool, board: Board) -> list[str]:
 
     from pegboard.dialects.text import describe as define
 
-    marks = [name for name in ("read_only", "destructive", "idempotent", "open_world") if getattr(tool.annotations, name)]
+    said = ("read_only", "destructive", "idempotent", "open_world", "parallel")
+    marks = [name for name in said if getattr(tool.annotations, name)]
     if tool.annotations.risk != "low":
         marks.append(f"{tool.annotations.risk} risk")
     facts = {
