@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,7 +91,8 @@ class CallContext:
             )
         if self._secrets is None:
             self._secrets = []
-        self._secrets.append(value)
+        # As it is, and as it stands inside of JSON text.
+        self._secrets += {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
         return value
 
     @property
@@ -100,6 +102,8 @@ class CallContext:
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work is; nothing happens where nobody listens."""
+        if message is not None and self._secrets is not None:
+            message = mask(message, self.secrets_read)
         await self.session.report_progress(self.call_id, done, total, message)
 
     async def confirm(self, question: str) -> bool:
@@ -108,7 +112,7 @@ class CallContext:
         Raises:
             ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
         """
-        return bool(await self.session.ask(self.tool, {}, question))
+        return bool(await self.session.ask(self.tool, {}, mask(question, self.secrets_read)))
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
         """Call another tool as the same session; at most 16 deep.

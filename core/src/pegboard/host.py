@@ -18,7 +18,7 @@ import trio
 
 from pegboard.board import Board, load_board
 from pegboard.contract import SourceState
-from pegboard.errors import ErrorCode, PluginError, ToolError
+from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError
 from pegboard.kept import READ_RESULT
 from pegboard.session import Session
 
@@ -164,7 +164,10 @@ class Host:
     def offer_read_result(self) -> None:
         """Hang `read_result`, now that there is something to read."""
         if READ_RESULT.name not in self.board.registry.plans:
-            self.board.add(READ_RESULT)
+            try:
+                self.board.add(READ_RESULT)
+            except PegboardError:
+                log.exception("read_result cannot be hung, so what was cut cannot be read on")
 
     # -- life
 

@@ -46,7 +46,7 @@ class KeptResults:
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
         """The result as it is if it fits into `max_bytes`, else its first page and how to read the others."""
-        blocks = [_fitting(block, max_bytes) for block in result.content]
+        blocks = _fitting_blocks(result.content, max_bytes)
         text = "\n".join(block.text for block in blocks if isinstance(block, TextContent))
         size = len(text.encode("utf-8", "surrogatepass"))
         others = tuple(block for block in blocks if not isinstance(block, TextContent))
@@ -99,10 +99,20 @@ class KeptResults:
             del self._kept[key]
 
 
-def _fitting(block: Content, max_bytes: int) -> Content:
-    if isinstance(block, TextContent) or block.data is None or len(block.data) <= max_bytes:
-        return block
-    return TextContent(f"[{block.mime_type} of {len(block.data)} bytes left out: above the limit of {max_bytes}]")
+def _fitting_blocks(blocks: tuple[Content, ...], max_bytes: int) -> list[Content]:
+    """The blocks, with a text in the place of bytes that do not fit, alone or after those before them."""
+    fitting: list[Content] = []
+    left = max_bytes
+    for block in blocks:
+        if isinstance(block, TextContent) or block.data is None:
+            fitting.append(block)
+        elif len(block.data) <= left:
+            left -= len(block.data)
+            fitting.append(block)
+        else:
+            note = f"[{block.mime_type} of {len(block.data)} bytes left out: above the limit of {max_bytes}]"
+            fitting.append(TextContent(note))
+    return fitting
 
 
 def _data_size(data: Any) -> int:

@@ -84,7 +84,7 @@ class Registry:
         for watcher in tuple(self._watchers):
             try:
                 watcher(old, self.snapshot)
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception("a watcher of the board failed")
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:

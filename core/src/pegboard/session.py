@@ -11,9 +11,10 @@ import attrs
 
 from pegboard._frozen import EMPTY
 from pegboard.contract import Outcome
+from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.kept import KeptResults
-from pegboard.pipeline.classify import timed_out
+from pegboard.pipeline.classify import pass_on, timed_out
 from pegboard.registry import Page, page_of
 from pegboard.results import ToolResult, stamped
 from pegboard.tools import Tool, ToolCall
@@ -133,9 +134,9 @@ class Session:
         .. versionadded:: 0.1
         """
         host = self._host
-        if perf_counter() - host.air > AIR_S:
-            await host.breathe()
         runtime = host.runtime
+        if perf_counter() - host.air > AIR_S and not runtime.observers:
+            await host.breathe()
         plan = self._view.plans.get(name) if type(name) is str else None
         if plan is None or timeout_s is not None or runtime.observers:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
@@ -158,11 +159,14 @@ class Session:
         """
         import trio
 
-        asked = [call if isinstance(call, ToolCall) else ToolCall(**call) for call in calls]
+        asked = [call if isinstance(call, ToolCall) else call_of(call) for call in calls]
         results: list[ToolResult | None] = [None] * len(asked)
 
         async def one(index: int) -> None:
             call = asked[index]
+            if isinstance(call, ToolResult):
+                results[index] = self._heard(call)
+                return
             results[index] = await self.call(call.name, call.arguments, id=call.id, timeout_s=timeout_s)
 
         index = 0
@@ -174,9 +178,13 @@ class Session:
                 await one(index)
                 index += 1
                 continue
-            async with trio.open_nursery() as nursery:
-                for overlapping in range(index, end):
-                    nursery.start_soon(one, overlapping)
+            try:
+                async with trio.open_nursery() as nursery:
+                    for overlapping in range(index, end):
+                        nursery.start_soon(one, overlapping)
+            except BaseExceptionGroup as problem:
+                pass_on(problem)  # bare, out of the nursery's group
+                raise
             index = end
         return [result for result in results if result is not None]
 
@@ -198,7 +206,7 @@ class Session:
             result = ToolResult.of_error(self._missing(name))
         else:
             result = hung.check(self, EMPTY if arguments is None else arguments)
-        return stamped(result, "", str(name), (perf_counter() - started) * 1000)
+        return stamped(result, "", name if type(name) is str else "", (perf_counter() - started) * 1000)
 
     async def _call_with_care(
         self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
@@ -206,13 +214,17 @@ class Session:
         """The long way of `call`: a name that is not there, a caller's deadline, observers."""
         import trio
 
-        runtime = self._host.runtime
+        host, runtime = self._host, self._host.runtime
+        if isinstance(name, str):
+            name = str.__str__(name)  # of a subclass too: an enum of texts is its value
         call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
         hung = self._view.plans.get(name) if type(name) is str else None
         verdicts: list[Verdict] | None = [] if runtime.observers else None
         started_at, started = time.time(), perf_counter()
         result: ToolResult | None = None
         try:
+            if perf_counter() - host.air > AIR_S:
+                await host.breathe()
             if hung is None:
                 result = ToolResult.of_error(self._missing(name))
             elif timeout_s is None:
@@ -220,8 +232,9 @@ class Session:
             else:
                 with trio.move_on_after(max(timeout_s, 0)) as scope:
                     result = await hung.answer(self, call.arguments, call.id, parent, verdicts)
-                result = _by_the_callers_deadline(hung.tool, result, scope.cancel_called, timeout_s)
-            result = stamped(result, call.id, str(name), (perf_counter() - started) * 1000)
+                left = runtime.threads.is_left(hung.tool.name, call.id)
+                result = _by_the_callers_deadline(hung.tool, result, scope.cancel_called, timeout_s, left=left)
+            result = stamped(result, call.id, name if type(name) is str else "", (perf_counter() - started) * 1000)
         finally:
             if runtime.observers:
                 duration_ms = (perf_counter() - started) * 1000
@@ -231,9 +244,11 @@ class Session:
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
         """Answer what was no call at all, a broken line of a batch, and let the observers hear it."""
-        result = stamped(ToolResult.of_error(error), id, name, 0.0)
+        return self._heard(stamped(ToolResult.of_error(error), id, name, 0.0), line)
+
+    def _heard(self, result: ToolResult, line: Any = None) -> ToolResult:
         if self._host.runtime.observers:
-            call = ToolCall(id, name, line)
+            call = ToolCall(result.id, result.name, line)
             self._host.runtime.observe(Outcome(call, self, None, result, time.time(), 0.0))
         return result
 
@@ -292,10 +307,13 @@ class Session:
         return shown
 
 
-def _by_the_callers_deadline(tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float) -> ToolResult:
+def _by_the_callers_deadline(
+    tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float, *, left: bool
+) -> ToolResult:
     """The caller's deadline over everything: nothing came, it came late, or the tool broke on being stopped."""
     if result is None:
-        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller"))
+        details: dict[str, Any] = {"still_running": True} if left else {}
+        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller", **details))
     if not fired:
         return result
     if result.error is None:

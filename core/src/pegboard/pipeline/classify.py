@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard.tool")
 
 
+def pass_on(problem: BaseException) -> None:
+    """Raise again what belongs to whoever called, bare; anything else is the fault of the code that raised it.
+
+    Raises:
+        trio.Cancelled: a scope around the call is cancelled.
+        KeyboardInterrupt: somebody pressed Ctrl-C.
+    """
+    import trio
+
+    if (interrupt := _leaf(problem, KeyboardInterrupt)) is not None:
+        raise interrupt
+    if trio.current_effective_deadline() == -float("inf"):
+        _reraise_cancelled(problem, trio.Cancelled)
+
+
 def classify(
     problem: BaseException, tool: Tool, *, timed_out_after_s: float | None = None, secrets: tuple[str, ...] = ()
 ) -> ToolError:
@@ -33,12 +48,7 @@ def classify(
         trio.Cancelled: a scope around the call is cancelled.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    import trio
-
-    if (interrupt := _leaf(problem, KeyboardInterrupt)) is not None:
-        raise interrupt
-    if trio.current_effective_deadline() == -float("inf"):
-        _reraise_cancelled(problem, trio.Cancelled)
+    pass_on(problem)
     if timed_out_after_s is not None:
         return timed_out(tool, timed_out_after_s)
     if isinstance(problem, BaseExceptionGroup):

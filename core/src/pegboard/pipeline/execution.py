@@ -36,6 +36,7 @@ starves itself alone."""
 class Started:
     """Whether the handler of one call was reached: a TIMEOUT in a queue may be repeated, one in the work may not."""
 
+    call_id: str = ""
     yes: bool = False
 
 
@@ -62,7 +63,7 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
     """Run the handler in a thread that is left behind, and counted, if the call ends before it does."""
     import trio
 
-    ticket = runtime.threads.ticket(tool.name)
+    ticket = runtime.threads.ticket(tool.name, started.call_id)
 
     def work() -> Any:
         started.yes = True

@@ -16,10 +16,13 @@ import logging
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
+from pegboard.content import BinaryContent, TextContent
 from pegboard.context import CallContext, mask
 from pegboard.contract import Guard, Stage, Verdict
 from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
-from pegboard.pipeline.classify import classify, repeat_of, timed_out
+from pegboard.pipeline.classify import classify, pass_on, repeat_of, timed_out
 from pegboard.pipeline.execution import (
     THREADS_PER_TOOL,
     Started,
@@ -29,12 +32,13 @@ from pegboard.pipeline.execution import (
     run_in_process,
     run_in_thread,
 )
-from pegboard.pipeline.normalise import UnusableError, make_normalise, unusable
+from pegboard.pipeline.normalise import UnusableError, clean_error, make_normalise, unusable
 from pegboard.results import ToolResult, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from pegboard.content import Content
     from pegboard.contract import Executor, Validator
     from pegboard.pipeline.runtime import Runtime
     from pegboard.session import Session
@@ -94,10 +98,14 @@ class Plan:
         return (self._check or self._compile())(session, arguments)
 
     def _compile(self) -> Callable[[Session, Any], ToolResult]:
-        admit = _make_admit(self.tool, _of_stage(self.guards, Stage.ADMIT))
-        prepare = _make_prepare(self.tool, self.validator)
-        self.answer = _make_answer(self, admit, prepare)
-        self._check = _make_check(self, admit, prepare)
+        try:
+            admit = _make_admit(self.tool, _of_stage(self.guards, Stage.ADMIT))
+            prepare = _make_prepare(self.tool, self.validator)
+            self.answer = _make_answer(self, admit, prepare)
+            self._check = _make_check(self, admit, prepare)
+        except Exception as problem:  # noqa: BLE001 - a handler that cannot be looked into, a type that breaks
+            refusal = Refusal(self.tool, _broken(self.tool, problem, executed=False))
+            self.answer, self._check = refusal.answer, refusal.check
         return self._check
 
 
@@ -184,7 +192,9 @@ def _make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Ver
             started = perf_counter() if verdicts is not None else 0.0
             try:
                 refusal = guard.check(session)
-            except Exception as problem:  # noqa: BLE001 - a guard that fails refuses
+                if refusal is not None and not isinstance(refusal, ToolError):
+                    refusal = _odd_guard(tool, guard, refusal)
+            except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
                 refusal = _failed_guard(tool, guard, problem)
             if verdicts is not None:
                 _record(verdicts, guard, refusal, started)
@@ -196,16 +206,30 @@ def _make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Ver
 
 def _record(verdicts: list[Verdict], guard: Guard, refusal: Any, started: float) -> None:
     word = "passed"
-    if isinstance(refusal, ToolError):
+    if isinstance(refusal, GuardFailedError):
+        word = "failed"
+    elif isinstance(refusal, ToolError):
         word = "refused" if guard.mode == "enforce" else "would_refuse"
     verdicts.append(Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1)))
 
 
+class GuardFailedError(ToolError):
+    """The refusal of a guard that did not decide but broke."""
+
+
+def _odd_guard(tool: Tool, guard: Guard, answer: object) -> ToolError:
+    """A guard that answers what is no answer has failed: it is not for the host to guess what True means."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+    return _failed_guard(tool, guard, TypeError(f"it answered {type(answer).__name__}, expected ToolError or None"))
+
+
 def _failed_guard(tool: Tool, guard: Guard, problem: BaseException) -> ToolError:
+    pass_on(problem)
     if isinstance(problem, ToolError):
         return problem
     log.error("guard %s of tool %s failed", guard.name, tool.name, exc_info=problem)
-    return ToolError(
+    return GuardFailedError(
         ErrorCode.INTERNAL_ERROR,
         f"the guard {guard.name!r} failed, so the call was refused; its cause is in the host's log",
         guard=guard.name,
@@ -221,20 +245,28 @@ def _make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Pre
     """From untrusted arguments to the handler's keyword arguments; raises INVALID_INPUT with every fault."""
     signature, schema = tool.signature, tool.input_schema
     bind = None if signature is None else signature.binder()
+    lets_more_in = schema.get("type") != "object"  # a schema that says so little that a list would pass
     quick = signature.quick() if signature is not None and signature.schema is schema else None
 
     def prepare(arguments: Any) -> Prepared:
-        if quick is not None and (taken := quick(arguments)) is not None:
-            return arguments, taken, None
-        faults: Sequence[Fault] = validate(arguments) if validate is not None else ()
-        if not faults:
-            if bind is None:
-                return arguments, arguments, None
-            kwargs = bind(arguments)
-            if isinstance(kwargs, dict):
-                return arguments, kwargs, None
-            return mend(arguments, kwargs)
-        return mend(arguments, faults)
+        try:
+            if quick is not None and (taken := quick(arguments)) is not None:
+                return arguments, taken, None
+            faults: Sequence[Fault] = validate(arguments) if validate is not None else ()
+            if not faults:
+                if bind is None:
+                    if lets_more_in and not isinstance(arguments, dict):
+                        raise invalid_input(tool.name, [Fault((), "an object", type(arguments).__name__)])
+                    return arguments, arguments, None
+                kwargs = bind(arguments)
+                if isinstance(kwargs, dict):
+                    return arguments, kwargs, None
+                return mend(arguments, kwargs)
+            return mend(arguments, faults)
+        except ToolError:
+            raise
+        except BaseException as problem:  # a validator, or a class of the author, that breaks
+            raise _broken(tool, problem, executed=False) from problem
 
     def mend(arguments: Any, faults: Sequence[Fault]) -> Prepared:
         from pegboard.schema.repair import repair
@@ -249,6 +281,18 @@ def _make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Pre
         raise invalid_input(tool.name, faults)
 
     return prepare
+
+
+def _broken(tool: Tool, problem: BaseException, **details: Any) -> ToolError:
+    """INTERNAL_ERROR for a call that broke outside of its handler."""
+    pass_on(problem)
+    log.error("a call of tool %s failed in the host", tool.name, exc_info=problem)
+    return ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        f"the call of {tool.name!r} failed in the host ({type(problem).__name__}); its cause is in the host's log",
+        exception=type(problem).__name__,
+        **details,
+    )
 
 
 def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
@@ -279,8 +323,13 @@ async def _approve(
         refusal: Any = None
         with trio.move_on_after(timeout_s) as scope:
             try:
-                refusal = await _ask(guard, context, arguments)
-            except Exception as problem:  # noqa: BLE001 - a guard that fails refuses
+                if guard.mode == "observe" and guard.peek is not None:  # it may not keep a call, or a person, waiting
+                    refusal = guard.peek(context.session, arguments)
+                else:
+                    refusal = await _ask(guard, context, arguments)
+                    if refusal is not None and not isinstance(refusal, ToolError):
+                        refusal = _odd_guard(tool, guard, refusal)
+            except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
                 refusal = _failed_guard(tool, guard, problem)
         if scope.cancelled_caught:
             refusal = ToolError(
@@ -307,9 +356,11 @@ async def _acquire(
         try:
             if guard.mode == "enforce":
                 taken = await _ask(guard, context)
+                if taken is not None and not isinstance(taken, ToolError) and not callable(taken):
+                    taken = _odd_guard(tool, guard, taken)
             else:
                 taken = guard.peek(context.session, arguments) if guard.peek is not None else None
-        except Exception as problem:  # noqa: BLE001 - a guard that fails refuses
+        except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
             taken = _failed_guard(tool, guard, problem)
         if verdicts is not None:
             _record(verdicts, guard, taken, started)
@@ -323,32 +374,33 @@ def _give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
     for release in reversed(releases):
         try:
             release()
-        except Exception:
+        except (Exception, SystemExit):
             log.exception("a limit of tool %s could not be given back", tool.name)
 
 
 async def _filter(
-    plan: Plan, guards: tuple[Guard, ...], context: CallContext, result: ToolResult, verdicts: Verdicts
+    plan: Plan, guards: tuple[Guard, ...], context: CallContext, result: ToolResult, size: int, verdicts: Verdicts
 ) -> tuple[ToolResult, int]:
     """Let every filter replace content and data; what they made is checked again."""
     from pegboard.pipeline.normalise import check_output, to_result
 
-    size = 0
     for guard in guards:
         started = perf_counter()
         refusal: ToolError | None = None
         try:
-            replaced, size = to_result(await _ask(guard, context, result))
+            replaced, new_size = to_result(await _ask(guard, context, result))
             if plan.output_validator is not None and replaced.error is None:
                 check_output(plan.output_validator, replaced)
             if guard.mode == "enforce":
+                size = new_size
                 result = ToolResult(
                     replaced.content, replaced.data, replaced.error, result.details, result.id, result.name,
                     result.duration_ms,
                 )  # fmt: skip
-        except Exception as problem:
+        except BaseException as problem:  # a filter that fails withholds
+            pass_on(problem)
             log.exception("filter %s of tool %s failed", guard.name, plan.tool.name, exc_info=problem)
-            refusal = ToolError(
+            refusal = GuardFailedError(
                 ErrorCode.INTERNAL_ERROR,
                 f"the tool {plan.tool.name!r} ran, but its result is withheld: the filter {guard.name!r} failed",
                 guard=guard.name,
@@ -379,16 +431,21 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
 
     def failed(
         problem: BaseException, context: CallContext | None, timed_out_after_s: float | None, **details: Any
-    ) -> ToolResult:
+    ) -> tuple[ToolResult, int]:
         secrets = () if context is None else context.secrets_read
         error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
-        return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details}))
+        error, size = clean_error(error)
+        return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details})), size
 
     def usable(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
         try:
             return normalise(value, call_id, started)
         except UnusableError as problem:
             return ToolResult.of_error(unusable(tool, problem)), 0
+        except BaseException as problem:  # a value of the author's own class may raise anything
+            pass_on(problem)
+            log.exception("what tool %s returned cannot be read", tool.name, exc_info=problem)
+            return ToolResult.of_error(unusable(tool, UnusableError("returned what breaks when it is read"))), 0
 
     if tool.run == "inplace" and plan.executor is None:
 
@@ -402,7 +459,7 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
             try:
                 value = invoke(kwargs, context) if takes_context else handler(**kwargs)
             except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, context, None), 0
+                return failed(problem, context, None)
             return settle(value, call_id, started)
 
         async def execute_async_in_place(
@@ -411,20 +468,20 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
             try:
                 value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
             except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, context, None), 0
+                return failed(problem, context, None)
             return settle(value, call_id, started)
 
         return execute_async_in_place if _is_async(tool) else execute_in_place
 
     start = _make_start(plan, invoke)
     plain = start is None and not takes_context
-    cancel_scope, current_time = trio.CancelScope, trio.current_time
+    cancel_scope, current_time, limit_ms = trio.CancelScope, trio.current_time, timeout_s * 1000
 
     async def execute(
         context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
     ) -> tuple[ToolResult, int]:
         scope = cancel_scope(deadline=current_time() + timeout_s)
-        reached = Started() if start is not None else None
+        reached = Started(call_id) if start is not None else None
         if context is not None:
             context.deadline = scope.deadline
         try:
@@ -437,12 +494,14 @@ def _make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
                     value = await start(kwargs, context, reached)
         except BaseException as problem:  # noqa: BLE001 - classified in one place
             details = _timeout_details(tool, scope.deadline, reached) if scope.cancel_called else {}
-            return failed(problem, context, timeout_s if scope.cancel_called else None, **details), 0
+            return failed(problem, context, timeout_s if scope.cancel_called else None, **details)
         if scope.cancelled_caught:
             details = _timeout_details(tool, scope.deadline, reached)
             return ToolResult.of_error(timed_out(tool, timeout_s, **details)), 0
         result, size = usable(value, call_id, started)
-        return (_late(result, timeout_s) if scope.cancel_called else result), size
+        if scope.cancel_called or (result.duration_ms > limit_ms and current_time() > scope.deadline):
+            result = _late(result, timeout_s)
+        return result, size
 
     return execute
 
@@ -509,12 +568,26 @@ def _noted(result: ToolResult, details: Mapping[str, Any]) -> ToolResult:
 
 def _masked(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
     """The result with every secret that the call read replaced, wherever it stands."""
-    import json
+    error = result.error
+    if error is not None:
+        error = ToolError(error.code, mask(error.message, secrets), _mask_value(error.details, secrets))
+    return ToolResult(
+        tuple(_mask_block(block, secrets) for block in result.content),
+        _mask_value(result.data, secrets), error, _mask_value(result.details, secrets),
+        result.id, result.name, result.duration_ms,
+    )  # fmt: skip
 
-    if not any(value in json.dumps(result.to_json(), ensure_ascii=False, default=str) for value in secrets):
-        return result
-    line = _mask_value(result.to_json(), secrets)
-    return ToolResult.from_json({**line, "id": result.id, "name": result.name, "duration_ms": result.duration_ms})
+
+def _mask_block(block: Content, secrets: tuple[str, ...]) -> Content:
+    if isinstance(block, TextContent):
+        return TextContent(mask(block.text, secrets))
+    data = block.data or b""
+    for value in sorted(secrets, key=len, reverse=True):
+        data = data.replace(value.encode("utf-8", "surrogateescape"), b"***")
+    if isinstance(block, BinaryContent):
+        uri, name = (_mask_value(text, secrets) for text in (block.uri, block.name))
+        return BinaryContent(None if block.data is None else data, block.mime_type, uri, name)
+    return attrs.evolve(block, data=data)
 
 
 def _mask_value(value: Any, secrets: tuple[str, ...]) -> Any:
@@ -562,18 +635,22 @@ def _make_answer(
             executed = execute(context, kwargs, call_id, started)
             result, size = await executed if waits else executed
             if filters and context is not None:
-                result, size = await _filter(plan, filters, context, result, verdicts)
+                result, size = await _filter(plan, filters, context, result, size, verdicts)
+            if context is not None and (secrets := context.secrets_read):
+                result = _masked(result, secrets)  # before it is cut: what is kept can be read later
             if size * 4 > max_bytes:
                 result = session.cut(result, max_bytes)
         except ToolError as refusal:
-            result, notes = ToolResult.of_error(refusal), None
+            result, notes = ToolResult.of_error(clean_error(refusal)[0]), None
+            if context is not None:
+                result = _masked(result, context.secrets_read)
+        except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
+            result, notes = ToolResult.of_error(_broken(tool, problem)), None
         finally:
             if releases:
                 _give_back(tool, releases)
         if notes is not None:
             result = _noted(result, notes)
-        if context is not None and (secrets := context.secrets_read):
-            result = _masked(result, secrets)
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer
@@ -611,7 +688,8 @@ def _foresee(guard: Guard, session: Session, arguments: Any) -> dict[str, Any] |
         return {"guard": guard.name, "stage": guard.stage.value, "says": "is asked when the call runs"}
     try:
         says = guard.peek(session, arguments)
-    except Exception as problem:  # noqa: BLE001 - a guard that fails refuses
+    except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+        pass_on(problem)
         says = ToolError(ErrorCode.INTERNAL_ERROR, f"the guard failed ({type(problem).__name__})")
     if says is None:
         return None

@@ -40,11 +40,11 @@ class Threads:
 
     def is_left(self, tool: str, call_id: str) -> bool:
         """Whether the thread of that call goes on without it."""
-        return (tool, call_id) in self._left_calls
+        return type(call_id) is str and (tool, call_id) in self._left_calls
 
     def ticket(self, tool: str, call_id: str = "") -> Ticket:
         """One thread to come."""
-        return Ticket(self, tool, call_id)
+        return Ticket(self, tool, call_id if type(call_id) is str else "")
 
     def _move(self, ticket: Ticket, *, over: bool) -> None:
         with self._lock:
@@ -107,7 +107,7 @@ class Runtime:
         for plugin, observer in self.observers:
             try:
                 observer(outcome)
-            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+            except BaseException as problem:  # logged; what is not the observer's is passed on
                 pass_on(problem)
                 self.failed_observers[plugin] += 1
-                log.error("an observer of plugin %s failed", plugin, exc_info=problem)
+                log.exception("an observer of plugin %s failed", plugin, exc_info=problem)
