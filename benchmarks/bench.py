@@ -93,6 +93,8 @@ def _positive(text: str) -> int:
 
 
 def _measure(options: argparse.Namespace, results: dict[str, Any]) -> dict[str, Any]:
+    for log in options.results.glob("*.log"):
+        log.unlink()
     results.setdefault("sections", {})
     results.setdefault("versions", {})
     skipped = [one for one in results.get("skipped", ()) if one["section"] not in (*options.sections, "install")]
@@ -157,4 +159,7 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
