@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
-from pegboard.schema.check import faults_of
-from pegboard.schema.explain import explain
+from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
 from pegboard.schema.lower import DeclinedError, lower
 from pegboard.schema.traits import Hiding, hiding
@@ -58,6 +57,8 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
     Raises:
         ToolDefinitionError: the schema itself is wrong; every fault is named.
     """
+    if is_plain(schema):
+        return CoreValidator(schema)
     if faults := faults_of(schema, foreign=foreign):
         raise ToolDefinitionError(f"the schema is wrong: {'; '.join(map(str, faults[:MAX_SHOWN]))}")
     if declined(schema):
@@ -98,9 +99,9 @@ class CoreValidator:
     __slots__ = ("_check", "_numbers", "_schema", "_walks", "recently_used")
 
     def __init__(self, schema: Any) -> None:
-        where, self._numbers = hiding(schema)
-        self._walks = where is not Hiding.NOWHERE
         self._schema = schema
+        self._numbers: tuple[str, ...] = ()
+        self._walks = True
         self._check: Callable[[Any], object] | None = None
         self.recently_used = False
 
@@ -128,12 +129,16 @@ class CoreValidator:
         self._check = None
 
     def _compiled(self) -> Callable[[Any], object]:
+        where, self._numbers = hiding(self._schema)
+        self._walks = where is not Hiding.NOWHERE
         check = self._check = _compile(lower(self._schema), self._schema)
         self.recently_used = True
         _keep(self)
         return check
 
     def _explained(self, value: Any, problem: Exception) -> Sequence[Fault]:
+        from pegboard.schema.explain import explain
+
         faults = explain(self._schema, value)
         if not faults and type(problem).__name__.startswith("JsonSchemaValue"):
             return [Fault((), "a value that fits the schema", shorten(value))]
@@ -157,7 +162,9 @@ def _keep(validator: CoreValidator) -> None:
 
 
 def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
-    import fastjsonschema  # 20 ms that only the first validated call pays
+    import fastjsonschema  # 12 ms that only the first validated call pays
+
+    from pegboard.schema.explain import explain
 
     def walk(value: Any) -> None:
         if faults := explain(schema, value):

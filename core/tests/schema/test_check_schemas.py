@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.schema.check import annotations_of, faults_of
+from pegboard.schema.check import annotations_of, faults_of, is_plain
+from pegboard.validation import declined
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -147,3 +148,52 @@ def test_depth_is_bounded_and_faults_are_counted():
         deep = {"not": deep}
     assert "levels" in faults_of(deep, foreign=True)[0].expected
     assert len(faults_of({"required": 1, "properties": {f"p{n}": {"type": 1} for n in range(200)}}, foreign=True)) == 50
+
+
+PLAIN = st.recursive(
+    st.just({}),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["integer", "number", "string", "object", "strng", ["null"]]),
+            "description": st.sampled_from(["x", "é", "\udc80", 3]),
+            "properties": st.dictionaries(st.sampled_from(["a", "b", "é", 3]), inner, max_size=2),
+            "required": st.lists(st.sampled_from(["a", "b", 1]), max_size=2) | st.just("a"),
+            "enum": st.lists(st.sampled_from(["a", "b", 1]), max_size=2),
+            "items": inner | st.booleans(),
+            "additionalProperties": st.booleans() | inner,
+            "default": st.sampled_from(["x", "\udc80", 1, 1.5, None, True, float("nan"), [], 10**5_000]),
+            "minimum": st.sampled_from([1, 1.5, True, float("inf"), "1", 10**5_000]),
+            "minLength": st.sampled_from([0, 1, 1.0, -1, True]),
+            "pattern": st.just("("),
+        },
+    ),
+    max_leaves=6,
+)
+
+
+@given(PLAIN)
+def test_what_is_plain_has_no_faults_and_is_held_by_the_core(schema):
+    if is_plain(schema):
+        assert faults_of(schema, foreign=False) == []
+        assert declined(schema) == ()
+
+
+def test_what_tools_have_is_plain_and_what_is_too_much_is_not():
+    schema = {
+        "type": "object",
+        "title": "t",
+        "properties": {
+            "a": {"type": "array", "items": {"enum": ["x"]}, "maxItems": 3},
+            "b": {"default": None, "maximum": 2.5},
+        },
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    assert is_plain(schema)
+    assert not is_plain(True)
+    assert not is_plain({"description": "x" * 30_000})
+    deep: dict = {}
+    for _ in range(5_000):
+        deep = {"items": deep}
+    assert not is_plain(deep)

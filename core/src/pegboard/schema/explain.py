@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from difflib import get_close_matches
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.errors import Fault
@@ -24,6 +23,7 @@ from pegboard.schema.refs import References, base_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from fractions import Fraction
 
     from pegboard.errors import Step
     from pegboard.schema.refs import Target
@@ -486,6 +486,8 @@ def _is_multiple(value: Any, of: Any) -> bool:
 
 
 def _exact(number: Any) -> Fraction:
+    from fractions import Fraction
+
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 

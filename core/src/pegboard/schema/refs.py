@@ -7,7 +7,6 @@ are URIs: the `$id` in force where a reference stands. They are what makes two e
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin
 
 from pegboard.schema.keywords import DRAFT_7, Dialect, subschemas
 
@@ -49,7 +48,7 @@ class References:
     def resolve_dynamic(self, ref: str, base: str, entered: tuple[str, ...]) -> Target | None:
         """What `$dynamicRef` points to, where the resources `entered`, the outermost first, were entered on the way."""
         target = self.resolve(ref, base)
-        uri, name = urldefrag(_join(base, ref))
+        uri, name = _split(_join(base, ref))
         if target is None or f"{uri}#{name}" not in self._dynamic:
             return target
         for resource in entered:
@@ -59,7 +58,7 @@ class References:
 
     def is_remote(self, ref: str, base: str) -> bool:
         """Whether `ref` points outside of this document."""
-        return urldefrag(_join(base, ref))[0] not in self._resources
+        return _split(_join(base, ref))[0] not in self._resources
 
     def _look_through(self, schema: Any, base: str) -> None:
         if not isinstance(schema, dict):
@@ -75,19 +74,19 @@ class References:
                     self._dynamic.add(f"{inside}#{name}")
         identifier = schema.get("$id")
         if self.dialect == DRAFT_7 and isinstance(identifier, str) and "$ref" not in schema:
-            uri, name = urldefrag(_join(base, identifier))
+            uri, name = _split(_join(base, identifier))
             if name:
                 self._anchors.setdefault(f"{uri}#{name}", Target(schema, inside))
         for _, item in subschemas(schema, self.dialect):
             self._look_through(item, inside)
 
     def _find(self, ref: str, base: str) -> Target | None:
-        uri, fragment = urldefrag(_join(base, ref))
+        uri, fragment = _split(_join(base, ref))
         if uri not in self._resources:
             return None
         if fragment and not fragment.startswith("/"):
             return self._anchors.get(f"{uri}#{fragment}")
-        return self._follow(unquote(fragment), Target(self._resources[uri], uri))
+        return self._follow(_unquoted(fragment), Target(self._resources[uri], uri))
 
     def _follow(self, pointer: str, start: Target) -> Target | None:
         here, base = start
@@ -110,12 +109,28 @@ def base_inside(schema: Any, base: str, dialect: Dialect) -> str:
     identifier = schema.get("$id") if isinstance(schema, dict) else None
     if not isinstance(identifier, str) or (dialect == DRAFT_7 and isinstance(schema.get("$ref"), str)):
         return base
-    return urldefrag(_join(base, identifier))[0] or base
+    return _split(_join(base, identifier))[0] or base
+
+
+def _split(uri: str) -> tuple[str, str]:
+    """A URI without its fragment, and the fragment."""
+    before, _, fragment = uri.partition("#")
+    return before, fragment
+
+
+def _unquoted(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text)
 
 
 def _join(base: str, ref: str) -> str:
     if ref.startswith("#") or not ref:
         return base + ref  # urljoin would drop a base of a scheme that it does not know, such as urn:
+    from urllib.parse import urljoin  # few schemas have a base of their own, and it costs milliseconds
+
     try:
         return urljoin(base, ref)
     except ValueError:  # a bracketed host that is no address

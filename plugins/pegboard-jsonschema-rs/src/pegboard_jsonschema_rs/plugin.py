@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault, hookimpl
-from pegboard.schema.check import faults_of
-from pegboard.schema.explain import explain
+from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, dialect_of
 from pegboard.schema.traits import Hiding, hiding, may_explode
@@ -37,6 +36,8 @@ ONLY_THE_LIBRARY_KNOWS = frozenset({"$schema", "$ref", "pattern", "patternProper
 @hookimpl
 def make_validator(schema: Any, foreign: bool) -> Validator | None:
     """Hold every schema that is one, and that points nowhere outside."""
+    if is_plain(schema):
+        return RustValidator(schema)
     if faults_of(schema, foreign=foreign):
         return None
     validator = RustValidator(schema)
@@ -57,23 +58,25 @@ class RustValidator:
     __slots__ = ("_is_valid", "_schema", "_walks")
 
     def __init__(self, schema: Any) -> None:
-        where, _ = hiding(schema, numbers_are_seen=True)
-        self._walks = where is not Hiding.NOWHERE
         self._schema = schema
+        self._walks = True
         self._is_valid: Callable[[Any], bool] | None = None
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""
-        if self._walks and (fault := check_value(value)):
-            return [fault]
         try:
-            if (self._is_valid or self._compiled())(value):
+            is_valid = self._is_valid or self._compiled()
+            if self._walks and (fault := check_value(value)):
+                return [fault]
+            if is_valid(value):
                 return ()
         except (ValueError, RecursionError) as problem:
             # What is no JSON raises: a key that is no text, a Python type without a JSON form.
             return [check_value(value) or Fault((), "a JSON value", shorten_text(type(problem).__name__))]
         if dialect_of(self._schema) is None:
             return self._own_faults(value)
+        from pegboard.schema.explain import explain
+
         return explain(self._schema, value) or self._own_faults(value)
 
     def compile(self) -> bool:
@@ -84,6 +87,8 @@ class RustValidator:
             self._is_valid = _compile(self._schema).is_valid
         except (ValueError, ReferencingError, RecursionError):  # its ValidationError is a ValueError
             return False
+        where, _ = hiding(self._schema, numbers_are_seen=True)
+        self._walks = where is not Hiding.NOWHERE
         if may_explode(self._schema):
             self._is_valid = self._is_valid_by_walking
         return True
@@ -96,6 +101,8 @@ class RustValidator:
         return self._is_valid
 
     def _is_valid_by_walking(self, value: Any) -> bool:
+        from pegboard.schema.explain import explain
+
         return not explain(self._schema, value)
 
     def _own_faults(self, value: Any) -> list[Fault]:
