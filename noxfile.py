@@ -15,7 +15,7 @@ PACKAGES = {
 }
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
-TESTS = ("coverage[toml]", "hypothesis", "pytest", "pytest-trio")
+TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
