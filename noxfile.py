@@ -67,9 +67,11 @@ def tests(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("package", [name for name in PACKAGES if name != "pegboard"])
 def alone(session: nox.Session, package: str) -> None:
-    """One package with the core and nothing else of ours, against its own tests."""
+    """One package with the core and nothing else of ours, against its own tests and the publish gate."""
     install(session, *TESTS, *folders("pegboard", package, extra="[testing]"))
     session.run("pytest", "-q", str(PACKAGES[package] / "tests"))
+    session.chdir(PACKAGES[package])
+    session.run("pegboard", "check")
 
 
 @nox.session

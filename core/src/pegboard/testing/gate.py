@@ -133,7 +133,7 @@ def run_gate(distribution: str | None = None, *, project: Path | None = None) ->
         yield Step("loads", False, str(problem), problem.hint or "read the cause, and mend the plugin")
         return
     tools = [board.tools[name] for name in sorted(board.tools)]
-    yield Step("loads", True, f"{len(tools)} tools" if tools else "no tools; the plugin's hooks were taken")
+    yield Step("loads", True, _count_of(tools) if tools else "no tools; the plugin's hooks were taken")
     yield _imports(distribution)
     yield _names(tools)
     yield _descriptions(tools)
@@ -178,6 +178,10 @@ def _step(name: str, faults: list[str], well: str, fix: str) -> Step:
         return Step(name, True, well)
     more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
     return Step(name, False, "; ".join(faults[:5]) + more, fix)
+
+
+def _count_of(tools: list[Tool]) -> str:
+    return "1 tool" if len(tools) == 1 else f"{len(tools)} tools"
 
 
 def _imports(distribution: str) -> Step:
@@ -371,7 +375,7 @@ def _surface(distribution: str, tools: list[Tool], project: Path) -> Step:
     now = {"version": version(distribution), "tools": {tool.name: thaw(tool.face) for tool in tools}}
     if not is_this:
         return Step(
-            "surface", True, f"{len(tools)} tools; run it in the project's folder to compare with the last release"
+            "surface", True, f"{_count_of(tools)}; run it in the project's folder to compare with the last release"
         )
     if not path.exists():
         path.write_text(_shown(now), encoding="utf-8")
