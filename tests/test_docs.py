@@ -74,7 +74,7 @@ def blocks_of(page: Path) -> list[Block]:
 def fits(expected: str, printed: str) -> bool:
     """Whether what was printed is what the page shows, `...` standing for anything."""
     pattern = re.escape(expected.rstrip("\n")).replace(r"\.\.\.", "...")
-    pattern = re.sub(r"(?m)^\.\.\.(?:\\?\n|$)", "(?:.*\n?)*?", pattern).replace("...", ".*?")
+    pattern = re.sub(r"(?m)^(?:\\ )*\.\.\.(?:\\?\n|$)", "(?:.*\n?)*?", pattern).replace("...", ".*?")
     return re.fullmatch(pattern, printed.rstrip("\n")) is not None
 
 
