@@ -249,6 +249,9 @@ class Program(click.Group):
 
 
 def _tell_usage(problem: click.ClickException) -> int:
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        note(problem.format_message())
+        return WRONG_USAGE
     ctx = problem.ctx if isinstance(problem, click.UsageError) else None
     path = "pegboard" if ctx is None else ctx.command_path
     tell_error(problem.format_message().rstrip("."), f"{path} --help")

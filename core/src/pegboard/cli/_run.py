@@ -147,8 +147,9 @@ class ProgramRun:
         async def life() -> T:
             with leaving_promptly(last_words), trio.fail_after(timeout_s):
                 async with open_host(board) as host:
-                    gc.freeze()  # what starting made stays; see `pegboard.cli.main`
-                    gc.enable()
+                    if not gc.isenabled():  # see `pegboard.cli.main`; what starting made stays
+                        gc.freeze()
+                        gc.enable()
                     return await main(host)
 
         try:
@@ -191,14 +192,11 @@ def start_logging(*, debug: bool) -> None:
     import logging
 
     root = logging.getLogger()
-    if debug:
-        handler: logging.Handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-        logging.getLogger("pegboard").setLevel(logging.DEBUG)
-        root.handlers[:] = [one for one in root.handlers if not isinstance(one, logging.NullHandler)]
-    else:
-        handler = logging.NullHandler()
-    root.addHandler(handler)
+    handler: logging.Handler = logging.StreamHandler(sys.stderr) if debug else logging.NullHandler()
+    handler.set_name("pegboard program")
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    root.handlers[:] = [*(one for one in root.handlers if one.get_name() != handler.get_name()), handler]
+    logging.getLogger("pegboard").setLevel(logging.DEBUG if debug else logging.NOTSET)
 
 
 async def settle(host: Host, name: str | None = None) -> None:

@@ -1,0 +1,161 @@
+"""`call`: one call from the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_the_text_goes_to_stdout_and_nothing_else(run, tools):
+    answer = run("call", "add", "a=1", "b=2")
+    assert (answer.status, answer.out, answer.err) == (0, "3.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (["value=6"], "6\n"),
+        (["value=ab", "times=2"], "abab\n"),
+        (["value=ab", "loud=true"], "ab!\n"),
+        (['value:="x=y"', "times:=2"], "x=yx=y\n"),
+        (["value=a=b"], "a=b\n"),
+        (["--args", '{"value": "q"}'], "q\n"),
+        (["--args", '{"value": "q", "times": 3}', "times=1"], "q\n"),
+    ],
+)
+def test_arguments_are_read_by_the_schema(run, tools, words, out):
+    answer = run("call", "echo", *words)
+    assert (answer.status, answer.out) == (0, out), answer.err
+
+
+def test_arguments_come_from_a_file_or_stdin(run, tools, tmp_path):
+    (tmp_path / "a.json").write_text('{"value": "file"}')
+    assert run("call", "echo", "--args", f"@{tmp_path}/a.json").out == "file\n"
+    assert run("call", "echo", "--args", "-", input='{"value": "pipe"}').out == "pipe\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["value"], "'value' is no argument; write KEY=VALUE or KEY:=JSON"),
+        (["=1"], "is no argument"),
+        ([":=1"], "is no argument"),
+        (["value:=nope"], "value: not valid JSON"),
+        (["value=1", "value=2"], "given twice"),
+        (["--args", "[1]"], "--args: expected a JSON object"),
+        (["--args", "{"], "--args: not valid JSON"),
+        (["--args", "@/no/such/file"], "cannot be read: No such file"),
+        (["--args", "@\x00"], "cannot be read"),
+        (["--nope"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_one_line(run, tools, words, said):
+    answer = run("call", "echo", *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("error: ")
+    assert said in answer.err
+    assert "hint: pegboard" in answer.err
+    assert len(answer.err.splitlines()) == 2
+
+
+def test_wrong_arguments_are_the_tools_error_with_every_fault(run, tools):
+    answer = run("call", "add", "a=x", "c=1")
+    assert (answer.status, answer.out) == (1, "")
+    assert answer.err.startswith("error: INVALID_INPUT: ")
+    assert "a: expected" in answer.err
+    assert "c: expected" in answer.err
+    assert "hint: pegboard show add" in answer.err
+
+
+def test_an_unknown_tool_is_not_found_with_a_near_name(run, tools):
+    answer = run("call", "ad", "a=1")
+    assert answer.status == 1
+    assert answer.err == "error: NOT_FOUND: there is no tool 'ad'; did you mean 'add'?\n"
+    assert "hint: pegboard list" in run("call", "unicorn").err
+
+
+def test_a_failing_tool_shows_its_cause_with_debug_only(run, tools):
+    answer = run("call", "fail")
+    assert answer.status == 1
+    assert "INTERNAL_ERROR" in answer.err
+    assert "/secret/place" not in answer.err
+    assert "--debug" in answer.err
+    assert "/secret/place is gone" in run("--debug", "call", "fail").err
+
+
+def test_json_is_the_whole_result_and_keeps_the_status(run, tools):
+    answer = run("call", "add", "a=1", "--json")
+    assert answer.json["data"] == {"result": 11.0}
+    assert answer.json["ok"] is True
+    failed = run("call", "nope", "--json")
+    assert (failed.status, failed.json["error"]["code"], failed.err) == (1, "NOT_FOUND", "")
+
+
+def test_what_is_no_text_is_named_with_type_and_size(run, tools):
+    assert run("call", "picture").out == "a dot\n[image/png, 4 bytes]\n"
+
+
+def test_other_content_is_named_too():
+    from pegboard import BinaryContent
+    from pegboard.cli._call import _shown
+
+    assert _shown(BinaryContent(None, "text/csv", "file:///t.csv", "t")) == "[t, file:///t.csv, text/csv, a link]"
+
+
+def test_data_without_text_is_shown_as_json(run, tools):
+    answer = run("call", "silent")
+    assert answer.status == 0
+    assert '"a"' in answer.out
+
+
+def test_repairs_are_noted_on_stderr(run, tools):
+    answer = run("call", "add", "--args", '{"a": "1"}')
+    assert (answer.status, answer.out) == (0, "11.0\n")
+    assert "note: repaired" in answer.err
+
+
+def test_who_calls_is_said_by_the_option_or_the_configuration(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('user_id = "ada"\n')
+    config = ("--config", str(tmp_path / "c.toml"))
+    assert run("call", "who").out == "None on cli\n"
+    assert run("call", "who", "--user", "bob").out == "bob on cli\n"
+    assert run(*config, "call", "who").out == "ada on cli\n"
+    assert run(*config, "call", "who", "--user", " ").out == "None on cli\n"
+
+
+def test_confirmation_needs_a_person_or_yes(run, tools):
+    answer = run("call", "wipe", "disk=c")
+    assert answer.status == 1
+    assert "FORBIDDEN" in answer.err
+    assert "--yes" in answer.err
+    assert run("call", "wipe", "disk=c", "--yes").out == "wiped c\n"
+
+
+def test_dry_run_says_what_would_be_met_and_runs_nothing(run, tools):
+    answer = run("call", "wipe", "disk=c", "--dry-run", "--yes")
+    assert answer.status == 0
+    assert "Really wipe it?" in answer.out
+    assert "wiped" not in answer.out
+    refused = run("call", "wipe", "disk=c", "--dry-run")
+    assert refused.status == 1
+    assert run("call", "wipe", "--dry-run").status == 1
+
+
+def test_rate_limits_say_when_to_come_back():
+    from pegboard import ToolError, ToolResult
+    from pegboard.cli._call import _tell
+
+    _tell(ToolResult.of_error(ToolError("RATE_LIMITED", "slow down", retry_after_s=3)))
+
+
+def test_read_only_refuses_before_anything_runs(run, tools):
+    answer = run("--read-only", "call", "echo", "value=1")
+    assert answer.status == 1
+    assert "read-only mode" in answer.err
+
+
+def test_the_audit_goes_to_a_file_or_stderr(run, tools, tmp_path):
+    run("--log-json", str(tmp_path / "audit"), "call", "add", "a=1")
+    assert '"tool": "add"' in (tmp_path / "audit").read_text()
+    answer = run("--log-json", "-", "call", "add", "a=1")
+    assert answer.out == "11.0\n"
+    assert '"tool": "add"' in answer.err

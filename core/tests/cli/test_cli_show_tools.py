@@ -1,0 +1,223 @@
+"""`list`, `show`, `export`, `plugins`: what people and programs read about the board."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def test_list_shows_name_category_state_origin_and_the_first_sentence(run, tools):
+    answer = run("list")
+    assert answer.status == 0
+    head, *rows = answer.out.splitlines()
+    assert head.split() == ["TOOL", "CATEGORY", "STATE", "FROM", "DESCRIPTION"]
+    assert rows[0].split(None, 4) == ["add", "math", "ready", "pegboard-test-kit", "Add two numbers"]
+    assert rows == sorted(rows)
+    assert answer.err == ""
+
+
+def test_list_json_has_the_members_that_scripts_rely_on(run, tools):
+    rows = run("list", "--json").json
+    row = next(row for row in rows if row["name"] == "add")
+    assert row == {
+        "name": "add",
+        "title": None,
+        "description": "Add two numbers. They may be fractions.",
+        "category": "math",
+        "tags": ["sum"],
+        "read_only": True,
+        "state": "ready",
+        "origin": {"distribution": "pegboard-test-kit", "source": None},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--category", "math"], ["add"]),
+        (["--tag", "sum"], ["add"]),
+        (["--search", "ADD numbers"], ["add", "add_async"]),
+        (["--search", "numbers", "--category", "general"], ["add_async"]),
+    ],
+)
+def test_list_selects(run, tools, options, names):
+    assert [row["name"] for row in run("list", "--json", *options).json] == names
+
+
+def test_list_says_so_where_nothing_matches(run, tools):
+    answer = run("list", "--search", "unicorn")
+    assert (answer.status, answer.out) == (0, "")
+    assert "no tool matches" in answer.err
+
+
+def test_list_says_what_to_do_where_nothing_hangs(run, site):
+    site.install("nothing", "")
+    answer = run("list", plugins=("nothing",))
+    assert (answer.status, answer.out) == (0, "")
+    assert "pip install" in answer.err
+
+
+def test_list_points_to_doctor_where_something_is_missing(run, tools):
+    tools.install("broken", "raise ImportError('no such thing')")
+    tools.install("more", "from pegboard import hookimpl")
+    answer = run("list", plugins=None)
+    assert "add" in answer.out
+    assert "pegboard doctor says why" in answer.err
+
+
+def test_list_tokens_grow_with_the_definition(run, tools):
+    rows = {row["name"]: row["tokens"] for row in run("list", "--tokens", "--json").json}
+    assert set(rows["add"]) == {"json", "text"}
+    definition = run("export", "--to", "text", "add").out.strip()
+    assert rows["add"]["text"] == -(-len(definition) // 4)
+    assert rows["rare"]["json"] < rows["add"]["json"]
+
+
+def test_list_tokens_has_a_column_a_dialect(run, tools):
+    head = run("list", "--tokens").out.splitlines()[0]
+    assert "TOKENS (JSON)" in head
+    assert "TOKENS (TEXT)" in head
+
+
+def test_list_shows_disabled_and_contested_tools_with_their_state(run, tools, tmp_path):
+    tools.install("other", "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+                  "    @tool\n    def echo(): 'Another.'\n    return [echo]\n")
+    (tmp_path / "c.toml").write_text("[tools.add]\nenabled = false\n")
+    rows = run("--config", str(tmp_path / "c.toml"), "list", "--json", plugins=("kit", "other")).json
+    states = {row["name"]: row["state"] for row in rows}
+    assert (states["add"], states["echo"], states["who"]) == ("disabled", "conflict", "ready")
+
+
+def test_list_shows_what_the_profile_selects(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('[profiles.adder]\ntools = ["add*"]\n')
+    answer = run("--config", str(tmp_path / "c.toml"), "--profile", "adder", "list", "--json")
+    assert [row["name"] for row in answer.json] == ["add", "add_async"]
+
+
+def test_show_tells_a_person_everything(run, tools):
+    out = run("show", "rare").out
+    for part in ("Once a minute", "cooldown_s 60", "rate_limit 10/60s", "TEST_KEY", "high risk", "version:", "sha256:"):
+        assert part in out
+    out = run("show", "add").out
+    assert "pegboard call add --args '{\"a\": 1, \"b\": 2}'" in out
+    assert "output schema:" in out
+
+
+def test_show_prints_the_answer_of_an_example(run, site):
+    site.install("one", "from pegboard import Example, hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+                 "    @tool(examples=[Example({}, 'once', 'yes')])\n    def say(): 'Say.'\n    return [say]\n")
+    out = run("show", "say", plugins=("one",)).out
+    assert "example:     once" in out
+    assert "  yes" in out
+
+
+def test_show_json_is_one_object(run, tools):
+    shown = run("show", "rare", "--json").json
+    assert shown["limits"] == {"cooldown_s": 60, "timeout_s": 5, "rate_limit": "10/60s"}
+    assert shown["origin"]["distribution"] == "pegboard-test-kit"
+    assert shown["fingerprint"].startswith("sha256:")
+    assert shown["annotations"]["risk"] == "high"
+    assert run("show", "add", "--json").json["examples"][0]["arguments"] == {"a": 1, "b": 2}
+
+
+def test_show_suggests_the_nearest_name(run, tools):
+    answer = run("show", "ad")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.splitlines()[0] == "error: there is no tool 'ad'"
+    assert "did you mean add" in answer.err
+
+
+def test_show_says_why_a_tool_does_not_hang(run, site):
+    site.install("one", "from pegboard import Tool, hookimpl\n@hookimpl\ndef provide_tools():\n"
+                 "    return [Tool(name='bad', handler=print, description='x', input_schema={'type': 'objekt'})]\n")
+    answer = run("show", "bad", plugins=("one",))
+    assert answer.status == 2
+    assert "is not on the board" in answer.err
+
+
+def test_export_prints_definitions_and_reports_on_stderr(run, tools):
+    answer = run("export", "--to", "json", "--report", "add", "who")
+    assert [one["name"] for one in answer.json] == ["add", "who"]
+    assert "2 defined, 0 renamed, 0 lost" in answer.err
+
+
+def test_export_of_text_is_text(run, tools):
+    assert run("export", "--to", "text", "add").out.startswith("add: Add two numbers.")
+
+
+def test_export_reports_names_and_losses(run, site):
+    site.install("poor", """
+        from pegboard import Loss, Tool, hookimpl
+        from pegboard.dialects._common import SimpleExport
+
+        class Poor:
+            name = "poor"
+
+            def export(self, tools):
+                tools = list(tools)
+                losses = [Loss(tool.name, "properties.a", "no numbers there") for tool in tools]
+                return SimpleExport([1 for _ in tools], {"x_1": tool.name for tool in tools}, None, None, losses)
+
+        @hookimpl
+        def provide_dialects():
+            return [Poor()]
+
+        @hookimpl
+        def provide_tools():
+            return [Tool(name="one", handler=print, description="One.")]
+    """)
+    err = run("export", "--to", "poor", "--report", plugins=("poor",)).err
+    assert "renamed: one is x_1 there" in err
+    assert "lost: one properties.a: no numbers there" in err
+
+
+def test_export_of_a_profile_that_selects_nothing_is_empty(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('[profiles.none]\ntools = ["nothing"]\n')
+    answer = run("--config", str(tmp_path / "c.toml"), "--profile", "none", "export", "--to", "json")
+    assert answer.json == []
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--to", "klingon"], "there is no dialect 'klingon'; on the board: json, text"),
+        (["--to", "json", "nope"], "there is no tool 'nope'"),
+        ([], "Missing option '--to'"),
+    ],
+)
+def test_export_refuses_what_is_not_there(run, tools, args, said):
+    answer = run("export", *args)
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_plugins_tells_what_each_provides(run, tools):
+    rows = {row["name"]: row for row in run("plugins", "--json").json}
+    assert rows["kit"]["distribution"] == "pegboard-test-kit"
+    assert rows["kit"]["version"] == "1.0"
+    assert rows["kit"]["provides"] == {"provide_tools": 12}
+    assert rows["kit"]["import_ms"] > 0
+    assert rows["json"]["builtin"] is True
+    out = run("plugins").out
+    assert "12 tools" in out
+    assert "1 dialect" in out
+    assert "guards" in out
+
+
+def test_plugins_names_what_is_quarantined_and_why(run, site):
+    site.install("broken", "import no_such_module_anywhere")
+    answer = run("plugins", "--json", plugins=None)
+    row = next(row for row in answer.json if row["name"] == "broken")
+    assert row["state"] == "quarantined"
+    assert "no_such_module_anywhere" in row["quarantined"]
+    assert "no_such_module_anywhere" in run("plugins", plugins=None).out
+
+
+def test_json_answers_keep_every_character(run, site):
+    site.install("odd", "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+                 "    @tool\n    def odd(): 'Odd \\u202e text \\x1b[1m.'\n    return [odd]\n")
+    answer = run("list", "--json", plugins=("odd",))
+    assert answer.json[0]["description"] == "Odd \u202e text \x1b[1m."
+    assert json.dumps("\x1b")[1:-1] in answer.out
+    assert "\\u202e" in run("list", plugins=("odd",)).out
