@@ -12,7 +12,6 @@ declined.
 from __future__ import annotations
 
 from collections import deque
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pegboard.errors import Fault, ToolDefinitionError
@@ -20,13 +19,14 @@ from pegboard.hookspecs import hookimpl
 from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
 from pegboard.schema.lower import DeclinedError, lower
-from pegboard.schema.traits import Hiding, hiding
+from pegboard.schema.traits import hidden_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard.contract import Validator
     from pegboard.schema.lower import Lowered
+    from pegboard.schema.traits import Finder
 
 __all__ = ["CoreValidator", "declined", "make_validator", "reject_non_finite", "why_declined"]
 
@@ -87,8 +87,8 @@ def why_declined(schema: Any) -> tuple[str, str]:
 class CoreValidator:
     """A schema that is compiled when it is first needed.
 
-    It refuses NaN and infinities anywhere in a value. A value is walked for them only where the schema leaves room
-    for some to hide: a closed object of plain types, as `@tool` derives it, pays for its own numbers alone.
+    It refuses NaN and infinities anywhere in a value, and looks for them only where the schema leaves room for one: a
+    closed object of plain types, as `@tool` derives it, pays for its own numbers alone.
 
     Args:
         schema: without faults, and not declined.
@@ -96,12 +96,11 @@ class CoreValidator:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_check", "_numbers", "_schema", "_walks", "recently_used")
+    __slots__ = ("_check", "_finds", "_schema", "recently_used")
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
-        self._numbers: tuple[str, ...] = ()
-        self._walks = True
+        self._finds: Finder | None = None
         self._check: Callable[[Any], object] | None = None
         self.recently_used = False
 
@@ -110,18 +109,14 @@ class CoreValidator:
         try:
             (self._check or self._compiled())(value)
             self.recently_used = True
-            for name in self._numbers:
-                number = value.get(name)
-                if number.__class__ is float and not isfinite(number):
-                    return [Fault((name,), "a finite number", str(number))]
+            if self._finds is not None and self._finds(value):
+                return self._unsound(value)
         except _TooLongError as problem:
             return [problem.fault]
         except _OutOfStepsError:
             return [Fault((), "a value that can be checked in bounded time", shorten(value))]
         except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is no JSON the generated code may raise anything
             return self._explained(value, problem)
-        if self._walks and (fault := check_value(value)):
-            return [fault]
         return ()
 
     def forget(self) -> None:
@@ -129,12 +124,15 @@ class CoreValidator:
         self._check = None
 
     def _compiled(self) -> Callable[[Any], object]:
-        where, self._numbers = hiding(self._schema)
-        self._walks = where is not Hiding.NOWHERE
+        self._finds = hidden_numbers(self._schema)
         check = self._check = _compile(lower(self._schema), self._schema)
         self.recently_used = True
         _keep(self)
         return check
+
+    def _unsound(self, value: Any) -> Sequence[Fault]:
+        fault = check_value(value)
+        return [fault] if fault else ()
 
     def _explained(self, value: Any, problem: Exception) -> Sequence[Fault]:
         from pegboard.schema.explain import explain

@@ -4,40 +4,56 @@ from __future__ import annotations
 
 import pytest
 
-from pegboard.schema.traits import Hiding, hiding, may_explode
+from pegboard.schema.traits import hidden_numbers, may_explode
 
 CLOSED = {"type": "object", "additionalProperties": False}
 NUMBER = {"type": "number"}
+NAN = float("nan")
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
 @pytest.mark.parametrize(
-    ("schema", "where", "names"),
+    ("schema", "sound", "unsound"),
     [
-        ({**CLOSED, "properties": {"a": NUMBER, "b": {"type": "integer"}}}, Hiding.NOWHERE, ("a",)),
-        ({**CLOSED, "properties": {"a": {"anyOf": [NUMBER, {"type": "null"}]}}}, Hiding.NOWHERE, ("a",)),
-        ({**CLOSED, "properties": {"a": {"enum": [1.5]}, "b": {"type": "string"}}}, Hiding.NOWHERE, ()),
-        ({**CLOSED, "properties": {"a": {"type": "array", "items": {"type": "string"}}}}, Hiding.NOWHERE, ()),
-        ({**CLOSED, "properties": {"a": {"type": "array", "items": NUMBER}}}, Hiding.ANYWHERE, ()),
-        ({**CLOSED, "properties": {"a": {"type": "array"}}}, Hiding.ANYWHERE, ()),
-        ({**CLOSED, "properties": {"a": {}}}, Hiding.ANYWHERE, ()),
-        ({**CLOSED, "patternProperties": {"a": NUMBER}}, Hiding.ANYWHERE, ()),
-        ({"type": "object", "properties": {}}, Hiding.ANYWHERE, ()),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, Hiding.NOWHERE, ()),
-        ({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "null"}],
-          "additionalItems": False}, Hiding.NOWHERE, ()),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, Hiding.NOWHERE, ()),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}}, Hiding.ANYWHERE, ()),
-        (NUMBER, Hiding.HERE, ()),
-        (False, Hiding.NOWHERE, ()),
-        (True, Hiding.ANYWHERE, ()),
+        ({**CLOSED, "properties": {"a": NUMBER, "b": {"type": "integer"}}}, {"a": 1.5, "b": 1}, {"a": NAN}),
+        ({**CLOSED, "properties": {"a": {"anyOf": [NUMBER, {"type": "null"}]}}}, {"a": None}, {"a": NAN}),
+        ({**CLOSED, "properties": {"a": {"type": ["number", "array"], "items": NUMBER}}}, {"a": [1.5]}, {"a": [NAN]}),
+        ({**CLOSED, "properties": {"a": {"type": "array", "items": NUMBER}}}, {"a": [1.5]}, {"a": [1, NAN]}),
+        ({**CLOSED, "properties": {"a": {"type": "array"}}}, {"a": [{}]}, {"a": [{"b": NAN}]}),
+        ({**CLOSED, "properties": {"a": {}}}, {"a": 1.5}, {"a": [NAN]}),
+        ({**CLOSED, "patternProperties": {"a": NUMBER}}, {"a": 1.5}, {"a": NAN}),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x", "b": 1}, {"a": "x", "b": NAN}),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}}, [[]], [[NAN]]),
+        ({"$ref": "https://example.com/"}, {}, {"a": NAN}),
+        (NUMBER, 1.5, NAN),
+        (True, {}, [NAN]),
     ],
-)  # fmt: skip
-def test_where_numbers_that_are_not_finite_could_hide(schema, where, names):
-    assert hiding(schema) == (where, names)
+)
+def test_numbers_that_are_not_finite_are_looked_for_where_they_could_hide(schema, sound, unsound):
+    find = hidden_numbers(schema)
+    assert find is not None
+    assert not find(sound)
+    assert find(unsound)
+    assert not find("another kind")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**CLOSED, "properties": {"a": {"enum": [1.5]}, "b": {"type": "string"}, "c": {"const": 1}}},
+        {**CLOSED, "properties": {"a": {"type": "array", "items": {"type": "string"}}}},
+        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+        {"$schema": DRAFT_7, "type": "array", "items": [{"type": "null"}], "additionalItems": False},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}},
+        False,
+    ],
+)
+def test_where_none_could_hide_nothing_is_looked_for(schema):
+    assert hidden_numbers(schema) is None
 
 
 def test_numbers_that_the_validator_sees_do_not_hide():
-    assert hiding({"type": "array", "items": NUMBER}, numbers_are_seen=True) == (Hiding.NOWHERE, ())
+    assert hidden_numbers({"type": "array", "items": NUMBER}, numbers_are_seen=True) is None
 
 
 def chain(length, branches):

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import time
+from enum import IntEnum
 from importlib.metadata import entry_points
 
 import pytest
@@ -151,6 +152,19 @@ def test_what_points_outside_or_is_no_schema_is_not_held(schema):
 def test_a_misspelt_keyword_is_a_mistake_in_a_schema_of_ones_own():
     assert make_validator({"propertys": {}}, False) is None
     assert make_validator({"propertys": {}}, True)({}) == ()
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+@pytest.mark.parametrize("value", [freeze({"a": [1, {"b": ["x"]}]}), {"a": (1, {"b": []})}, {"a": [Level.LOW]}])
+def test_values_of_subclasses_are_read_as_the_json_they_are(value):
+    schema = freeze({"type": ["object", "null"], "properties": {"a": {"items": {"type": ["integer", "object"]}}}})
+    validate = RustValidator(schema)
+    assert validate.compile()
+    assert validate(value) == ()
+    assert [str(fault) for fault in validate(freeze({"a": ["x"]}))] == ['a[0]: expected integer or object, got "x"']
 
 
 def nested(depth):

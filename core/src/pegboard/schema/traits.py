@@ -2,96 +2,130 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Any
+from collections.abc import Callable
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
+from pegboard.schema.jsontext import check_value
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_VISITS = 100_000
 MAX_WORK = 500_000
 MAX_DEPTH = 64
 
 
-class Hiding(IntEnum):
-    """Where a value that fits a schema may hold a number that is not finite."""
-
-    NOWHERE = 0
-    HERE = 1
-    """The value itself may be one."""
-    ANYWHERE = 2
-    """So may something inside it; or it may nest without end."""
+Finder = Callable[[Any], bool]
+"""Whether a value that a validator passed holds something that no JSON text could have brought."""
 
 
-def hiding(schema: Any, *, numbers_are_seen: bool = False) -> tuple[Hiding, tuple[str, ...]]:
-    """Where NaN and infinities could hide in a value that a validator passed.
+def hidden_numbers(schema: Any, *, numbers_are_seen: bool = False) -> Finder | None:
+    """Look for NaN and infinities exactly where a value that fits the schema could hold one.
+
+    A closed object of plain types pays for its numbers alone; what the schema leaves open is walked by `check_value`.
 
     Args:
         schema: a schema without faults.
         numbers_are_seen: whether the validator refuses them where the schema says "number".
 
     Returns:
-        Where, and for an object whose properties are at most `HERE` the names of those that are: then it is `NOWHERE`
-        but for these.
+        None where there is no such place.
 
     .. versionadded:: 0.1
     """
-    search = _Hiding(schema, numbers_are_seen=numbers_are_seen)
-    root, base = search.refs.root
-    if isinstance(root, dict) and root.get("type") == "object" and not root.keys() & {"$ref", "enum", "const"}:
-        properties = root.get("properties", {})
-        found = {name: search.of(item, base) for name, item in properties.items()}
-        rest = [search.of(item, base) for item in root.get("patternProperties", {}).values()]
-        rest.append(search.of(root.get("additionalProperties", True), base))
-        if not any(rest) and Hiding.ANYWHERE not in found.values():
-            return Hiding.NOWHERE, tuple(name for name, where in found.items() if where)
-    return search.of(root, base, inside=True), ()
+    search = _Search(schema, numbers_are_seen=numbers_are_seen)
+    return search.of(*search.refs.root, inside=True)
 
 
-class _Hiding:
+def _is_open(value: Any) -> bool:
+    return check_value(value) is not None
+
+
+def _is_number(value: Any) -> bool:
+    return value.__class__ is float and not isfinite(value)
+
+
+class _Search:
     def __init__(self, schema: Any, *, numbers_are_seen: bool) -> None:
         self.refs = References(schema, dialect_of(schema) or DRAFT_2020)
-        self.number = Hiding.NOWHERE if numbers_are_seen else Hiding.HERE
-        self._known: dict[int, Hiding] = {}
+        self.number = None if numbers_are_seen else _is_number
+        self._known: dict[int, Finder | None] = {}
 
-    def of(self, schema: Any, base: str, *, inside: bool = False) -> Hiding:
+    def of(self, schema: Any, base: str, *, inside: bool = False) -> Finder | None:
         if not isinstance(schema, dict):
-            return Hiding.NOWHERE if schema is False else Hiding.ANYWHERE
+            return None if schema is False else _is_open
         if id(schema) not in self._known:
-            self._known[id(schema)] = Hiding.ANYWHERE  # what leads back to itself may nest without end
-            self._known[id(schema)] = self._look(
-                schema, base if inside else base_inside(schema, base, self.refs.dialect)
-            )
+            self._known[id(schema)] = _is_open  # what leads back to itself may nest without end
+            base = base if inside else base_inside(schema, base, self.refs.dialect)
+            self._known[id(schema)] = self._look(schema, base)
         return self._known[id(schema)]
 
-    def _look(self, schema: dict[str, Any], base: str) -> Hiding:
+    def _look(self, schema: dict[str, Any], base: str) -> Finder | None:
         if "$ref" in schema:
             target = self.refs.resolve(schema["$ref"], base)
-            return self.of(target.schema, target.base, inside=True) if target else Hiding.ANYWHERE
+            return self.of(target.schema, target.base, inside=True) if target else _is_open
         if "enum" in schema or "const" in schema:
-            return Hiding.NOWHERE
+            return None
         if "type" in schema:
             types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-            return max(self._of_type(name, schema, base) for name in types)
+            return _any(self._of_type(name, schema, base) for name in types)
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
-                return max(self.of(item, base) for item in schema[keyword])
-        return Hiding.ANYWHERE
+                return _any(self.of(item, base) for item in schema[keyword])
+        return _is_open
 
-    def _of_type(self, name: str, schema: dict[str, Any], base: str) -> Hiding:
-        if name == "number":
-            return self.number
+    def _of_type(self, name: str, schema: dict[str, Any], base: str) -> Finder | None:
         if name == "object":
-            inside = [*schema.get("properties", {}).values(), *schema.get("patternProperties", {}).values()]
-            inside.append(schema.get("additionalProperties", True))
-        elif name == "array":
-            items = schema.get("items", True)
-            inside = [*schema.get("prefixItems", []), *(items if isinstance(items, list) else [items])]
-            if isinstance(items, list):
-                inside.append(schema.get("additionalItems", True))
-        else:
-            return Hiding.NOWHERE
-        return Hiding.ANYWHERE if any(self.of(item, base) for item in inside) else Hiding.NOWHERE
+            return self._of_object(schema, base)
+        if name == "array":
+            return self._of_array(schema, base)
+        return self.number if name == "number" else None
+
+    def _of_object(self, schema: dict[str, Any], base: str) -> Finder | None:
+        found = {name: self.of(item, base) for name, item in schema.get("properties", {}).items()}
+        others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties", True)]
+        rest = _any(self.of(item, base) for item in others)
+        numbers = tuple(name for name, finder in found.items() if finder is _is_number)
+        deeper = tuple((name, finder) for name, finder in found.items() if finder and finder is not _is_number)
+        if not numbers and not deeper and rest is None:
+            return None
+        known = found.keys()
+
+        def find(value: Any) -> bool:
+            if not isinstance(value, dict):
+                return False
+            for name in numbers:
+                number = value.get(name)
+                if number.__class__ is float and not isfinite(number):
+                    return True
+            for name, finder in deeper:
+                if name in value and finder(value[name]):
+                    return True
+            return (
+                rest is not None and not value.keys() <= known and any(rest(value[key]) for key in value.keys() - known)
+            )
+
+        return find
+
+    def _of_array(self, schema: dict[str, Any], base: str) -> Finder | None:
+        items = schema.get("items", True)
+        children = [*schema.get("prefixItems", []), *(items if isinstance(items, list) else [items])]
+        if isinstance(items, list):
+            children.append(schema.get("additionalItems", True))
+        each = _any(self.of(item, base) for item in children)
+        if each is None:
+            return None
+        return lambda value: isinstance(value, (list, tuple)) and any(map(each, value))
+
+
+def _any(finders: Iterable[Finder | None]) -> Finder | None:
+    needed = [finder for finder in dict.fromkeys(finders) if finder is not None]
+    if len(needed) < 2:
+        return needed[0] if needed else None
+    return _is_open if _is_open in needed else lambda value: any(finder(value) for finder in needed)
 
 
 def may_explode(schema: Any) -> bool:

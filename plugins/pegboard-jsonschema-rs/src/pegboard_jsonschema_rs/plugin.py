@@ -14,19 +14,21 @@ the schema at all.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Fault, hookimpl
+from pegboard import Fault, hookimpl, thaw
 from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, dialect_of
-from pegboard.schema.traits import Hiding, hiding, may_explode
+from pegboard.schema.traits import hidden_numbers, may_explode
 from pegboard.validation import declined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard.contract import Validator
+    from pegboard.schema.traits import Finder
 
 MAX_FAULTS = 50
 ONLY_THE_LIBRARY_KNOWS = frozenset({"$schema", "$ref", "pattern", "patternProperties"})
@@ -55,24 +57,30 @@ class RustValidator:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_is_valid", "_schema", "_walks")
+    __slots__ = ("_finds", "_is_valid", "_schema")
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
-        self._walks = True
+        self._finds: Finder | None = None
         self._is_valid: Callable[[Any], bool] | None = None
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""
+        is_valid = self._is_valid or self._compiled()
         try:
-            is_valid = self._is_valid or self._compiled()
-            if self._walks and (fault := check_value(value)):
+            right = is_valid(value)
+        except (ValueError, RecursionError):
+            # What is no JSON raises, and so do subclasses of list and int that the library does not know.
+            if fault := check_value(value):
                 return [fault]
-            if is_valid(value):
-                return ()
-        except (ValueError, RecursionError) as problem:
-            # What is no JSON raises: a key that is no text, a Python type without a JSON form.
-            return [check_value(value) or Fault((), "a JSON value", shorten_text(type(problem).__name__))]
+            value = json.loads(json.dumps(value))
+            right = is_valid(value)
+        if not right:
+            return self._faults(value)
+        fault = check_value(value) if self._finds is not None and self._finds(value) else None
+        return [fault] if fault else ()
+
+    def _faults(self, value: Any) -> Sequence[Fault]:
         if dialect_of(self._schema) is None:
             return self._own_faults(value)
         from pegboard.schema.explain import explain
@@ -87,8 +95,7 @@ class RustValidator:
             self._is_valid = _compile(self._schema).is_valid
         except (ValueError, ReferencingError, RecursionError):  # its ValidationError is a ValueError
             return False
-        where, _ = hiding(self._schema, numbers_are_seen=True)
-        self._walks = where is not Hiding.NOWHERE
+        self._finds = hidden_numbers(self._schema, numbers_are_seen=True)
         if may_explode(self._schema):
             self._is_valid = self._is_valid_by_walking
         return True
@@ -125,6 +132,7 @@ def _at(value: Any, path: tuple[str | int, ...]) -> Any:
 def _compile(schema: Any) -> Any:
     import jsonschema_rs  # 50 ms that only the first validated call pays
 
+    schema = thaw(schema)  # the library knows no subclass of list
     dialect = dialect_of(schema)
     if dialect is None:
         return jsonschema_rs.validator_for(schema, offline=True, validate_formats=False)
