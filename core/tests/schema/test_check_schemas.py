@@ -155,7 +155,8 @@ PLAIN = st.recursive(
     lambda inner: st.fixed_dictionaries(
         {},
         optional={
-            "type": st.sampled_from(["integer", "number", "string", "object", "strng", ["null"]]),
+            "type": st.sampled_from(["integer", "string", "strng", ["null"], ["null", "null"], [], [1], [["null"]], 1]),
+            "anyOf": st.lists(inner | st.booleans(), max_size=2) | inner,
             "description": st.sampled_from(["x", "é", "\udc80", 3]),
             "properties": st.dictionaries(st.sampled_from(["a", "b", "é", 3]), inner, max_size=2),
             "required": st.lists(st.sampled_from(["a", "b", 1]), max_size=2) | st.just("a"),

@@ -92,6 +92,34 @@ def test_any_value_is_answered_with_faults_and_never_with_an_exception(value):
             assert isinstance(fault, Fault)
 
 
+SCHEMA_LIKE = st.recursive(
+    ANYTHING,
+    lambda inner: st.dictionaries(
+        st.sampled_from(
+            ["type", "properties", "items", "anyOf", "$ref", "$id", "enum", "pattern", "not", "required", "if"]
+        ),
+        inner | st.lists(inner, max_size=2) | st.sampled_from(["#", "#/items", "string", "(a+)+", "a*a*"]),
+        max_size=4,
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None)
+@given(SCHEMA_LIKE, ANYTHING, st.booleans())
+def test_any_schema_is_held_declined_or_refused_by_name(schema, value, foreign):
+    try:
+        validate = make_validator(schema, foreign)
+    except ToolDefinitionError as problem:
+        validate = None
+        answered = str(problem).startswith("the schema is wrong: ")
+    else:
+        answered = validate is not None or bool(declined(schema))
+    assert answered
+    if validate is not None:
+        assert all(isinstance(fault, Fault) for fault in validate(value))
+
+
 @pytest.mark.parametrize(
     ("schema", "right", "wrong"),
     [

@@ -96,7 +96,8 @@ def _plain_size(schema: dict[str, Any], depth: int) -> int:
     for name, value in schema.items():
         kind = value.__class__
         if name == "type":
-            if kind is not str or value not in _TYPE_NAMES:
+            names = (value,) if kind is str else value if isinstance(value, list) and value else (None,)
+            if not all(item.__class__ is str and item in _TYPE_NAMES for item in names) or len(set(names)) < len(names):
                 return _NOT_PLAIN
         elif name == "description" or name == "title":
             if kind is not str or not value.isascii():
@@ -109,11 +110,16 @@ def _plain_size(schema: dict[str, Any], depth: int) -> int:
                 if key.__class__ is not str or not key.isascii() or not isinstance(item, dict):
                     return _NOT_PLAIN
                 size += len(key) + _plain_size(item, depth + 1)
-        elif name == "items" and isinstance(value, dict) and depth <= MAX_PLAIN_DEPTH:
-            size += _plain_size(value, depth + 1)
-        elif name == "additionalProperties":
-            if kind is not bool:
+        elif name == "items" or name == "additionalProperties":
+            if isinstance(value, dict) and depth <= MAX_PLAIN_DEPTH:
+                size += _plain_size(value, depth + 1)
+            elif kind is not bool:
                 return _NOT_PLAIN
+        elif name == "anyOf":
+            if not isinstance(value, list) or not value or depth > MAX_PLAIN_DEPTH:
+                return _NOT_PLAIN
+            for item in value:
+                size += _plain_size(item, depth + 1) if isinstance(item, dict) else _NOT_PLAIN
         elif name == "required" or name == "enum":
             texts = set(map(_text_or_none, value)) if isinstance(value, list) else {None}
             if None in texts or len(texts) < len(value):
