@@ -49,18 +49,20 @@ class Panel:
 
 def draw(results: Results) -> str:
     """The SVG, or a drawing that says that nothing was measured."""
-    drawn: list[str] = []
-    top = 16
+    drawn = [_legend(20)]
+    top = 34
     for panel in panels(results):
         if panel.dots:
             drawn.append(_panel(panel, top))
             top += _HEAD + _LINE * len(panel.dots) + _FOOT + _GAP
-    if not drawn:
-        drawn.append(_text(20, 40, "nothing was measured", size=14))
-        top = 60
+    if len(drawn) == 1:
+        drawn.append(_text(20, 54, "nothing was measured", size=14))
+        top = 70
+    size = f"width='{WIDTH}' height='{top}' viewBox='0 0 {WIDTH} {top}'"
     return "\n".join(
         [
-            f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{top}' viewBox='0 0 {WIDTH} {top}'>",
+            f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='img'>",
+            "<title>Pegboard beside its peers and the floors</title>",
             f"<rect width='{WIDTH}' height='{top}' fill='#ffffff'/>",
             *drawn,
             "</svg>\n",
@@ -99,6 +101,15 @@ def _dots(rows: Iterable[dict[str, object]], label: str, value: str) -> list[Dot
     return sorted(dots, key=lambda dot: dot.value)
 
 
+def _legend(y: float) -> str:
+    parts = []
+    for at, (name, colour) in enumerate((*_COLOURS.items(), ("peers", _PEER))):
+        x = 26 + at * 100
+        parts.append(f"<circle cx='{x}' cy='{y - 4}' r='5' fill='{colour}'/>")
+        parts.append(_text(x + 10, y, name))
+    return "\n".join(parts)
+
+
 def _panel(panel: Panel, top: float) -> str:
     values = [dot.value for dot in panel.dots]
     ticks = _ticks(min(values), max(values))
@@ -122,7 +133,8 @@ def _panel(panel: Panel, top: float) -> str:
         x = across(dot.value)
         colour = _COLOURS.get(dot.contestant, _PEER)
         weight = "bold" if dot.contestant == "pegboard" else "normal"
-        name = dot.label if dot.contestant == "floors" else f"{dot.contestant}: {dot.label}"
+        named = dot.contestant == "floors" or dot.contestant in dot.label
+        name = dot.label if named else f"{dot.contestant}: {dot.label}"
         parts.append(_text(left - 12, y + 4, _short(name), anchor="end", weight=weight))
         parts.append(f"<line x1='{left}' y1='{y}' x2='{x:.1f}' y2='{y}' stroke='{colour}' stroke-opacity='0.35'/>")
         parts.append(f"<circle cx='{x:.1f}' cy='{y}' r='5' fill='{colour}'/>")
