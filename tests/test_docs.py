@@ -14,8 +14,10 @@ puts the folder on the path, as pip would, without asking an index.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import difflib
+import importlib.util
 import inspect
 import io
 import os
@@ -27,11 +29,12 @@ import tomllib
 import types
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import click
 import pytest
+import trio
 
 import pegboard
 from pegboard import ErrorCode, hookspecs, load_board
@@ -96,7 +99,9 @@ class Reader:
         self.module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
         home = folder.parent / f"{folder.name}-home"
         home.mkdir()
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))}
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))
+        }
         self.environ = {
             **kept,
             "HOME": str(home),
@@ -184,10 +189,64 @@ def test_every_example_of_a_page_does_what_the_page_says(
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_every_example_program_stands_in_a_page_as_it_is_and_ends_well(example: Path, tmp_path: Path) -> None:
+def test_every_example_program_stands_in_a_page_as_it_is(example: Path) -> None:
     text = example.read_text(encoding="utf-8")
     shown = [block.text for page in RUN_PAGES for block in blocks_of(page) if block.language == "python"]
     assert text in shown, f"{example.name} is shown nowhere, or differs from what is shown"
+
+
+@pytest.fixture
+def guest() -> types.ModuleType:
+    """The example of a program on asyncio, as a module."""
+    spec = importlib.util.spec_from_file_location("asyncio_guest", ROOT / "examples" / "asyncio_guest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_cancelling_a_task_of_asyncio_cancels_its_call(
+    guest: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+
+    @pegboard.tool
+    async def wait() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.append(trio.current_effective_deadline() == -float("inf"))
+
+    def open_host() -> Any:
+        board = load_board(plugins=[])
+        board.add(wait)
+        return pegboard.open_host(board)
+
+    monkeypatch.setattr(guest, "open_host", open_host)
+
+    async def main() -> None:
+        async with guest.open_guest_host() as host:
+            waiting = asyncio.create_task(host.call("wait"))
+            await asyncio.sleep(0)  # it is under way, since calls are served in their order
+            await host.call("nope")
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    asyncio.run(main())
+    assert ended == [True]
+
+
+def test_a_guest_host_that_cannot_be_opened_says_why(guest: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "open_host", lambda: pegboard.open_host({"timeout_s": "soon"}, []))
+
+    async def main() -> None:
+        async with guest.open_guest_host():
+            raise AssertionError("it opened")
+
+    with pytest.raises(pegboard.ConfigError, match="timeout_s"):
+        asyncio.run(main())
 
 
 @pytest.mark.parametrize(
@@ -319,7 +378,9 @@ def test_every_name_of_the_api_is_documented(name: str) -> None:
 
 def anchors_of(page: Path) -> set[str]:
     """The anchors that a page's headings get."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S), re.M)
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S), re.M
+    )
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -341,4 +402,3 @@ def test_every_page_is_reached_from_the_first(page: Path) -> None:
     start = DOCS / "README.md"
     linked = {(start.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", start.read_text("utf-8"))}
     assert page == start or page.resolve() in linked
-
