@@ -171,7 +171,10 @@ class Board:
             ToolError: NOT_FOUND: nothing of that name hangs.
         """
         self._require(names)
-        self.registry.change(put={name: _disabled(self.registry.plans[name].tool) for name in names})
+        plans = self.registry.plans
+        # What two plugins claim is refused as it is, and must not come out of it settled.
+        free = [name for name in names if not _is_conflict(plans[name])]
+        self.registry.change(put={name: _disabled(plans[name].tool) for name in free})
 
     def enable(self, *names: str) -> None:
         """Make disabled tools answer again.
@@ -184,7 +187,7 @@ class Board:
         for name in names:
             hung = self.registry.plans[name]
             if isinstance(hung, Refusal):
-                if hung.error.code is ErrorCode.CONFLICT:
+                if _is_conflict(hung):
                     raise hung.error
                 put[name] = self._plan(hung.tool)
         self.registry.change(put=put)
@@ -195,7 +198,8 @@ class Board:
                 raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name!r}")
 
     def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
-        """Swap all tools of a source for these, in one step. A source never unseats a tool that hangs."""
+        """Swap all tools of a source for these, in one step. A source never unseats a tool that hangs, and one that was
+        disabled stays so."""
         old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
         put: dict[str, Hung] = {}
         for one in tools:
@@ -209,7 +213,7 @@ class Board:
             else:
                 hung = self._try_hang(named)
                 if hung is not None:
-                    put[one.name] = hung
+                    put[one.name] = _disabled(hung.tool) if isinstance(known, Refusal) else hung
         self.registry.change(put=put, drop=old - put.keys())
 
     def _hang_installed(self) -> None:
@@ -282,7 +286,10 @@ class Board:
             try:
                 answer = make(tool=one, settings=record.settings)
                 if answer is not None:
-                    guards += [answer] if isinstance(answer, Guard) else answer
+                    given = [answer] if isinstance(answer, Guard) else list(answer)
+                    if odd := [guard for guard in given if not isinstance(guard, Guard)]:
+                        raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
+                    guards += given
             except (Exception, SystemExit) as problem:
                 raise PluginError(
                     f"plugin {record.label} could not guard it: {type(problem).__name__}: {problem}",
@@ -311,6 +318,8 @@ class Board:
                 continue
             try:
                 answer = make(schema=schema, foreign=foreign)
+                if answer is not None and not callable(answer):
+                    raise TypeError(f"gave {type(answer).__name__}, expected a callable")
             except PluginError:
                 raise  # the schema itself is wrong: a fault of whoever wrote the tool
             except (Exception, SystemExit) as problem:
@@ -348,6 +357,8 @@ class Board:
                 continue
             try:
                 answer = make(tool=one, settings=record.settings)
+                if answer is not None and not callable(answer):
+                    raise TypeError(f"gave {type(answer).__name__}, expected a callable")
             except (Exception, SystemExit) as problem:
                 raise PluginError(f"plugin {record.label} could not make its executor: {problem}") from problem
             if answer is not None:
@@ -470,6 +481,10 @@ def _from(one: Tool, origin: Origin) -> Tool:
 def _disabled(one: Tool) -> Refusal:
     error = ToolError(ErrorCode.FORBIDDEN, f"the tool {one.name!r} is disabled", reason="disabled", retry="never")
     return Refusal(one, error)
+
+
+def _is_conflict(hung: Hung) -> bool:
+    return isinstance(hung, Refusal) and hung.error.code is ErrorCode.CONFLICT
 
 
 def _conflict(claims: Sequence[Tool]) -> Refusal:

@@ -315,7 +315,9 @@ def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[Plug
             yield _installed(found, named=True)
     for one in wanted:
         if not isinstance(one, str):
-            yield PluginRecord(_name_of(one)), lambda one=one: one  # type: ignore[misc]
+            record = PluginRecord(_name_of(one))
+            record.named = record.name in config.named_plugins
+            yield record, lambda one=one: one  # type: ignore[misc]
 
 
 def _entry_points() -> list[EntryPoint]:

@@ -153,8 +153,6 @@ def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
     """
     by_name: dict[str, Guard] = {}
     for guard in guards:
-        if not isinstance(guard, Guard):
-            raise PluginError(f"make_guards gave {type(guard).__name__}, expected Guard")
         if by_name.setdefault(guard.name, guard) is not guard:
             raise PluginError(f"two guards are named {guard.name!r}")
     stages = list(Stage)

@@ -1,0 +1,522 @@
+"""One bad plugin never bricks the program: it loses itself alone, or is fatal where working on would be worse."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from pegboard import ConfigError, ErrorCode, PluginError, Tool, hookimpl, load_board, open_host, tool
+from pegboard.contract import Guard, Stage
+from pegboard.plugins import BUILTINS, PluginRecord
+
+
+@tool(run="inplace")
+def coin() -> str:
+    """Toss a coin."""
+    return "heads"
+
+
+@pytest.fixture
+def good(make_plugin: Any) -> Any:
+    """A plugin that works."""
+    return make_plugin("good", provide_tools=[coin])
+
+
+def record_of(board: Any, name: str) -> PluginRecord:
+    return next(record for record in board.plugins if record.name == name)
+
+
+# import ----------------------------------------
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """`install(name, source)`: a distribution `pegboard-NAME` whose plugin is a module of that source."""
+    made: list[str] = []
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def one(name: str, source: str, *, distribution: str | None = None) -> None:
+        distribution = distribution or f"pegboard-{name}"
+        module = f"plugin_{distribution.replace('-', '_')}"
+        made.append(module)
+        (tmp_path / f"{module}.py").write_text(source)
+        info = tmp_path / f"{distribution.replace('-', '_')}-1.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+        (info / "entry_points.txt").write_text(f"[pegboard]\n{name} = {module}\n")
+        importlib.invalidate_caches()
+
+    yield one
+    for module in made:
+        sys.modules.pop(module, None)
+
+
+GOOD = """
+from pegboard import hookimpl, tool
+
+@hookimpl
+def provide_tools():
+    @tool
+    def {tool}() -> int:
+        return 1
+    return [{tool}]
+"""
+
+
+@pytest.mark.parametrize(
+    "source", ["raise ValueError('no luck')", "raise SystemExit(3)", "import nothing_of_that_name", "def (", "1 / 0"]
+)
+def test_a_plugin_that_fails_at_import_is_named_with_its_distribution_and_the_rest_works(
+    install: Any, source: str
+) -> None:
+    install("broken", source)
+    install("fine", GOOD.format(tool="fine_tool"))
+    board = load_board({})
+    record = record_of(board, "broken")
+    assert record.quarantined.startswith("import: ")
+    assert (record.distribution, record.version) == ("pegboard-broken", "1.5")
+    assert "fine_tool" in board.tools
+    assert record in board.plugins.quarantined
+
+
+def test_a_plugin_that_fails_at_import_is_fatal_where_it_is_named_or_the_host_is_strict(install: Any) -> None:
+    install("broken", "raise ValueError('no luck')")
+    with pytest.raises(
+        PluginError, match=r"'broken' of pegboard-broken failed at import: ValueError: no luck"
+    ) as named:
+        load_board({}, ["broken"])
+    assert "fatal because" in named.value.hint
+    with pytest.raises(PluginError, match="no luck"):
+        load_board({}, ["pegboard-broken"])
+    with pytest.raises(PluginError, match="no luck"):
+        load_board({"plugins": {"broken": {}}})
+    with pytest.raises(PluginError, match="no luck"):
+        load_board({"strict": True})
+
+
+def test_two_distributions_of_one_plugin_name_are_both_put_aside(install: Any) -> None:
+    install("twin", GOOD.format(tool="one"), distribution="pegboard-a")
+    install("twin", GOOD.format(tool="two"), distribution="pegboard-b")
+    board = load_board({})
+    twins = [record for record in board.plugins if record.name == "twin"]
+    assert sorted(record.distribution for record in twins) == ["pegboard-a", "pegboard-b"]
+    assert all("pegboard-a" in record.quarantined and "pegboard-b" in record.quarantined for record in twins)
+    assert not {"one", "two"} & board.tools.keys()
+
+
+def test_a_plugin_that_is_not_installed_is_refused_with_a_near_one(install: Any) -> None:
+    install("weather", GOOD.format(tool="w"))
+    with pytest.raises(PluginError, match="no plugin 'wether' is installed") as caught:
+        load_board({}, ["wether"])
+    assert caught.value.hint == "did you mean 'weather'?"
+    with pytest.raises(ConfigError, match="'wether' to leave out"):
+        load_board({"without": ["wether"]})
+
+
+def test_plugins_that_are_left_out_are_not_imported(install: Any) -> None:
+    install("broken", "raise ValueError")
+    board = load_board({"without": ["broken", "audit"]})
+    assert not board.plugins.quarantined
+    assert {"broken", "audit"}.isdisjoint(record.name for record in board.plugins)
+
+
+def test_the_section_of_a_plugin_that_is_put_aside_is_no_unknown_key(install: Any) -> None:
+    install("broken", "raise ValueError")
+    with pytest.raises(PluginError):
+        load_board({"plugins": {"broken": {"url": "x"}}})
+    with pytest.raises(ConfigError, match="borken"):
+        load_board({"plugins": {"borken": {"url": "x"}}})
+
+
+def test_an_object_is_named_by_its_name_its_module_or_its_class() -> None:
+    class Coiner: ...
+
+    module = types.ModuleType("pegboard_coin.plugin")
+    board = load_board({}, [Coiner(), module, Coiner])
+    names = [record.name for record in board.plugins if not record.builtin]
+    assert names == ["Coiner", "coin", "Coiner"]
+    assert [record.name for record in board.plugins.quarantined] == ["Coiner", "Coiner"]
+
+
+# misspelt hooks ----------------------------------------
+
+
+def test_a_misspelt_hook_is_named_with_the_nearest_real_one(make_plugin: Any, good: Any) -> None:
+    board = load_board({}, [make_plugin("typo", provide_tool=[coin]), good])
+    assert (
+        record_of(board, "typo").quarantined == "hooks: there is no hook 'provide_tool'; the nearest is 'provide_tools'"
+    )
+    assert "coin" in board.tools
+
+
+def test_a_misspelt_argument_is_named(make_plugin: Any, good: Any) -> None:
+    def make_executor(tol: Any) -> None: ...
+
+    board = load_board({}, [make_plugin("typo", make_executor=make_executor, provide_tools=[coin]), good])
+    assert "'tol'" in record_of(board, "typo").quarantined
+    assert "make_executor" in record_of(board, "typo").quarantined
+    assert "coin" in board.tools
+
+
+def test_a_hook_of_another_plugin_may_be_missing_if_it_is_marked_so() -> None:
+    class Chatty:
+        name = "chatty"
+
+        @hookimpl(optionalhook=True)
+        def provide_models(self) -> None: ...
+
+    assert not load_board({}, [Chatty()]).plugins.quarantined
+
+
+def test_a_plugin_may_bring_hooks_of_its_own() -> None:
+    import pluggy
+
+    class Specs:
+        @pluggy.HookspecMarker("pegboard")
+        def provide_models(self, settings: Any) -> None: ...
+
+    class Chat:
+        name = "chat"
+
+        @hookimpl
+        def add_hookspecs(self) -> Any:
+            return Specs
+
+    class Model:
+        name = "model"
+
+        @hookimpl
+        def provide_models(self) -> list[str]:
+            return ["m"]
+
+    board = load_board({}, [Model(), Chat()])
+    assert not board.plugins.quarantined
+    assert [(record.name, answer) for record, answer in board.plugins.ask("provide_models")] == [("model", ["m"])]
+
+
+# at each hook ----------------------------------------
+
+
+def failing(**arguments: str) -> dict[str, Any]:
+    """An implementation of every hook that loading a board asks, which raises."""
+
+    def provide_settings() -> Any:
+        raise SystemExit(1)
+
+    def provide_tools() -> Any:
+        raise ValueError("no")
+
+    def generated_tools() -> Any:
+        yield coin
+        raise ValueError("half way")
+
+    def provide_sources(settings: Any) -> Any:
+        raise SystemExit
+
+    def add_hookspecs() -> Any:
+        raise KeyError("no")
+
+    return {
+        "provide_settings": provide_settings,
+        "provide_tools": provide_tools,
+        "generated": generated_tools,
+        "provide_sources": provide_sources,
+        "add_hookspecs": add_hookspecs,
+    }
+
+
+@pytest.mark.parametrize("hook", ["provide_settings", "provide_tools", "generated", "provide_sources", "add_hookspecs"])
+def test_a_hook_that_raises_loses_its_plugin_alone(make_plugin: Any, good: Any, hook: str) -> None:
+    name = "provide_tools" if hook == "generated" else hook
+    bad = make_plugin("bad", **{name: failing()[hook]})
+    board = load_board({}, [bad, good])
+    assert record_of(board, "bad").quarantined.startswith(f"{name}: ")
+    assert list(board.tools) == ["coin"]
+    with pytest.raises(PluginError) as caught:
+        load_board({"strict": True}, [bad, good])
+    assert "the host is strict" in caught.value.hint
+
+
+RUBBISH = {
+    "provide_settings": [1, dict, "text"],
+    "provide_tools": [1, coin, [coin, 1], "text", [coin.handler]],
+    "provide_sources": [1, [object()], [types.SimpleNamespace(name="x", run=print, timeout_s="soon")]],
+    "add_hookspecs": [1, object()],
+}
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer"), [(hook, answer) for hook, answers in RUBBISH.items() for answer in answers], ids=repr
+)
+def test_a_hook_that_answers_rubbish_loses_its_plugin_alone(
+    make_plugin: Any, good: Any, hook: str, answer: Any
+) -> None:
+    board = load_board({}, [make_plugin("bad", **{hook: lambda: answer}), good])
+    assert record_of(board, "bad").quarantined.startswith(f"{hook}: ")
+    assert list(board.tools) == ["coin"]
+
+
+def test_what_a_hook_does_not_answer_is_nothing(make_plugin: Any) -> None:
+    nothing = {hook: (lambda: None) for hook in (*RUBBISH, "make_guards", "make_validator", "provide_dialects")}
+    board = load_board({}, [make_plugin("silent", **nothing)])
+    assert not board.plugins.quarantined
+    assert list(board.dialects) == ["json", "text"]
+
+
+async def test_observers_that_fail_or_are_rubbish_lose_their_plugin_alone(make_plugin: Any, good: Any) -> None:
+    def raises() -> Any:
+        raise SystemExit
+
+    for answer in (raises, [1], 5):
+        async with open_host({}, [make_plugin("bad", provide_observers=answer), good]) as host:
+            assert record_of(host.board, "bad").quarantined.startswith("provide_observers: ")
+            assert (await host.session().call("coin")).ok
+
+
+def test_dialects_that_fail_or_are_rubbish_lose_their_plugin_alone(make_plugin: Any, good: Any) -> None:
+    def raises() -> Any:
+        raise SystemExit
+
+    for answer in (raises, [1], 5):
+        board = load_board({}, [make_plugin("bad", provide_dialects=answer), good])
+        assert list(board.dialects) == ["json", "text"]
+        assert record_of(board, "bad").quarantined.startswith("provide_dialects: ")
+
+
+def test_two_dialects_of_one_name_are_a_conflict_that_names_both(make_plugin: Any) -> None:
+    class Dialect:
+        name = "text"
+
+        def export(self, tools: Any) -> Any: ...
+
+    board = load_board({}, [make_plugin("other", provide_dialects=[Dialect()])])
+    with pytest.raises(PluginError, match=r"CONFLICT.*'text'.*'other'"):
+        _ = board.dialects
+
+
+def test_checks_that_fail_are_findings_themselves(make_plugin: Any) -> None:
+    def raises() -> Any:
+        raise SystemExit("no")
+
+    def check(board: Any) -> Any:
+        raise ValueError("no")
+
+    plugins = [make_plugin("bad", provide_checks=raises), make_plugin("worse", provide_checks=[check])]
+    found = load_board({}, plugins).findings()
+    failed = {finding.where: finding.why for finding in found if finding.what == "a check failed"}
+    assert failed == {"plugin 'bad'": "SystemExit: no", "plugin 'worse'": "ValueError: no"}
+
+
+# guards, validators, executors: when a tool is hung ----------------------------------------
+
+
+GUARDS: dict[str, Any] = {
+    "raises": lambda: (_ for _ in ()).throw(ValueError("/etc")),
+    "no guard": lambda: [1],
+    "no iterable": lambda: 7,
+    "two of one name": lambda: [Guard("a", Stage.ADMIT, print), Guard("a", Stage.LIMIT, print)],
+    "a circle": lambda: [Guard("a", "admit", print, after=["b"]), Guard("b", "admit", print, after=["a"])],
+    "an unknown stage": lambda: Guard("a", "sometime", print),
+}
+
+
+@pytest.mark.parametrize("observe", [False, True])
+@pytest.mark.parametrize("what", GUARDS)
+def test_a_tool_whose_guard_cannot_be_made_is_not_hung(make_plugin: Any, good: Any, what: str, observe: bool) -> None:
+    def make_guards(tool: Any) -> Any:
+        return GUARDS[what]() if tool.name == "coin" else None
+
+    other = make_plugin("other", provide_tools=[tool(name="other")(lambda: 1)])
+    config = {"observe": ["a"]} if observe else {}
+    board = load_board(config, [make_plugin("guarding", make_guards=make_guards), good, other])
+    assert list(board.tools) == ["other"]
+    assert board.not_hung["coin"].name == "coin"
+    with pytest.raises(PluginError):
+        board.add(tool(name="coin")(lambda: 1))
+    with pytest.raises(PluginError):
+        load_board({"strict": True}, [make_plugin("guarding", make_guards=make_guards), good])
+
+
+def test_a_plugin_that_guards_is_fatal_when_it_fails(make_plugin: Any, good: Any) -> None:
+    def raises() -> Any:
+        raise ValueError("no")
+
+    bad = make_plugin("bad", make_guards=lambda tool: None, provide_tools=raises)
+    with pytest.raises(PluginError, match="'bad' failed at provide_tools") as caught:
+        load_board({}, [bad, good])
+    assert "it guards tools" in caught.value.hint
+
+
+def test_a_plugin_that_the_configuration_names_is_fatal_when_it_fails(make_plugin: Any, good: Any) -> None:
+    @attrs.frozen
+    class Settings:
+        pass
+
+    def raises() -> Any:
+        raise ValueError("no")
+
+    bad = make_plugin("bad", provide_settings=lambda: Settings, provide_tools=raises)
+    with pytest.raises(PluginError, match="'bad' failed at provide_tools") as caught:
+        load_board({"plugins": {"bad": {}}}, [bad, good])
+    assert "the configuration names it" in caught.value.hint
+
+
+def test_a_builtin_that_fails_is_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUILTINS, "audit", "pegboard.guards.nothing_of_that_name")
+    with pytest.raises(PluginError, match="'audit' of pegboard failed at import"):
+        load_board({}, [])
+
+
+async def test_a_validator_that_cannot_be_made_or_is_rubbish_leaves_the_schema_to_the_core(
+    make_plugin: Any, good: Any, caplog: Any
+) -> None:
+    def raises(schema: Any) -> Any:
+        raise SystemExit
+
+    for answer in (raises, lambda: "rubbish"):
+        async with open_host({}, [make_plugin("bad", make_validator=answer), good]) as host:
+            assert (await host.session().call("coin")).ok
+            assert (await host.session().call("coin", {"a": 1})).error.code is ErrorCode.INVALID_INPUT
+    assert "bad" in caplog.text
+
+
+async def test_two_plugins_that_want_to_validate_are_a_conflict_that_the_configuration_settles(
+    make_plugin: Any, good: Any
+) -> None:
+    asked: list[str] = []
+
+    def make(name: str) -> Any:
+        def make_validator(schema: Any, foreign: bool) -> Any:
+            return lambda value: asked.append(name) or []
+
+        return make_plugin(name, make_validator=make_validator)
+
+    plugins = [make("left"), make("right"), good]
+    board = load_board({}, plugins)
+    assert "CONFLICT" in board.not_hung["coin"].why
+    assert board.not_hung["coin"].fix == 'write validator = "left"'
+    async with open_host({"validator": "right"}, plugins) as host:
+        await host.session().call("coin", {"surprise": 1})
+    assert asked == ["right"]
+
+
+def test_an_executor_that_cannot_be_made_or_is_rubbish_costs_the_tool(make_plugin: Any, good: Any) -> None:
+    def raises(tool: Any) -> Any:
+        raise SystemExit
+
+    for answer in (raises, lambda: "rubbish"):
+        board = load_board({}, [make_plugin("bad", make_executor=answer), good])
+        assert not board.tools
+        assert "executor" in board.not_hung["coin"].why
+
+
+async def test_two_plugins_that_want_to_run_a_tool_are_a_conflict_that_the_configuration_settles(
+    make_plugin: Any, good: Any
+) -> None:
+    def make(name: str) -> Any:
+        async def execute(context: Any, arguments: Any) -> str:
+            return name
+
+        return make_plugin(name, make_executor=lambda tool: execute)
+
+    plugins = [make("left"), make("right"), good]
+    board = load_board({}, plugins)
+    assert board.not_hung["coin"].fix == 'write executor = "left" under [tools.coin]'
+    async with open_host({"tools": {"coin": {"executor": "right"}}}, plugins) as host:
+        assert (await host.session().call("coin")).text == "right"
+
+
+# two plugins, one tool name ----------------------------------------
+
+
+@pytest.fixture
+def claimants(make_plugin: Any) -> list[Any]:
+    """Two plugins that both bring `coin`."""
+    return [
+        make_plugin(name, provide_tools=[Tool(name="coin", run="inplace", handler=lambda name=name: f"of {name}")])
+        for name in ("left", "right")
+    ]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+async def test_two_plugins_with_one_tool_name_are_both_named_whatever_the_order(
+    claimants: list[Any], turned: bool
+) -> None:
+    async with open_host({}, claimants[::-1] if turned else claimants) as host:
+        result = await host.session().call("coin")
+        assert result.error.code is ErrorCode.CONFLICT
+        assert result.error.details["owners"] == ["left", "right"]
+        assert '[tools.coin] from = "left"' in result.text
+        assert "coin" not in host.tools
+        assert host.board.state_of("coin") == "conflict"
+        assert host.session().check("coin").error.code is ErrorCode.CONFLICT
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("owner", ["left", "right"])
+async def test_from_settles_a_clash(claimants: list[Any], owner: str, turned: bool) -> None:
+    config = {"tools": {"coin": {"from": owner}}}
+    async with open_host(config, claimants[::-1] if turned else claimants) as host:
+        assert (await host.session().call("coin")).text == f"of {owner}"
+
+
+def test_from_somewhere_else_leaves_the_tool_off_the_board_and_says_so(claimants: list[Any]) -> None:
+    board = load_board({"tools": {"coin": {"from": "elsewhere"}}}, claimants)
+    assert not board.tools
+    assert "takes it from elsewhere" in board.not_hung["coin"].why
+
+
+def test_a_clash_is_not_settled_by_disabling_and_enabling(claimants: list[Any]) -> None:
+    from pegboard import ToolError
+
+    board = load_board({}, claimants)
+    with pytest.raises(ToolError) as caught:
+        board.enable("coin")
+    assert caught.value.code is ErrorCode.CONFLICT
+    board.disable("coin")
+    with pytest.raises(ToolError) as caught:
+        board.enable("coin")
+    assert caught.value.code is ErrorCode.CONFLICT
+    assert "coin" not in board.tools
+
+
+def test_each_plugin_gets_its_own_settings(make_plugin: Any) -> None:
+    @attrs.frozen
+    class Settings:
+        n: int = 1
+
+    seen: dict[str, Any] = {}
+
+    def make(name: str) -> Any:
+        def provide_tools(settings: Any) -> list[Any]:
+            seen[name] = settings
+            return []
+
+        hooks = {"provide_settings": lambda: Settings} if name != "plain" else {}
+        return make_plugin(name, provide_tools=provide_tools, **hooks)
+
+    load_board({"plugins": {"a": {"n": 5}}}, [make("a"), make("b"), make("plain")])
+    assert seen == {"a": Settings(5), "b": Settings(1), "plain": None}
+
+
+def test_a_wrong_setting_is_the_configurations_fault(make_plugin: Any) -> None:
+    @attrs.frozen
+    class Settings:
+        n: int = 1
+
+    with pytest.raises(ConfigError, match=r"plugins\.a\.n"):
+        load_board({"plugins": {"a": {"n": "five"}}}, [make_plugin("a", provide_settings=lambda: Settings)])
+
+
+def test_two_boards_share_no_manager(good: Any) -> None:
+    one, two = load_board({}, [good]), load_board({}, [])
+    assert one.plugins.manager is not two.plugins.manager
+    assert not two.tools
