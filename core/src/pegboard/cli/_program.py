@@ -207,6 +207,7 @@ class Program(click.Group):
 
             start_logging(debug=False)
             return shell_complete(self, {}, "pegboard", COMPLETION, instruction)
+        debug = "--debug" in args  # click takes the list apart
         try:
             with self.make_context("pegboard", args) as ctx:
                 status = self.invoke(ctx)
@@ -214,7 +215,7 @@ class Program(click.Group):
         except click.exceptions.Exit as end:
             return end.exit_code
         except BaseException as problem:  # noqa: BLE001 - the one place where a person is told
-            return self._tell(problem, debug="--debug" in args)
+            return self._tell(problem, debug=debug)
 
     def _tell(self, problem: BaseException, *, debug: bool) -> int:
         if debug and not isinstance(problem, SystemExit):
@@ -299,22 +300,24 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 def _options() -> list[click.Parameter]:
+    # Eager, so that they are known when --help asks for the commands of plugins.
     return [
-        click.Option(["--config"], metavar="FILE", help="Read this configuration, and no other file."),
-        click.Option(["--mcp-config"], metavar="FILE", help="Take MCP servers from another program's file."),
-        click.Option(
-            ["--plugin"], metavar="NAME", multiple=True, help="Only this plugin of those installed; repeatable."
-        ),
-        click.Option(["--profile"], metavar="NAME", help="See the tools of this profile."),
-        click.Option(["--read-only"], is_flag=True, help="Refuse tools that may change something."),
-        click.Option(["--log-json"], metavar="FILE|-", help="Write one JSON line a call; - is stderr."),
-        click.Option(["--strict"], is_flag=True, help="Any plugin that fails is fatal."),
-        click.Option(["--debug"], is_flag=True, help="Show the log and tracebacks on stderr."),
-        click.Option(
-            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
-            help="Show the version.",
-        ),
-    ]  # fmt: skip
+        click.Option([name], is_eager=True, **more)
+        for name, more in (
+            ("--config", {"metavar": "FILE", "help": "Read this configuration, and no other file."}),
+            ("--mcp-config", {"metavar": "FILE", "help": "Take MCP servers from another program's file."}),
+            ("--plugin", {"metavar": "NAME", "multiple": True, "help": "Only this installed plugin; repeatable."}),
+            ("--profile", {"metavar": "NAME", "help": "See the tools of this profile."}),
+            ("--read-only", {"is_flag": True, "help": "Refuse tools that may change something."}),
+            ("--log-json", {"metavar": "FILE|-", "help": "Write one JSON line a call; - is stderr."}),
+            ("--strict", {"is_flag": True, "help": "Any plugin that fails is fatal."}),
+            ("--debug", {"is_flag": True, "help": "Show the log and tracebacks on stderr."}),
+            (
+                "--version",
+                {"is_flag": True, "expose_value": False, "callback": _show_version, "help": "Show the version."},
+            ),
+        )
+    ]
 
 
 def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -1,0 +1,235 @@
+"""`batch`: calls in, results out, in the order they came."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pegboard.cli import _batch
+
+
+def lines_of(*calls) -> str:
+    return "".join(json.dumps(call) + "\n" for call in calls)
+
+
+def call(name: str, id: str = "", **arguments):
+    return {"id": id, "name": name, "arguments": arguments}
+
+
+def test_results_come_in_the_order_of_the_calls(run, tools):
+    answer = run("batch", input=lines_of(*(call("add_async" if n % 3 else "add", str(n), a=n, b=1) for n in range(50))))
+    assert answer.status == 0
+    assert [(line["id"], line["data"]["result"]) for line in answer.lines] == [(str(n), n + 1) for n in range(50)]
+    assert set(answer.lines[0]) == {"id", "name", "ok", "content", "data", "error", "duration_ms"}
+
+
+def test_a_line_that_is_no_call_is_answered_and_the_next_ones_run(run, tools):
+    bad = [
+        b"nonsense", b"[1]", b"{}", b'{"name": 3}', b'{"name": ""}', b'{"name": "add", "arguments": [1]}',
+        b'{"name": "add", "user_id": 3}', b'"\xff"', b'{"name": "add", "arguments": {"a": NaN}}', b"[" * 100_000,
+        b'{"id": "x", "name": "add", "arguments": null}',
+    ]  # fmt: skip
+    good = lines_of(call("add", "good", a=1)).encode()
+    answer = run("batch", input=b"".join(line + b"\r\n" + good for line in bad))
+    assert answer.status == 1
+    for number, (refused, right) in enumerate(zip(answer.lines[::2], answer.lines[1::2], strict=True)):
+        assert refused["error"]["code"] == "INVALID_INPUT"
+        assert refused["error"]["details"]["line"] == 2 * number + 1
+        assert str(2 * number + 1) in refused["error"]["message"]
+        assert (right["id"], right["ok"]) == ("good", True)
+    assert answer.lines[-2]["id"] == "x"
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.binary(max_size=40) | st.sampled_from([b'{"name": "add"', b'{"name": "add"}', b"{}"]), max_size=6))
+def test_any_bytes_are_answered_by_one_result_a_line(run, tools, parts):
+    data = b"\n".join(parts)
+    lines = [line for line in data.split(b"\n") if line.removeprefix(b"\xef\xbb\xbf").strip()]
+    answers = run("batch", input=data).lines
+    assert len(answers) == len(lines)
+    assert all(line["ok"] or line["error"]["code"] in ("INVALID_INPUT", "NOT_FOUND") for line in answers)
+
+
+def test_blank_lines_and_a_byte_order_mark_are_skipped(run, tools):
+    data = b"\xef\xbb\xbf" + lines_of(call("add", a=1)).encode() + b"\r\n  \n\n" + b"no"
+    answer = run("batch", input=data)
+    assert [line["ok"] for line in answer.lines] == [True, False]
+    assert answer.lines[1]["error"]["details"]["line"] == 5
+
+
+def test_a_line_that_is_too_long_is_refused_and_not_read(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text("max_arguments_bytes = 1000\n")
+    data = lines_of(call("echo", "1", value="x" * 200_000), call("add", "2", a=1))
+    answer = run("--config", str(tmp_path / "c.toml"), "batch", input=data)
+    assert "longer than 66,536 bytes" in answer.lines[0]["error"]["message"]
+    assert answer.lines[1]["ok"] is True
+
+
+def test_no_input_is_no_output(run, tools):
+    answer = run("batch", input="")
+    assert (answer.status, answer.out, answer.err) == (0, "", "")
+
+
+def test_the_user_is_the_lines_own_else_the_options_else_the_configurations(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('user_id = "conf"\n')
+    data = lines_of(
+        {"name": "who"}, {"name": "who", "user_id": "ada"}, {"name": "who", "user_id": None},
+        {"name": "who", "user_id": " "}, {"name": "who", "user_id": "conf"}, {"name": "who", "user_id": "ada "},
+    )  # fmt: skip
+    config = ("--config", str(tmp_path / "c.toml"))
+
+    def users(answer):
+        return [line["data"]["result"].removesuffix(" on cli") for line in answer.lines]
+
+    assert users(run(*config, "batch", input=data)) == ["conf", "ada", "None", "None", "conf", "ada"]
+    assert users(run(*config, "batch", "--user", "bob", input=data)) == ["bob", "ada", "None", "None", "conf", "ada"]
+    assert users(run("batch", input=data))[:3] == ["None", "ada", "None"]
+
+
+def test_a_cooldown_counts_for_each_user(run, tools):
+    data = lines_of(*({"name": "rare", "user_id": user} for user in ("ada", "ada", "bob")))
+    answer = run("batch", "--parallel", "1", input=data)
+    assert [line["ok"] for line in answer.lines] == [True, False, True]
+
+
+def test_sessions_are_kept_for_those_who_called_last(run, tools, monkeypatch):
+    monkeypatch.setattr(_batch, "SESSIONS", 2)
+    data = lines_of(*({"name": "who", "user_id": str(user)} for user in [*range(10), 9, 8]))
+    answer = run("batch", input=data)
+    assert [line["data"]["result"] for line in answer.lines[-2:]] == ["9 on cli", "8 on cli"]
+
+
+def test_a_file_is_read_as_stdin_is(run, tools, tmp_path):
+    (tmp_path / "in.jsonl").write_text(lines_of(call("add", a=1), call("nope")))
+    answer = run("batch", str(tmp_path / "in.jsonl"))
+    assert (answer.status, len(answer.lines)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["/no/such/file"], "cannot be read: No such file"),
+        (["."], "cannot be read: Is a directory"),
+        (["\x00"], "cannot be read"),
+        (["--parallel", "0"], "--parallel"),
+    ],
+)
+def test_wrong_usage_is_exit_2(run, tools, args, said):
+    answer = run("batch", *args)
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_everything_runs_within_small_bounds(run, tools, monkeypatch):
+    for name, value in {"AHEAD": 2, "HELD": 300, "WAITING": 1, "CHUNK": 64, "FLUSH": 100}.items():
+        monkeypatch.setattr(_batch, name, value)
+    calls = [call("add_async" if n % 2 else "echo", str(n), **({"a": n, "b": 1} if n % 2 else {"value": "é"})) for n in range(200)]
+    answer = run("batch", "--parallel", "3", input=lines_of(*calls))
+    assert [line["id"] for line in answer.lines] == [str(n) for n in range(200)]
+
+
+def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(run, site):
+    site.install("pace", """
+        import trio
+        from pegboard import hookimpl, tool
+
+        seen = []
+
+        @hookimpl
+        def provide_tools():
+            gate = {}
+
+            @tool
+            async def first() -> list[str]:
+                "Wait for the second."
+                gate["event"] = trio.Event()
+                await gate["event"].wait()
+                return list(seen)
+
+            @tool
+            async def second(n: int) -> str:
+                "Let the first go at the last."
+                seen.append(str(n))
+                if n == 9:
+                    gate["event"].set()
+                return str(n)
+
+            return [first, second]
+    """)
+    calls = [call("first"), *(call("second", n=n) for n in range(10))]
+    answer = run("batch", "--parallel", "2", input=lines_of(*calls), plugins=("pace",))
+    assert answer.lines[0]["data"]["result"] == [str(n) for n in range(10)]
+    assert [line["content"][0]["text"] for line in answer.lines[1:]] == [str(n) for n in range(10)]
+
+
+def test_what_a_source_brings_can_be_called(run, site):
+    site.install("flow", """
+        import trio
+        from pegboard import hookimpl, tool
+
+        @tool
+        async def late() -> str:
+            "From a source."
+            return "here"
+
+        class Source:
+            name = "flow"
+            timeout_s = None
+
+            async def run(self, slot):
+                await trio.sleep(0.01)
+                slot.replace([late])
+                slot.set_state("ready")
+                await trio.sleep_forever()
+
+        @hookimpl
+        def provide_sources():
+            return [Source()]
+    """)
+    assert run("batch", input=lines_of(call("late")), plugins=("flow",)).status == 0
+    assert run("call", "late", plugins=("flow",)).out == "here\n"
+
+
+def test_an_input_that_cannot_be_read_on_is_said(run, tools, monkeypatch):
+    class Broken:
+        def fileno(self):
+            raise ValueError
+
+        def read(self, size):
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(_batch, "_open", lambda file: (_batch.contextlib.nullcontext(Broken()), None))
+    answer = run("batch")
+    assert answer.status == 2
+    assert "the input cannot be read: Input/output error" in answer.err
+
+
+def test_a_closed_stdin_is_wrong_usage(monkeypatch):
+    import click
+
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(click.UsageError, match="stdin is closed"):
+        _batch._open("-")
+
+
+def test_what_is_done_is_written_once_and_in_order(capfdbinary):
+    batch = _batch.Batch(1, None, None)
+    batch._out.add(b"1\n")
+    batch._done = {3: b"4\n", 2: b"3\n"}
+    batch.leave()
+    batch.leave()
+    assert capfdbinary.readouterr().out == b"1\n3\n4\n"
+    assert batch._out.drain() == 0
+
+
+def test_a_write_that_hangs_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(_batch, "LEAVE_S", 0.01)
+    writer = _batch.Writer()
+    writer.add(b"never\n")
+    with writer._lock:
+        writer.close({})
+    assert writer.waiting == 6
