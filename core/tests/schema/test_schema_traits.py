@@ -25,6 +25,9 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
         ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x", "b": 1}, {"a": "x", "b": NAN}),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}}, [[]], [[NAN]]),
         ({"$ref": "https://example.com/"}, {}, {"a": NAN}),
+        ({**CLOSED, "properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 10**5_000}),
+        ({"type": "array", "items": {"type": "integer"}}, [1], [10**5_000]),
+        ({"type": "array", "items": NUMBER}, [1], [10**5_000]),
         (NUMBER, 1.5, NAN),
         (True, {}, [NAN]),
     ],
@@ -53,7 +56,10 @@ def test_where_none_could_hide_nothing_is_looked_for(schema):
 
 
 def test_numbers_that_the_validator_sees_do_not_hide():
-    assert hidden_numbers({"type": "array", "items": NUMBER}, numbers_are_seen=True) is None
+    find = hidden_numbers({"type": "array", "items": NUMBER}, numbers_are_seen=True)
+    assert find is not None
+    assert not find([NAN])
+    assert find([10**5_000])
 
 
 def chain(length, branches):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.jsontext import check_value
+from pegboard.schema.jsontext import MAX_DIGITS, check_value
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
 
@@ -23,13 +23,13 @@ Finder = Callable[[Any], bool]
 
 
 def hidden_numbers(schema: Any, *, numbers_are_seen: bool = False) -> Finder | None:
-    """Look for NaN and infinities exactly where a value that fits the schema could hold one.
+    """Look for NaN, infinities and integers that are too long, exactly where a value that fits could hold one.
 
     A closed object of plain types pays for its numbers alone; what the schema leaves open is walked by `check_value`.
 
     Args:
         schema: a schema without faults.
-        numbers_are_seen: whether the validator refuses them where the schema says "number".
+        numbers_are_seen: whether the validator refuses NaN and infinities where the schema says "number".
 
     Returns:
         None where there is no such place.
@@ -45,13 +45,23 @@ def _is_open(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    if value.__class__ is int:
+        return not -_TOO_BIG < value < _TOO_BIG
     return value.__class__ is float and not isfinite(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return value.__class__ is int and not -_TOO_BIG < value < _TOO_BIG
+
+
+_TOO_BIG = 10**MAX_DIGITS
+_NUMBERS = (_is_number, _is_integer)
 
 
 class _Search:
     def __init__(self, schema: Any, *, numbers_are_seen: bool) -> None:
         self.refs = References(schema, dialect_of(schema) or DRAFT_2020)
-        self.number = None if numbers_are_seen else _is_number
+        self.number = _is_integer if numbers_are_seen else _is_number
         self._known: dict[int, Finder | None] = {}
 
     def of(self, schema: Any, base: str, *, inside: bool = False) -> Finder | None:
@@ -82,14 +92,16 @@ class _Search:
             return self._of_object(schema, base)
         if name == "array":
             return self._of_array(schema, base)
+        if name == "integer":
+            return _is_integer
         return self.number if name == "number" else None
 
     def _of_object(self, schema: dict[str, Any], base: str) -> Finder | None:
         found = {name: self.of(item, base) for name, item in schema.get("properties", {}).items()}
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties", True)]
         rest = _any(self.of(item, base) for item in others)
-        numbers = tuple(name for name, finder in found.items() if finder is _is_number)
-        deeper = tuple((name, finder) for name, finder in found.items() if finder and finder is not _is_number)
+        numbers = tuple(name for name, finder in found.items() if finder in _NUMBERS)
+        deeper = tuple((name, finder) for name, finder in found.items() if finder and finder not in _NUMBERS)
         if not numbers and not deeper and rest is None:
             return None
         known = found.keys()
@@ -99,14 +111,18 @@ class _Search:
                 return False
             for name in numbers:
                 number = value.get(name)
-                if number.__class__ is float and not isfinite(number):
+                if number.__class__ is int:
+                    if not -_TOO_BIG < number < _TOO_BIG:
+                        return True
+                elif number.__class__ is float and not isfinite(number):
                     return True
             for name, finder in deeper:
                 if name in value and finder(value[name]):
                     return True
-            return (
-                rest is not None and not value.keys() <= known and any(rest(value[key]) for key in value.keys() - known)
-            )
+            if rest is None:
+                return False
+            others = map(value.__getitem__, value.keys() - known) if known else value.values()
+            return any(map(rest, others))
 
         return find
 
