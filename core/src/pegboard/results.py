@@ -49,7 +49,7 @@ def _make_error(code: ErrorCode | str, message: str, **details: Any) -> ToolResu
     return ToolResult.of_error(ToolError(code, message, details))
 
 
-@attrs.frozen(weakref_slot=False, repr=False)
+@attrs.frozen(slots=False, repr=False)  # a dict is filled faster than slots, and every call makes one
 class ToolResult:
     """What came back from a call.
 

@@ -151,6 +151,9 @@ def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
     Raises:
         PluginError: two have one name, or `after=` goes in a circle.
     """
+    guards = tuple(guards)
+    if len(guards) == 1 and isinstance(guards[0], Guard):
+        return guards
     by_name: dict[str, Guard] = {}
     for guard in guards:
         if by_name.setdefault(guard.name, guard) is not guard:

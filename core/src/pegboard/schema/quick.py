@@ -184,8 +184,9 @@ def _take_dict(element: Any, within: tuple[type, ...]) -> Take | None:
 
 
 def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
-    if cls in within or not (attrs.has(cls) or hasattr(cls, "__dataclass_fields__")):
-        return None  # one that holds itself is the binder's, and so are TypedDicts and NamedTuples
+    if cls in within or (issubclass(cls, tuple) and not attrs.has(cls)):
+        return None  # one that holds itself is the binder's, and so are NamedTuples
+    make = None if typing.is_typeddict(cls) else cls
     takes: dict[str, tuple[type | None, Take]] = {}
     required = set()
     for field in hints.fields_of(cls):
@@ -205,7 +206,7 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         for key, item in value.items():
             kind, take = takes[key]
             fields[key] = item if item.__class__ is kind else take(item)
-        return cls(**fields)
+        return fields if make is None else make(**fields)
 
     return take_record
 
