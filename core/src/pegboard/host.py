@@ -20,6 +20,7 @@ from pegboard.board import Board, load_board
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError
 from pegboard.kept import READ_RESULT
+from pegboard.pipeline.classify import pass_on
 from pegboard.session import Session
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ class Host:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, board: Board, nursery: trio.Nursery) -> None:
+    def __init__(self, board: Board) -> None:
         self.board = board
         self.runtime = board.runtime
         self.air = perf_counter()
-        self._nursery = nursery
+        self._nursery: trio.Nursery | None = None
         self._resources: list[Any] = []
         self._lost: dict[str, str] = {}
         self._workers: Any = None
@@ -175,8 +176,9 @@ class Host:
     async def _open_resources(self, stack: contextlib.AsyncExitStack) -> None:
         for record, manager in self.board.plugins.ask("open_resources"):
             try:
-                opened = await stack.enter_async_context(_forgiving(record, manager))
-            except Exception as problem:
+                opened = await stack.enter_async_context(_forgiving(record, manager, self._lost))
+            except BaseException as problem:
+                pass_on(problem)
                 if record.named or record.builtin or self.board.plugins.strict:
                     raise PluginError(
                         f"plugin {record.label} could not open its resources: {type(problem).__name__}: {problem}",
@@ -187,9 +189,16 @@ class Host:
             else:
                 self._resources += opened if isinstance(opened, tuple) else [opened]
 
+    def _reason_of(self, problem: BaseException) -> BaseException:
+        """What left the block; a `Cancelled` that is nobody's came of a resource that failed while the host ran."""
+        if not _is_cancelled(problem) or trio.current_effective_deadline() == -float("inf"):
+            return problem
+        plugins = ", ".join(map(repr, self._lost)) or "a plugin"
+        return PluginError(f"the resources of {plugins} failed while the host ran", hint="the host's log has the cause")
+
     @property
     def lost_resources(self) -> Mapping[str, str]:
-        """Plugins whose resources could not be opened, with the cause."""
+        """Plugins whose resources could not be opened or closed, with the cause."""
         return dict(self._lost)
 
     def _find_observers(self) -> None:
@@ -206,8 +215,7 @@ class Host:
             try:
                 await source.run(slot)
             except BaseException as problem:
-                if _is_ours(problem):
-                    raise
+                pass_on(problem)  # the host's own end, and Ctrl-C
                 log.exception("source %s crashed", source.name, exc_info=problem)
                 if trio.current_time() - began > BACK_OFF_S[1]:
                     pause_s = BACK_OFF_S[0]
@@ -223,6 +231,7 @@ class Host:
         """The worker processes of this host, started when the first tool needs one."""
         async with self._workers_lock:
             if self._workers is None:
+                assert self._nursery is not None, "calls are made while the host runs"
                 self._workers = await self._nursery.start(_keep_workers)
         return self._workers
 
@@ -243,29 +252,34 @@ class _Slot:
         self._board.source_states[self._name] = (state, reason)
 
 
-def _is_ours(problem: BaseException) -> bool:
-    """Whether what left a source's task is the host's own ending, or Ctrl-C, and no crash of the source."""
+def _is_cancelled(problem: BaseException) -> bool:
     if isinstance(problem, BaseExceptionGroup):
-        return any(map(_is_ours, problem.exceptions))
-    if isinstance(problem, trio.Cancelled):
-        return trio.current_effective_deadline() == -float("inf")
-    return isinstance(problem, KeyboardInterrupt)
+        return all(map(_is_cancelled, problem.exceptions))
+    return isinstance(problem, trio.Cancelled)
 
 
 @contextlib.asynccontextmanager
-async def _forgiving(record: PluginRecord, manager: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
-    """A plugin's resource: it has a bounded time to close, and its failure to close is logged, not raised."""
-    opened = await manager.__aenter__()
-    try:
-        yield opened
-    finally:
-        with trio.move_on_after(LEAVE_S, shield=True) as scope:
+async def _forgiving(
+    record: PluginRecord, manager: AbstractAsyncContextManager[Any], lost: dict[str, str]
+) -> AsyncIterator[Any]:
+    """A plugin's resource: it has a bounded time to close, and its failure to close is logged, not raised.
+
+    The scope is entered before the manager, which may hold scopes and nurseries of its own, and bounds only its end.
+    """
+    with trio.CancelScope() as scope:
+        opened = await manager.__aenter__()
+        try:
+            yield opened
+        finally:
+            scope.shield, scope.deadline = True, trio.current_time() + LEAVE_S
             try:
                 await manager.__aexit__(None, None, None)
-            except Exception:
-                log.exception("plugin %s could not close its resources", record.label)
-        if scope.cancelled_caught:
-            log.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
+            except BaseException as problem:
+                pass_on(problem)  # the scope's own end, and Ctrl-C
+                log.exception("plugin %s could not close its resources", record.label, exc_info=problem)
+                lost[record.name] = f"{type(problem).__name__}: {problem}"
+    if scope.cancelled_caught:
+        log.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
 
 
 async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGNORED) -> None:
@@ -297,25 +311,28 @@ async def open_host(
     .. versionadded:: 0.1
     """
     board = config if isinstance(config, Board) else load_board(config, plugins, without=without, overrides=overrides)
+    host = Host(board)
     problem: BaseException | None = None
     try:
-        async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as tasks:
-            host = Host(board, tasks)
-            try:
-                await host._open_resources(stack)
-                host._find_observers()
-                board.runtime.workers = host._worker_pool
-                for _, source in board.sources:
-                    tasks.start_soon(host._supervise, source, name=f"pegboard source {source.name}")
-                yield host
-            except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery and its group
-                problem = raised
-            finally:
-                tasks.cancel_scope.cancel()
+        async with contextlib.AsyncExitStack() as stack:
+            # Resources may hold nurseries: they lie around the host's own, which ends first.
+            await host._open_resources(stack)
+            async with trio.open_nursery() as tasks:
+                host._nursery = tasks
+                try:
+                    host._find_observers()
+                    board.runtime.workers = host._worker_pool
+                    for _, source in board.sources:
+                        tasks.start_soon(host._supervise, source, name=f"pegboard source {source.name}")
+                    yield host
+                except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery and its group
+                    problem = raised
+                finally:
+                    tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:  # Ctrl-C met a task of the host: it comes in a nursery's group
         interrupt = group.subgroup(KeyboardInterrupt)
         problem = KeyboardInterrupt() if interrupt is not None else group
     finally:
         board.runtime.observers = ()
     if problem is not None:
-        raise problem
+        raise host._reason_of(problem)

@@ -28,13 +28,18 @@ class Buckets:
     """The state of one limit: when each user's next call would be due if they came evenly."""
 
     def __init__(self, count: int, period_s: float) -> None:
+        self._period_s = period_s
         self._interval_s = period_s / count
         self._tolerance_s = period_s - self._interval_s
         self._due: dict[str | None, float] = {}
 
     def wait_s(self, user: str | None, now: float) -> float:
         """Seconds until a call of that user would pass; 0 or less: it passes now."""
-        return self._due.get(user, now) - self._tolerance_s - now
+        due = self._due.get(user, now)
+        if due > now + self._period_s + 1:  # noted by the clock of another run of the loop: it means nothing here
+            del self._due[user]
+            return 0
+        return due - self._tolerance_s - now
 
     def take(self, user: str | None, now: float) -> None:
         """Spend one call."""

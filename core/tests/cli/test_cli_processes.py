@@ -1,0 +1,320 @@
+"""The program as a real child: Ctrl-C, pipes that close, disks that are full, terminals, and what a start imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
+full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+
+HOLDS = """
+    import contextlib
+    import trio
+    from pegboard import hookimpl
+
+    @contextlib.asynccontextmanager
+    async def hold():
+        try:
+            yield object()
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep_forever()
+
+    @hookimpl
+    def open_resources():
+        return hold()
+"""
+
+
+def call(name: str, id: str = "", **arguments) -> bytes:
+    return json.dumps({"id": id, "name": name, "arguments": arguments}).encode() + b"\n"
+
+
+def ended(child: subprocess.Popen[bytes], within_s: float = 20) -> tuple[int, bytes, bytes]:
+    out, err = child.communicate(timeout=within_s)
+    return child.returncode, out, err
+
+
+def interrupted(child: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes, float]:
+    started = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    status, out, err = ended(child)
+    return status, out, err, time.monotonic() - started
+
+
+# -- Ctrl-C
+
+
+@posix
+@pytest.mark.parametrize("tool", ["wait", "stubborn"])
+def test_ctrl_c_ends_a_batch_with_what_was_done_on_stdout(start, tools, tool):
+    child = start("--plugin", "kit", "batch")
+    child.stdin.write(call("add", "1", a=1) + call(tool, "2") + call("add", "3", a=3))
+    child.stdin.flush()
+    first = child.stdout.readline()
+    time.sleep(0.2)  # the third result has nothing to show that it is done
+    status, out, err, seconds = interrupted(child)
+    assert status == 130
+    assert [json.loads(line)["id"] for line in (first + out).splitlines()] == ["1", "3"]
+    assert b"Traceback" not in err
+    assert seconds < 2
+
+
+@posix
+def test_ctrl_c_says_how_many_calls_did_not_end(start, tools):
+    child = start("--plugin", "kit", "batch")
+    child.stdin.write(call("add", "1", a=1) + call("wait"))
+    child.stdin.flush()
+    child.stdout.readline()
+    status, _, err, _ = interrupted(child)
+    assert (status, err) == (130, b"1 call did not end; what was done is written\ninterrupted\n")
+
+
+@posix
+def test_ctrl_c_ends_a_batch_that_waits_for_input(start, tools):
+    child = start("--plugin", "kit", "batch")
+    child.stdin.write(call("add", "1", a=1))
+    child.stdin.flush()
+    assert child.stdout.readline()
+    status, out, err, seconds = interrupted(child)
+    assert (status, out, err) == (130, b"", b"interrupted\n")
+    assert seconds < 2
+
+
+@posix
+def test_ctrl_c_ends_a_call_whatever_a_resource_does(start, tools):
+    tools.install("holder", HOLDS)
+    child = start("--plugin", "kit", "--plugin", "holder", "--log-json", "-", "call", "who", env={"PYTHONUNBUFFERED": "1"})
+    assert b'"tool": "who"' in child.stderr.readline()  # it is done, and the host closes for ever
+    status, _, err, seconds = interrupted(child)
+    assert status == 130
+    assert b"left behind" in err
+    assert seconds < 2
+
+
+# -- stdout that closes or fills
+
+
+@posix
+@pytest.mark.parametrize("args", [("list",), ("--help",), ("--plugin", "kit", "call", "who"), ("config", "--json")])
+def test_a_reader_that_leaves_is_an_error_without_a_traceback(start, tools, args):
+    reading, writing = os.pipe()
+    os.close(reading)
+    child = start(*args, stdout=writing)
+    os.close(writing)
+    status, _, err = ended(child)
+    assert (status, err) == (1, b"error: stdout was closed by its reader before the end\n")
+
+
+@posix
+def test_a_reader_that_leaves_ends_a_batch(start, tools):
+    child = start("--plugin", "kit", "batch")
+    child.stdin.write(call("add", "1", a=1))
+    child.stdin.flush()
+    assert child.stdout.readline()
+    child.stdout.close()
+    child.stdout = None
+    child.stdin.write(call("add", "2", a=1))
+    child.stdin.flush()
+    status, _, err = ended(child)
+    assert (status, err) == (1, b"error: stdout was closed by its reader before the end\n")
+
+
+@full
+@pytest.mark.parametrize("args", [("list",), ("--version",), ("--plugin", "kit", "batch")])
+def test_a_full_disk_is_an_error_without_a_traceback(start, tools, args):
+    with open("/dev/full", "wb") as stdout:
+        child = start(*args, stdout=stdout)
+        status, _, err = ended_with(child, call("add", a=1))
+    assert (status, err) == (1, b"error: stdout is full: no space left on the device\n")
+
+
+def ended_with(child: subprocess.Popen[bytes], data: bytes) -> tuple[int, bytes, bytes]:
+    out, err = child.communicate(data, timeout=20)
+    return child.returncode, out, err
+
+
+@posix
+def test_a_stdout_that_was_never_open_is_an_error(start, tools):
+    child = start("--plugin", "kit", "list", preexec_fn=lambda: os.close(1))
+    assert ended(child)[0] == 1
+
+
+# -- lines go out when they are done
+
+
+@posix
+def test_a_result_comes_out_before_the_next_line_comes_in(start, tools):
+    child = start("--plugin", "kit", "batch")
+    for number in range(20):
+        child.stdin.write(call("add", str(number), a=number))
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline())["id"] == str(number)
+    child.stdin.close()
+    child.stdin = None
+    assert ended(child)[0] == 0
+
+
+def test_thousands_of_lines_come_back_in_order(start, tools, tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(b"".join(call("add", str(number), a=number) for number in range(5000)))
+    child = start("--plugin", "kit", "batch", str(tmp_path / "in.jsonl"))
+    status, out, err = ended(child)
+    assert (status, err) == (0, b"")
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [str(number) for number in range(5000)]
+
+
+# -- a terminal
+
+
+def on_terminal(start, *args: str, answer: bytes = b"", stdin: bool = True, stdout: bool = True, **more):
+    """Run the program on a terminal; returns its status and all that the terminal saw."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    ends = {name: theirs for name, wanted in (("stdin", stdin), ("stdout", stdout), ("stderr", True)) if wanted}
+    child = start("--plugin", "kit", *args, **ends, env={"TERM": "xterm", "COLUMNS": "80"}, **more)
+    os.close(theirs)
+    seen = b""
+    while True:
+        if not select.select([ours], [], [], 20)[0]:
+            raise AssertionError(f"nothing more came: {seen!r}")
+        try:
+            data = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        seen += data
+        if answer and b"(y/N)" in seen:
+            os.write(ours, answer)
+            answer = b""
+    out = child.stdout.read() if child.stdout else b""
+    os.close(ours)
+    return child.wait(20), seen.decode(), out
+
+
+@posix
+@pytest.mark.parametrize(("answer", "status"), [(b"y\n", 0), (b"yes\n", 0), (b"n\n", 1), (b"\n", 1)])
+def test_a_person_is_asked_at_the_terminal(start, tools, answer, status):
+    ended_as, seen, _ = on_terminal(start, "call", "wipe", "disk=c", answer=answer)
+    assert 'Really wipe it? [wipe {"disk": "c"}] (y/N)' in seen
+    assert ended_as == status
+    assert ("wiped c" in seen) is (status == 0)
+    assert ("the person who was asked refused" in seen) is (status == 1)
+
+
+@posix
+def test_ctrl_c_ends_a_question(start, tools):
+    status, seen, _ = on_terminal(start, "call", "wipe", "disk=c", answer=b"\x03", start_new_session=True,
+                                  preexec_fn=_take_terminal)
+    assert status == 130
+    assert "interrupted" in seen
+    assert "Traceback" not in seen
+
+
+def _take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@posix
+def test_tables_are_drawn_and_escapes_shown_on_a_terminal(start, tools):
+    _, seen, _ = on_terminal(start, "list")
+    assert "─" in seen
+    _, seen, _ = on_terminal(start, "call", "escape")
+    assert "red \\x1b[31m and \\u202eback" in seen
+    status, seen, _ = on_terminal(start, "call", "picture")
+    assert status == 0
+    assert "1 of 2 half" in seen
+
+
+@posix
+def test_batch_shows_its_progress_to_a_person_and_only_answers_to_a_pipe(start, tools, tmp_path):
+    lines = b"".join(call("add", a=1) for _ in range(3)) + call("nope") + call("echo", value="x")
+    (tmp_path / "in.jsonl").write_bytes(lines)
+    status, seen, out = on_terminal(start, "batch", str(tmp_path / "in.jsonl"), stdout=False)
+    assert status == 1
+    assert "5 lines, 1 errors" in seen
+    assert len(out.splitlines()) == 5
+
+
+@posix
+def test_progress_moves_while_calls_run(start, tools, tmp_path):
+    tools.install("slow", "import trio\nfrom pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+                  "    @tool\n    async def nap() -> None:\n        'Sleep.'\n        await trio.sleep(0.7)\n    return [nap]\n")
+    (tmp_path / "in.jsonl").write_bytes(call("add", a=1) + call("nap"))
+    _, seen, _ = on_terminal(start, "--plugin", "slow", "batch", str(tmp_path / "in.jsonl"), stdout=False)
+    assert "100% 1 lines, 0 errors" in seen
+
+
+@posix
+def test_batch_lines_on_a_terminal_obey_nothing(start, tools, tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(call("escape"))
+    _, seen, _ = on_terminal(start, "batch", str(tmp_path / "in.jsonl"))
+    assert "\u202e" not in seen
+    assert "\\u202e" in seen
+    assert "\x1b[31m" not in seen
+
+
+# -- what a start costs
+
+HEAVY = {"trio", "rich", "fastjsonschema", "hypothesis", "yaml", "asyncio", "ssl", "pytest", "jsonschema_rs", "mcp"}
+LOOK = """
+import json, sys
+from pegboard.cli._program import Program
+try:
+    Program().main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def modules_after(*args: str) -> set[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", LOOK, *args], env=environment, capture_output=True, timeout=60, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+LIGHT = """
+    from pegboard import hookimpl, tool
+
+    @hookimpl
+    def provide_tools():
+        @tool(run="inplace")
+        def add(a: float) -> float:
+            'Add.'
+            return a
+
+        return [add]
+"""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("list",), ("list", "--tokens"), ("show", "add"), ("export", "--to", "json"), ("plugins",), ("config",)],
+    ids=" ".join,
+)
+def test_commands_that_only_look_import_nothing_heavy(site, args):
+    site.install("light", LIGHT)
+    modules = modules_after("--plugin", "light", *args)
+    assert not modules & HEAVY
+    assert len(modules) <= 310
+
+
+def test_call_imports_no_more_than_it_needs(site):
+    site.install("light", LIGHT)
+    modules = modules_after("--plugin", "light", "call", "add", "a=1")
+    assert not modules & {"rich", "hypothesis", "yaml", "asyncio", "pytest"}
+    assert len(modules) <= 470
