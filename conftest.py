@@ -132,7 +132,9 @@ def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
         return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: keywords[key] for key in keys}))
 
     def documents(*, new: bool) -> SearchStrategy[Any]:
-        schemas = st.recursive(st.booleans() | st.just({}), lambda inner: objects(inner, new=new), max_leaves=8)
+        schemas: SearchStrategy[Any] = st.recursive(
+            st.booleans() | st.just({}), lambda inner: objects(inner, new=new), max_leaves=8
+        )
         definitions = st.fixed_dictionaries({"A": objects(schemas, new=new), "a": schemas})
         return st.builds(
             lambda schema, found: {**schema, "$schema": DRAFT_2020 if new else DRAFT_7, "definitions": found},
