@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -92,14 +93,15 @@ def wheels(session: nox.Session) -> None:
 def author(session: nox.Session) -> None:
     """What an author does: a new plugin passes its own tests and the publish gate the moment it is made."""
     install(session, *folders("pegboard", extra="[testing]"))
-    folder = Path(session.create_tmp()) / "author"
-    folder.mkdir(parents=True, exist_ok=True)
-    with session.chdir(folder):
-        session.run("pegboard", "new", "plugin", f"coin{len(list(folder.iterdir()))}")
-        (made,) = [path for path in folder.iterdir() if re.search(r"coin\d+$", path.name)][-1:]
-        install(session, "-e", str(made))
-        session.run("pytest", "-q", str(made))
-        session.run("pegboard", "check", made.name)
+    folder = Path(session.create_tmp()).resolve() / "author"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    session.chdir(folder)
+    session.run("pegboard", "new", "plugin", "coin")
+    install(session, "-e", "pegboard-coin")
+    session.chdir(folder / "pegboard-coin")
+    session.run("pytest", "-q")
+    session.run("pegboard", "check")
 
 
 @nox.session

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import typing
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import attrs
@@ -60,7 +61,7 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
                 kind, take = table[name]
                 if take is not None:
                     bound[name] = take(value)
-                elif value.__class__ is not kind or (kind is float and value - value != 0.0):
+                elif value.__class__ is not kind or (kind is float and not isfinite(value)):
                     return None
         except Exception:  # noqa: BLE001 - an author's class may raise anything: the binder says what it means
             return None
@@ -122,7 +123,7 @@ def _take_exact(kind: type) -> Take:
 
 
 def _take_float(value: Any) -> Any:
-    if value.__class__ is float and value - value == 0.0:
+    if value.__class__ is float and isfinite(value):
         return value
     if value.__class__ is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
         return float(value)
