@@ -127,13 +127,18 @@ def test_wrong_usage_is_exit_2(run, tools, args, said):
 def test_everything_runs_within_small_bounds(run, tools, monkeypatch):
     for name, value in {"AHEAD": 2, "HELD": 300, "WAITING": 1, "CHUNK": 64, "FLUSH": 100}.items():
         monkeypatch.setattr(_batch, name, value)
-    calls = [call("add_async" if n % 2 else "echo", str(n), **({"a": n, "b": 1} if n % 2 else {"value": "é"})) for n in range(200)]
+    calls = [
+        call("add_async" if n % 2 else "echo", str(n), **({"a": n, "b": 1} if n % 2 else {"value": "é"}))
+        for n in range(200)
+    ]
     answer = run("batch", "--parallel", "3", input=lines_of(*calls))
     assert [line["id"] for line in answer.lines] == [str(n) for n in range(200)]
 
 
 def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(run, site):
-    site.install("pace", """
+    site.install(
+        "pace",
+        """
         import trio
         from pegboard import hookimpl, tool
 
@@ -159,7 +164,8 @@ def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(
                 return str(n)
 
             return [first, second]
-    """)
+    """,
+    )
     calls = [call("first"), *(call("second", n=n) for n in range(10))]
     answer = run("batch", "--parallel", "2", input=lines_of(*calls), plugins=("pace",))
     assert answer.lines[0]["data"]["result"] == [str(n) for n in range(10)]
@@ -167,7 +173,9 @@ def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(
 
 
 def test_what_a_source_brings_can_be_called(run, site):
-    site.install("flow", """
+    site.install(
+        "flow",
+        """
         import trio
         from pegboard import hookimpl, tool
 
@@ -189,7 +197,8 @@ def test_what_a_source_brings_can_be_called(run, site):
         @hookimpl
         def provide_sources():
             return [Source()]
-    """)
+    """,
+    )
     assert run("batch", input=lines_of(call("late")), plugins=("flow",)).status == 0
     assert run("call", "late", plugins=("flow",)).out == "here\n"
 

@@ -108,7 +108,8 @@ def test_json_with_half_a_surrogate_pair_is_valid_utf8(capfdbinary):
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(errno.EPIPE, "closed by its reader"), (errno.ENOSPC, "full"), (errno.EIO, "cannot be written")]
+    ("number", "said"),
+    [(errno.EPIPE, "closed by its reader"), (errno.ENOSPC, "full"), (errno.EIO, "cannot be written")],
 )
 def test_an_answer_that_does_not_arrive_is_an_error(monkeypatch, number, said):
     class Broken(io.BytesIO):

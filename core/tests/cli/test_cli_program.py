@@ -62,7 +62,10 @@ def test_every_command_of_its_own_has_a_short_help(run, tools):
     [
         (["lsit"], "there is no command 'lsit'\nhint: did you mean list?"),
         (["xyzzy"], "hint: pegboard --help lists the commands"),
-        (["serve"], "the command 'serve' comes with pegboard-mcp, which is not on the board\nhint: pip install pegboard-mcp"),
+        (
+            ["serve"],
+            "the command 'serve' comes with pegboard-mcp, which is not on the board\nhint: pip install pegboard-mcp",
+        ),
         (["config", "import", "x"], "comes with pegboard-mcp"),
         (["config", "nope"], "No such command 'nope'"),
         (["list", "--jso"], "No such option '--jso'"),
@@ -179,7 +182,9 @@ def test_options_are_settings_over_all_others():
 
 
 def test_mcp_config_is_passed_on_where_somebody_reads_it(site, run):
-    site.install("mcp", """
+    site.install(
+        "mcp",
+        """
         import attrs
         from pegboard import hookimpl, tool
 
@@ -198,7 +203,8 @@ def test_mcp_config_is_passed_on_where_somebody_reads_it(site, run):
                 "What was said."
                 return settings.config_file
             return [said]
-    """)
+    """,
+    )
     assert run("--mcp-config", "m.json", "call", "said", plugins=("mcp",)).out == "m.json\n"
 
 
@@ -228,7 +234,16 @@ def test_a_plugin_cannot_take_a_command_and_doctor_tells(run, site):
 
 
 def test_plugins_are_not_asked_for_commands_of_the_program(run, site):
-    site.install("more", "import sys\nfrom pegboard import hookimpl\n@hookimpl\ndef register_commands(cli):\n    raise ValueError('asked')\n")
+    site.install(
+        "more",
+        """
+        from pegboard import hookimpl
+
+        @hookimpl
+        def register_commands(cli):
+            raise ValueError("asked")
+        """,
+    )
     assert run("list", plugins=("more",)).status == 0
     helped = run("--help", plugins=("more",))
     assert helped.status == 0
@@ -271,7 +286,9 @@ def test_the_shell_completes_commands_options_and_tools(monkeypatch, capsys, too
 
 
 def test_config_shows_values_origins_and_no_secret(run, site, tmp_path):
-    site.install("tasks", """
+    site.install(
+        "tasks",
+        """
         import attrs
         from pegboard import hookimpl, setting
 
@@ -283,7 +300,8 @@ def test_config_shows_values_origins_and_no_secret(run, site, tmp_path):
         @hookimpl
         def provide_settings():
             return Settings
-    """)
+    """,
+    )
     file = tmp_path / "c.toml"
     file.write_text('timeout_s = 5\n[plugins.tasks]\npin = "1234-secret"\n')
     answer = run("--config", str(file), "config", "--json", plugins=("tasks",))
@@ -327,7 +345,12 @@ def test_check_prints_every_step_and_fails_with_any(run, monkeypatch):
     assert answer.out.splitlines() == [
         "ok     loads: 1 tools", "FAILED names: one is odd", "       fix: rename it", "1 step failed",
     ]  # fmt: skip
-    assert run("check", "--json", plugins=None).json[1] == {"name": "names", "ok": False, "seen": "one is odd", "fix": "rename it"}
+    assert run("check", "--json", plugins=None).json[1] == {
+        "name": "names",
+        "ok": False,
+        "seen": "one is odd",
+        "fix": "rename it",
+    }
     monkeypatch.setattr(gate, "run_gate", lambda distribution: iter(steps[:1]))
     assert run("check", plugins=None).status == 0
 

@@ -81,8 +81,11 @@ def test_list_tokens_has_a_column_a_dialect(run, tools):
 
 
 def test_list_shows_disabled_and_contested_tools_with_their_state(run, tools, tmp_path):
-    tools.install("other", "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
-                  "    @tool\n    def echo(): 'Another.'\n    return [echo]\n")
+    tools.install(
+        "other",
+        "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+        "    @tool\n    def echo(): 'Another.'\n    return [echo]\n",
+    )
     (tmp_path / "c.toml").write_text("[tools.add]\nenabled = false\n")
     rows = run("--config", str(tmp_path / "c.toml"), "list", "--json", plugins=("kit", "other")).json
     states = {row["name"]: row["state"] for row in rows}
@@ -100,13 +103,16 @@ def test_show_tells_a_person_everything(run, tools):
     for part in ("Once a minute", "cooldown_s 60", "rate_limit 10/60s", "TEST_KEY", "high risk", "version:", "sha256:"):
         assert part in out
     out = run("show", "add").out
-    assert "pegboard call add --args '{\"a\": 1, \"b\": 2}'" in out
+    assert 'pegboard call add --args \'{"a": 1, "b": 2}\'' in out
     assert "output schema:" in out
 
 
 def test_show_prints_the_answer_of_an_example(run, site):
-    site.install("one", "from pegboard import Example, hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
-                 "    @tool(examples=[Example({}, 'once', 'yes')])\n    def say(): 'Say.'\n    return [say]\n")
+    site.install(
+        "one",
+        "from pegboard import Example, hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+        "    @tool(examples=[Example({}, 'once', 'yes')])\n    def say(): 'Say.'\n    return [say]\n",
+    )
     out = run("show", "say", plugins=("one",)).out
     assert "example:     once" in out
     assert "  yes" in out
@@ -129,8 +135,11 @@ def test_show_suggests_the_nearest_name(run, tools):
 
 
 def test_show_says_why_a_tool_does_not_hang(run, site):
-    site.install("one", "from pegboard import Tool, hookimpl\n@hookimpl\ndef provide_tools():\n"
-                 "    return [Tool(name='bad', handler=print, description='x', input_schema={'type': 'objekt'})]\n")
+    site.install(
+        "one",
+        "from pegboard import Tool, hookimpl\n@hookimpl\ndef provide_tools():\n"
+        "    return [Tool(name='bad', handler=print, description='x', input_schema={'type': 'objekt'})]\n",
+    )
     answer = run("show", "bad", plugins=("one",))
     assert answer.status == 2
     assert "is not on the board" in answer.err
@@ -147,7 +156,9 @@ def test_export_of_text_is_text(run, tools):
 
 
 def test_export_reports_names_and_losses(run, site):
-    site.install("poor", """
+    site.install(
+        "poor",
+        """
         from pegboard import Loss, Tool, hookimpl
         from pegboard.dialects._common import SimpleExport
 
@@ -166,7 +177,8 @@ def test_export_reports_names_and_losses(run, site):
         @hookimpl
         def provide_tools():
             return [Tool(name="one", handler=print, description="One.")]
-    """)
+    """,
+    )
     err = run("export", "--to", "poor", "--report", plugins=("poor",)).err
     assert "renamed: one is x_1 there" in err
     assert "lost: one properties.a: no numbers there" in err
@@ -215,8 +227,11 @@ def test_plugins_names_what_is_quarantined_and_why(run, site):
 
 
 def test_json_answers_keep_every_character(run, site):
-    site.install("odd", "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
-                 "    @tool\n    def odd(): 'Odd \\u202e text \\x1b[1m.'\n    return [odd]\n")
+    site.install(
+        "odd",
+        "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
+        "    @tool\n    def odd(): 'Odd \\u202e text \\x1b[1m.'\n    return [odd]\n",
+    )
     answer = run("list", "--json", plugins=("odd",))
     assert answer.json[0]["description"] == "Odd \u202e text \x1b[1m."
     assert json.dumps("\x1b")[1:-1] in answer.out
