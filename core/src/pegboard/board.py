@@ -19,7 +19,6 @@ from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan, order_guards
 from pegboard.pipeline.runtime import Runtime
 from pegboard.plugins import PluginRecord, Plugins, load_plugins
 from pegboard.registry import Registry, search
-from pegboard.schema.quick import is_simple
 from pegboard.tools import Origin, Tool, tool
 from pegboard.view import ProfileView, View, WholeBoard
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pegboard.contract import Dialect, Executor, Export, SourceState, ToolSource, Validator
-    from pegboard.errors import Fault
 
 log = logging.getLogger("pegboard")
 
@@ -306,15 +304,11 @@ class Board:
         if schema is None:
             return None
         foreign = one.origin.source is not None
-        derived = one.signature is not None and one.signature.schema is one.input_schema and is_simple(schema)
         answers: list[tuple[PluginRecord, Validator]] = []
         fallback: Validator | None = None
         wanted = self.config.core.validator
         for record, make in self.plugins.implementations("make_validator"):
             if wanted is not None and record.name != wanted and not record.builtin:
-                continue
-            if derived and record.builtin:
-                fallback = _Deferred(make, schema)
                 continue
             try:
                 answer = make(schema=schema, foreign=foreign)
@@ -444,24 +438,6 @@ class Board:
                 why = f"{type(problem).__name__}: {problem}"
                 found.append(Finding("a check failed", f"plugin {record.label}", why, "report it to its author"))
         return found
-
-
-class _Deferred:
-    """The core's validator of a schema that the core derived itself: asked for at the first call that needs it, since
-    most never do."""
-
-    __slots__ = ("_make", "_schema", "_validate")
-
-    def __init__(self, make: Callable[..., Validator | None], schema: Mapping[str, Any]) -> None:
-        self._make = make
-        self._schema = schema
-        self._validate: Validator | None = None
-
-    def __call__(self, value: Any) -> Sequence[Fault]:
-        if self._validate is None:
-            self._validate = self._make(schema=self._schema, foreign=False)
-            assert self._validate is not None, "a simple derived schema is held"
-        return self._validate(value)
 
 
 def _is_source(one: object) -> bool:

@@ -1,5 +1,4 @@
 """What must not be shown, in descriptions and in faults."""
-# ruff: noqa: RUF009 - `setting` declares a field
 
 from __future__ import annotations
 

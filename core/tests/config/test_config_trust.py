@@ -1,5 +1,4 @@
 """What a file that was merely found may not say, until somebody accepted it as it stands."""
-# ruff: noqa: RUF009 - `setting` declares a field
 
 from __future__ import annotations
 

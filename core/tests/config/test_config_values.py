@@ -1,5 +1,4 @@
 """What a configuration says: variables, structure, tools, profiles, plugins, origins."""
-# ruff: noqa: RUF009 - `setting` declares a field
 
 from __future__ import annotations
 

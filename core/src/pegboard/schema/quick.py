@@ -61,7 +61,7 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
                 kind, take = table[name]
                 if take is not None:
                     bound[name] = take(value)
-                elif value.__class__ is not kind or (kind is float and not isfinite(value)):
+                elif value.__class__ is not kind or (kind is float and not isfinite(value)):  # type: ignore[arg-type]
                     return None
         except Exception:  # noqa: BLE001 - an author's class may raise anything: the binder says what it means
             return None
@@ -210,21 +210,3 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         return fields if make is None else make(**fields)
 
     return take_record
-
-
-_SIMPLE = frozenset({"type", "enum", "const", "default", "description", "title", "required", "additionalProperties"})
-_HOLDERS = {"properties": True, "$defs": True, "items": False, "additionalProperties": False}
-
-
-def is_simple(schema: Any) -> bool:
-    """Whether a schema that `derive` made holds nothing but keywords that every validator holds to the letter and whose
-    values `derive` vouches for: such a one need not be looked through when its tool is hung."""
-    if not isinstance(schema, dict):
-        return True
-    for keyword, value in schema.items():
-        if keyword in _HOLDERS:
-            if not all(map(is_simple, value.values() if _HOLDERS[keyword] else (value,))):
-                return False
-        elif keyword not in _SIMPLE:
-            return False
-    return True
