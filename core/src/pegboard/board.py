@@ -339,8 +339,10 @@ class Board:
         from pegboard.validation import why_declined
 
         keyword, package = why_declined(schema)
+        installed = any(record.distribution == package for record in self.plugins)
         raise ToolDefinitionError(
-            f"no validator on the board holds its {what}: {keyword}", hint=f"pip install {package}"
+            f"no validator on the board holds its {what}: {keyword}",
+            hint=f"write the schema without {keyword}" if installed else f"pip install {package}",
         )
 
     def _executor(self, one: Tool) -> Executor | None:
