@@ -242,3 +242,77 @@ def test_a_write_that_hangs_is_not_waited_for(monkeypatch):
     with writer._lock:
         writer.close({})
     assert writer.waiting == 6
+
+
+def test_files_of_the_system_are_read_and_written_below_pythons_buffers(tools, tmp_path, monkeypatch, capfdbinary):
+    from pegboard.cli._program import Program
+
+    (tmp_path / "in.jsonl").write_text(lines_of(call("add", "1", a=1), call("who", "2")))
+    with open(tmp_path / "in.jsonl", encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert Program().run(["--plugin", "kit", "batch"]) == 0
+    assert [json.loads(line)["id"] for line in capfdbinary.readouterr().out.splitlines()] == ["1", "2"]
+
+
+@pytest.mark.parametrize("where", ["while it runs", "at the end"])
+def test_a_stdout_that_fails_ends_the_run(run, tools, monkeypatch, where):
+    def fail(data: bytes) -> None:
+        raise BrokenPipeError(32, "?")
+
+    dropped = []
+    monkeypatch.setattr(_batch, "_write_all", fail)
+    monkeypatch.setattr(_batch, "drop_stdout", lambda: dropped.append(True))
+    if where == "at the end":
+        monkeypatch.setattr(_batch.Writer, "drain", lambda self: 0)
+    answer = run(
+        "batch",
+        input=lines_of(*(call("add_async", a=n, b=1) for n in range(100)), call("wait"))
+        if where != "at the end"
+        else lines_of(call("add", a=1)),
+    )
+    assert (answer.status, answer.out) == (1, "")
+    assert answer.err == "error: stdout was closed by its reader before the end\n"
+    assert dropped
+
+
+def test_a_stdout_that_was_never_open_is_an_error(tools, monkeypatch, capfd):
+    from pegboard.cli._program import Program
+
+    monkeypatch.setattr(sys, "stdout", None)
+    assert Program().run(["--plugin", "kit", "batch"]) == 1
+    assert capfd.readouterr().err == "error: stdout is closed\n"
+
+
+def test_a_person_who_watches_sees_how_far_it_is(run, site, tmp_path, monkeypatch):
+    site.install(
+        "busy",
+        """
+        import trio
+        from pegboard import hookimpl, tool
+
+        @hookimpl
+        def provide_tools():
+            @tool
+            async def turn(n: int) -> int:
+                "Let others run, n times."
+                for _ in range(n):
+                    await trio.lowlevel.checkpoint()
+                return n
+            return [turn]
+        """,
+    )
+    monkeypatch.setattr(_batch, "is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setattr(_batch, "PROGRESS_S", 0)
+    data = lines_of(call("turn", n=1), call("turn", n=500), call("nope"))
+    (tmp_path / "in.jsonl").write_text(data)
+    answer = run("batch", str(tmp_path / "in.jsonl"), plugins=("busy",))
+    assert "\r\x1b[K 100% 1 lines" in answer.err
+    assert "3 lines, 1 errors" in answer.err.splitlines()[-1]
+    assert "\r\x1b[K 0 lines" in run("batch", input=data, plugins=("busy",)).err
+
+
+def test_calls_that_did_not_end_are_counted(capfd):
+    batch = _batch.Batch(1, None, None)
+    batch._taken, batch._next, batch._done = 4, 1, {2: b"x"}
+    batch.say_how_it_went()
+    assert capfd.readouterr().err == "2 calls did not end; what was done is written\n"

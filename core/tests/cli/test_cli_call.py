@@ -159,3 +159,43 @@ def test_the_audit_goes_to_a_file_or_stderr(run, tools, tmp_path):
     answer = run("--log-json", "-", "call", "add", "a=1")
     assert answer.out == "11.0\n"
     assert '"tool": "add"' in answer.err
+
+
+@pytest.mark.parametrize(("typed", "status"), [(b"y\n", 0), (b"Yes\n", 0), (b"no\n", 1), (b"", 1)])
+def test_a_person_answers_at_the_terminal(run, tools, monkeypatch, typed, status):
+    from pegboard.cli import _call
+
+    monkeypatch.setattr(_call, "_has_person", lambda: True)
+    monkeypatch.setattr(_call, "_read_terminal_line", lambda: typed)
+    answer = run("call", "wipe", "disk=c\x1b[1m")
+    assert answer.status == status
+    assert answer.err.startswith('Really wipe it? [wipe {"disk": "c\\u001b[1m"}] (y/N) ')
+
+
+def test_what_a_person_types_is_read_below_pythons_buffers(monkeypatch):
+    import os
+    import sys
+
+    from pegboard.cli import _call
+
+    reading, writing = os.pipe()
+    os.write(writing, b"y\n")
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert _call._read_terminal_line() == b"y\n"
+
+
+def test_progress_is_shown_to_a_person(run, tools, monkeypatch):
+    from pegboard.cli import _call
+
+    monkeypatch.setattr(_call, "is_terminal", lambda stream: True)
+    assert run("call", "picture").err == "1 of 2 half\n"
+
+
+def test_a_result_without_anything_prints_nothing(capfd):
+    from pegboard import ToolResult
+    from pegboard.cli._call import _show
+
+    _show(ToolResult.empty())
+    assert capfd.readouterr().out == ""

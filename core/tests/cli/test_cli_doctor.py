@@ -1,4 +1,4 @@
-"""`pegboard doctor`: what it prints, and what it alone can know: a board that does not load, resources that stay shut."""
+"""`pegboard doctor`: what it prints, and what it alone knows: a board that does not load, resources that stay shut."""
 
 from __future__ import annotations
 

@@ -56,6 +56,7 @@ FLUSH_S = 0.02
 """Results are written when that many bytes are there, when nothing is left to do, or after that time."""
 LEAVE_S = 0.3
 """How long a write that is under way may still take when the run ends."""
+PROGRESS_S = 0.2
 SESSIONS = 1_000
 """How many users' sessions are kept; those that called least recently go."""
 SPARE = 65_536
@@ -366,7 +367,7 @@ class Batch:
         import trio
 
         while True:
-            await trio.sleep(0.2)
+            await trio.sleep(PROGRESS_S)
             part = f" {min(self._bytes_read / self._size, 1):4.0%}" if self._size else ""
             rate = self._next / max(perf_counter() - self._started, 0.001)
             _draw(f"{part} {self._next:,} lines, {self.errors:,} errors, {rate:,.0f}/s")

@@ -41,8 +41,8 @@ class _ConfigGroup(click.Group):
 
     def _ask(self, ctx: click.Context) -> None:
         program = ctx.find_root().command
-        if isinstance(program, Program):
-            program.list_commands_of_plugins(ctx)
+        assert isinstance(program, Program), "the group hangs in no other program"
+        program.list_commands_of_plugins(ctx)
 
 
 @click.group("config", cls=_ConfigGroup, invoke_without_command=True, short_help="The configuration in force.")
