@@ -125,7 +125,7 @@ def test_wrong_usage_is_exit_2(run, tools, args, said):
 
 
 def test_everything_runs_within_small_bounds(run, tools, monkeypatch):
-    for name, value in {"AHEAD": 2, "HELD": 300, "WAITING": 1, "CHUNK": 64, "FLUSH": 100}.items():
+    for name, value in {"AHEAD": 2, "HELD": 300, "WAITING": 1, "CHUNK": 2000, "FLUSH": 100}.items():
         monkeypatch.setattr(_batch, name, value)
     calls = [
         call("add_async" if n % 2 else "echo", str(n), **({"a": n, "b": 1} if n % 2 else {"value": "é"}))

@@ -24,15 +24,17 @@ import attrs
 from pegboard.config import setting
 from pegboard.context import mask
 from pegboard.hookspecs import hookimpl
+from pegboard.schema.jsontext import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.contract import Observer, Outcome
 
 log = logging.getLogger("pegboard.audit")
 
+MAX_NAME = 200
 MAX_ARGUMENTS = 10_000
 """Longer arguments are cut, in characters of their JSON."""
 
@@ -68,14 +70,19 @@ class AuditLog:
 
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
-            try:
-                self._stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
-                if self._lines.empty():
-                    self._stream.flush()
-            except (OSError, ValueError) as problem:
-                log.error("the audit could not be written: %s", type(problem).__name__)  # noqa: TRY400 - no traceback a line
-        with contextlib.suppress(OSError, ValueError):
+            self._try(lambda line=line: self._write_line(line))  # type: ignore[misc]
+        self._try(self._stream.flush)
+
+    def _write_line(self, line: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+        if self._lines.empty():
             self._stream.flush()
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except Exception as problem:  # noqa: BLE001 - a full disk, or a line that is no JSON: the next one may do
+            log.error("the audit could not be written: %s", type(problem).__name__)  # noqa: TRY400 - no traceback a line
 
 
 def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
@@ -88,7 +95,7 @@ def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
         "session": outcome.session.id,
         "channel": outcome.session.channel,
         "user_id": outcome.session.user_id,
-        "tool": outcome.call.name,
+        "tool": _shown_name(outcome.call.name),
         "duration_ms": round(outcome.duration_ms, 3),
         "status": outcome.status,
         "error": None if error is None else {"code": error.code.value, "reason": details.get("reason")},
@@ -109,12 +116,34 @@ def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
     return line
 
 
+def _shown_name(name: Any) -> str | None:
+    return name[:MAX_NAME] if isinstance(name, str) else None
+
+
 def _shown_arguments(outcome: Outcome) -> Any:
-    text = json.dumps(outcome.call.arguments, ensure_ascii=False, default=repr)
-    if outcome.tool is not None:
+    arguments = outcome.call.arguments
+    if outcome.tool is not None and outcome.tool.secrets:
         known = (os.environ.get(name, "") for name in outcome.tool.secrets)
-        text = mask(text, tuple(value for value in known if value))
+        arguments = _masked(arguments, tuple(value for value in known if value))
+    try:
+        text = json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
+        return f"arguments that are no JSON, of the type {type(arguments).__name__}"
     return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
+
+
+def _masked(value: Any, secrets: tuple[str, ...], depth: int = MAX_DEPTH) -> Any:
+    if isinstance(value, str):
+        return mask(value, secrets)
+    if depth and isinstance(value, dict):
+        return {_masked_key(key, secrets): _masked(item, secrets, depth - 1) for key, item in value.items()}
+    if depth and isinstance(value, (list, tuple)):
+        return [_masked(item, secrets, depth - 1) for item in value]
+    return value if depth else "..."
+
+
+def _masked_key(key: Any, secrets: tuple[str, ...]) -> Any:
+    return mask(key, secrets) if isinstance(key, str) else key
 
 
 @hookimpl
@@ -129,6 +158,12 @@ def open_resources(settings: AuditSettings) -> AbstractAsyncContextManager[Audit
     return None if settings.file is None else _open_log(settings)
 
 
+def _open_file(name: str) -> IO[str]:
+    # Line by line from one thread: appends of whole lines do not mix with those of other processes. What no UTF-8 can
+    # carry is written as JSON would escape it.
+    return open(name, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - closed by its user
+
+
 @contextlib.asynccontextmanager
 async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
     import trio
@@ -136,8 +171,7 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
     if settings.file == "-":
         stream: IO[str] = sys.stderr
     else:
-        # Line by line from one thread: appends of whole lines do not mix with those of other processes.
-        stream = await trio.to_thread.run_sync(lambda: open(str(settings.file), "a", encoding="utf-8"))  # noqa: SIM115, PTH123 - closed below
+        stream = await trio.to_thread.run_sync(_open_file, str(settings.file))
     audit = AuditLog(stream, arguments=settings.arguments)
     try:
         yield audit
@@ -145,7 +179,8 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(audit.close)
             if stream is not sys.stderr:
-                stream.close()
+                with contextlib.suppress(OSError):  # said by the writer already
+                    stream.close()
 
 
 @hookimpl

@@ -314,6 +314,17 @@ async def _ask(guard: Guard, *arguments: Any) -> Any:
     return await answer if inspect.isawaitable(answer) else answer
 
 
+def _observe(guard: Guard, given: tuple[Any, ...], session: Session, arguments: Any) -> Any:
+    """What a guard in mode observe says: its check where that does not wait, else what it foresees."""
+    if not inspect.iscoroutinefunction(guard.check):
+        answer = guard.check(*given)
+        if not inspect.isawaitable(answer):
+            return answer
+        if inspect.iscoroutine(answer):
+            answer.close()
+    return None if guard.peek is None else guard.peek(session, arguments)
+
+
 async def _approve(
     tool: Tool, guards: tuple[Guard, ...], timeout_s: float, context: CallContext, arguments: Any, verdicts: Verdicts
 ) -> None:
@@ -324,8 +335,8 @@ async def _approve(
         refusal: Any = None
         with trio.move_on_after(timeout_s) as scope:
             try:
-                if guard.mode == "observe" and guard.peek is not None:  # it may not keep a call, or a person, waiting
-                    refusal = guard.peek(context.session, arguments)
+                if guard.mode == "observe":
+                    refusal = _observe(guard, (context, arguments), context.session, arguments)
                 else:
                     refusal = await _ask(guard, context, arguments)
                     if refusal is not None and not isinstance(refusal, ToolError):
@@ -360,15 +371,15 @@ async def _acquire(
                 if taken is not None and not isinstance(taken, ToolError) and not callable(taken):
                     taken = _odd_guard(tool, guard, taken)
             else:
-                taken = guard.peek(context.session, arguments) if guard.peek is not None else None
+                taken = _observe(guard, (context,), context.session, arguments)
         except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
             taken = _failed_guard(tool, guard, problem)
         if verdicts is not None:
             _record(verdicts, guard, taken, started)
-        if guard.mode == "enforce" and taken is not None:
-            if isinstance(taken, ToolError):
-                raise taken
+        if callable(taken):
             releases.append(taken)
+        elif taken is not None and guard.mode == "enforce":
+            raise taken
 
 
 def _give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
