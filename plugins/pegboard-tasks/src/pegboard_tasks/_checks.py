@@ -1,0 +1,102 @@
+"""What `pegboard doctor` finds wrong with the database. It makes nothing: no file, no table."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pegboard import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Engine
+
+WHERE = "[plugins.tasks] url"
+WHAT = "tasks cannot be kept"
+CONNECT_S = 5
+
+
+def make_check(url: str | None) -> Callable[[object], Iterable[Finding]]:
+    """The check of one database.
+
+    Args:
+        url: as in the settings.
+    """
+
+    def check(board: object) -> Iterator[Finding]:
+        from pegboard_tasks._store import path_of
+
+        if url is None or url.startswith("sqlite:"):
+            yield from _check_file(path_of(url), make_folder=url is None)
+        else:
+            yield from _check_server(url)
+
+    return check
+
+
+def _check_file(path: Path, *, make_folder: bool) -> Iterator[Finding]:
+    if path.exists():
+        yield from _check_permission(path)
+        yield from _check_folder(path.parent)
+        yield from _check_tables(_reading_engine(path))
+    elif path.parent.is_dir():
+        yield from _check_folder(path.parent)
+    elif not make_folder:
+        yield Finding(WHAT, WHERE, f"the folder {path.parent} is not there", f"run: mkdir -p '{path.parent}'")
+
+
+def _check_permission(path: Path) -> Iterator[Finding]:
+    if not os.access(path, os.R_OK | os.W_OK):
+        yield Finding(WHAT, WHERE, f"{path} cannot be read and written", f"run: chmod u+rw '{path}'")
+
+
+def _check_folder(folder: Path) -> Iterator[Finding]:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        why = f"nothing can be written in {folder}, where SQLite keeps its log"
+        yield Finding(WHAT, WHERE, why, f"run: chmod u+wx '{folder}'")
+
+
+def _check_server(url: str) -> Iterator[Finding]:
+    from sqlalchemy import create_engine, make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        address = make_url(url).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError):
+        yield Finding(WHAT, WHERE, "the URL cannot be read", "write postgresql://user:password@host:5432/database")
+        return
+    timeout = {} if "connect_timeout" in address.query else {"connect_timeout": CONNECT_S}
+    yield from _check_tables(create_engine(address, connect_args=timeout, hide_parameters=True))
+
+
+def _reading_engine(path: Path) -> Engine:
+    from sqlalchemy import create_engine
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=CONNECT_S)
+
+    return create_engine("sqlite://", creator=connect, hide_parameters=True)
+
+
+def _check_tables(engine: Engine) -> Iterator[Finding]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from pegboard_tasks import _migrating as migrating
+
+    try:
+        with engine.connect() as connection:
+            revision = migrating.revision_of(connection)
+    except SQLAlchemyError as problem:
+        cause = str(getattr(problem, "orig", problem)).partition("\n")[0][:200]
+        yield Finding(WHAT, WHERE, f"the database does not answer: {cause}", "start it, or mend the URL")
+        return
+    finally:
+        engine.dispose()
+    try:
+        migrating.refuse_newer(revision)
+    except migrating.NewerDatabaseError as problem:
+        yield Finding(WHAT, WHERE, str(problem), "pip install --upgrade pegboard-tasks")

@@ -1,0 +1,182 @@
+"""One thread that does all the writing to an SQLite file, many writes to a commit.
+
+Callers put jobs into a queue. The thread begins a transaction (`BEGIN IMMEDIATE`: it has the write lock before it
+reads), takes every job that waits by then, runs each within a savepoint, commits, and tells all of them at once. The
+cost of a commit is shared; under load the batches grow by themselves.
+
+Invariants: a job is told that it is done after its commit, never before. A job that fails loses its own statements
+alone. A job may be withdrawn until it is taken, and then it has not run and never will; while the database is locked no
+job is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import trio
+
+from pegboard_tasks._threads import CLOSE_S, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from pegboard_tasks._sqlite import SqliteFile
+
+T = TypeVar("T")
+
+BATCH = 1000
+"""The most jobs of one commit."""
+
+
+@attrs.define(eq=False)
+class Job:
+    """One caller's statements, and what became of them."""
+
+    operation: Callable[[Connection], Any]
+    done: trio.Event = attrs.field(factory=trio.Event)
+    value: Any = None
+    problem: BaseException | None = None
+
+    def outcome(self) -> Any:
+        """What the operation returned.
+
+        Raises:
+            BaseException: what it raised, or what the database did.
+        """
+        if self.problem is not None:
+            raise self.problem
+        return self.value
+
+
+class GroupCommit:
+    """The writing thread of one file. It starts with the first job."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._jobs: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._loop = trio.lowlevel.current_trio_token()
+
+    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run the operation in a transaction and return what it returned, once that is committed.
+
+        Raises:
+            UnavailableError: the database was not to be had within `wait_s` seconds; the operation has not run.
+        """
+        job = Job(operation)
+        self._put(job)
+        try:
+            with trio.move_on_after(wait_s):
+                await job.done.wait()
+        except trio.Cancelled:
+            self._withdraw(job)
+            raise
+        if not job.done.is_set():
+            if self._withdraw(job):
+                raise UnavailableError(f"locked, or busy with other writes, for {wait_s:.3g} s")
+            await job.done.wait()  # it is being written, and a moment tells how that ends
+        return job.outcome()  # type: ignore[no-any-return]
+
+    async def close(self) -> bool:
+        """Write what is queued, end the thread and close its connection; whether that came in time."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        thread = self._thread
+        if thread is None:
+            return True
+        await trio.to_thread.run_sync(thread.join, CLOSE_S)
+        return not thread.is_alive()
+
+    # -- the queue
+
+    def _put(self, job: Job) -> None:
+        with self._changed:
+            if self._closed:
+                raise UnavailableError("the host is closing")
+            self._jobs.append(job)
+            self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="pegboard tasks", daemon=True)
+                self._thread.start()
+
+    def _withdraw(self, job: Job) -> bool:
+        with self._changed:
+            try:
+                self._jobs.remove(job)
+            except ValueError:
+                return False
+            return True
+
+    def _wait(self) -> bool:
+        """Wait for a job; False once there is none and there will be none."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._closed)
+            return bool(self._jobs)
+
+    def _take(self) -> list[Job]:
+        with self._changed:
+            return [self._jobs.popleft() for _ in range(min(BATCH, len(self._jobs)))]
+
+    def _tell(self, jobs: list[Job]) -> None:
+        def wake() -> None:
+            for job in jobs:
+                job.done.set()
+
+        with contextlib.suppress(trio.RunFinishedError):  # then nobody waits
+            self._loop.run_sync_soon(wake)
+
+    # -- the thread
+
+    def _work(self) -> None:
+        while self._wait():
+            try:
+                connection = self._file.begin_writing()
+            except Exception as problem:  # noqa: BLE001 - handed to those who wait
+                if self._file.is_busy(problem) and not self._closed:
+                    continue  # each caller knows for itself how long it waits
+                self._file.drop_writer()
+                self._fail(self._take(), problem, may_have_run=False)
+                continue
+            jobs = self._take()
+            committing = False
+            try:
+                for job in jobs:
+                    self._run(connection, job)
+                committing = True
+                self._file.commit(connection)
+            except Exception as problem:  # noqa: BLE001 - handed to those who wait
+                self._file.drop_writer()
+                self._fail(jobs, problem, may_have_run=committing)
+            else:
+                self._tell(jobs)
+        self._file.drop_writer()
+
+    def _run(self, connection: Connection, job: Job) -> None:
+        """Run one job inside a savepoint.
+
+        Raises:
+            sqlite3.Error: SQLite has given up the whole transaction.
+        """
+        statements: Any = connection.connection.driver_connection
+        statements.execute("SAVEPOINT job")
+        try:
+            job.value = job.operation(connection)
+        except Exception as problem:  # noqa: BLE001 - it is this job's own, and raised where it is waited for
+            job.problem = problem
+            statements.execute("ROLLBACK TO job")
+        statements.execute("RELEASE job")
+
+    def _fail(self, jobs: list[Job], problem: Exception, *, may_have_run: bool) -> None:
+        for job in jobs:
+            job.problem = UnavailableError("the database refused the transaction", may_have_run=may_have_run)
+            job.problem.__cause__ = problem
+        self._tell(jobs)

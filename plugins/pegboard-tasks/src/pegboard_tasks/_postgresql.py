@@ -1,0 +1,145 @@
+"""Tasks in a PostgreSQL database: psycopg in threads, each call one transaction on a connection of a bounded pool.
+
+Every transaction begins by telling the server how long its statements may take; that statement also finds out whether
+the connection is still alive, so that after a restart of the server no caller sees its dead connections.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+import trio
+
+from pegboard_tasks._threads import Threads, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+
+THREADS = 8
+SERVERS_SHARE = 0.9
+"""How much of a caller's patience one statement may take; what is left is for the answer to arrive."""
+CONNECT_ARGUMENTS = {
+    "application_name": "pegboard-tasks",
+    "connect_timeout": "5",
+    "keepalives_idle": "30",
+    "tcp_user_timeout": "20000",  # milliseconds
+}
+"""What a URL may say otherwise."""
+
+
+class PostgresDatabase:
+    """The tasks of one database. Made in the loop, connected by the first call.
+
+    Args:
+        url: `postgresql://...`, with the options of libpq behind a question mark.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._threads = Threads(THREADS)
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._is_migrated = False
+
+    async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation that changes nothing, on one state of the database."""
+        return await self._threads.run(lambda: self._read(operation, wait_s), wait_s, writes=False)
+
+    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation in a transaction."""
+        return await self._threads.run(lambda: self._write(operation, wait_s), wait_s, writes=True)
+
+    async def close(self) -> bool:
+        """Wait for the threads and close the connections; whether all of them ended in time."""
+        in_time = await self._threads.close()
+        if self._engine is not None:
+            await trio.to_thread.run_sync(self._engine.dispose)
+        return in_time
+
+    # -- in threads
+
+    def _read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        engine = self._ready(wait_s).execution_options(isolation_level="REPEATABLE READ")
+        connection = self._begin(engine, wait_s)
+        with connection:
+            return self._noting(lambda: operation(connection))
+
+    def _write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        connection = self._begin(self._ready(wait_s), wait_s)
+        with connection:
+            value = self._noting(lambda: operation(connection))
+            try:
+                connection.commit()
+            except Exception as problem:
+                raise UnavailableError("the commit was not confirmed", may_have_run=True) from problem
+            return value
+
+    def _noting(self, work: Callable[[], T]) -> T:
+        """Run `work`; if the database fails it, look at its tables again before the next call."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            return work()
+        except SQLAlchemyError:
+            self._is_migrated = False
+            raise
+
+    def _begin(self, engine: Engine, wait_s: float) -> Connection:
+        """A connection inside a transaction whose statements end in time."""
+        from sqlalchemy import text
+        from sqlalchemy.exc import DBAPIError
+
+        limit = text("SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)")
+        while True:
+            connection = engine.connect()
+            try:
+                connection.execute(limit, {"ms": str(max(1, int(wait_s * 1000 * SERVERS_SHARE)))})
+            except BaseException as problem:
+                connection.close()
+                # It was lost while it lay in the pool; SQLAlchemy has emptied the pool, so the next one is new.
+                if isinstance(problem, DBAPIError) and problem.connection_invalidated:
+                    continue
+                raise
+            return connection
+
+    def _ready(self, wait_s: float) -> Engine:
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            if not self._is_migrated:
+                self._migrate(self._engine, wait_s)
+                self._is_migrated = True
+            return self._engine
+
+    def _make_engine(self) -> Engine:
+        from sqlalchemy import create_engine, make_url
+
+        url = make_url(self._url).set(drivername="postgresql+psycopg")
+        arguments = {name: value for name, value in CONNECT_ARGUMENTS.items() if name not in url.query}
+        return create_engine(
+            url,
+            connect_args=arguments,
+            pool_size=THREADS,
+            max_overflow=0,
+            isolation_level="READ COMMITTED",
+            hide_parameters=True,
+        )
+
+    def _migrate(self, engine: Engine, wait_s: float) -> None:
+        from sqlalchemy import func, select
+
+        from pegboard_tasks import _migrating as migrating
+        from pegboard_tasks._table import TASKS
+
+        with self._begin(engine, wait_s) as connection:
+            if migrating.revision_of(connection) == migrating.HEAD:
+                return
+            # One host at a time; what it finds after it had to wait is looked at again.
+            connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(TASKS, 0))))
+            migrating.upgrade(connection)
+            connection.commit()

@@ -1,0 +1,223 @@
+"""Tasks in an SQLite file: one writing thread, a few reading ones, WAL between them.
+
+Every commit is synced (`synchronous=FULL`): what a caller was told survives the end of the process and a loss of power,
+as far as the disk keeps its word. The group commit pays for it.
+
+A file that this host has opened and that is gone since, or is another one now, is not written to through the handle
+that is left: what is gone is an error until it is there again, what is another is opened anew. An empty file counts as
+there. Only a host that has never seen the file makes it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+import trio
+
+from pegboard_tasks._group_commit import GroupCommit
+from pegboard_tasks._threads import Threads, UnavailableError, in_chain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+T = TypeVar("T")
+
+READERS = 4
+SLICE_S = 0.25
+"""How long SQLite itself waits for a lock; after that it is asked again, as long as somebody waits."""
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
+
+
+class SqliteDatabase:
+    """The tasks of one file. Made in the loop, opened by the first call.
+
+    Args:
+        path: the file.
+        make_folder: whether its folder is made where it is not there.
+    """
+
+    def __init__(self, path: Path, *, make_folder: bool = False) -> None:
+        self._file = SqliteFile(path, make_folder=make_folder)
+        self._threads = Threads(READERS)
+        self._writer = GroupCommit(self._file)
+
+    async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation that changes nothing, on one state of the database."""
+        until = time.monotonic() + wait_s
+        return await self._threads.run(lambda: self._file.read(operation, until), wait_s, writes=False)
+
+    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation in a transaction of the writing thread."""
+        return await self._writer.write(operation, wait_s)
+
+    async def close(self) -> bool:
+        """End the threads and close the file; whether all of them ended in time."""
+        in_time = await self._writer.close() and await self._threads.close()
+        await trio.to_thread.run_sync(self._file.close)
+        return in_time
+
+
+class SqliteFile:
+    """The file and its connections; used by threads only."""
+
+    def __init__(self, path: Path, *, make_folder: bool = False) -> None:
+        self._path = path
+        self._make_folder = make_folder
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._identity: tuple[int, int] | None = None
+        self._writer: Connection | None = None
+        self._was_there = path.exists()
+
+    # -- opening
+
+    def _ready(self) -> Engine:
+        """The engine of the file as it is now; opened, and migrated, where that is not so yet.
+
+        Raises:
+            UnavailableError: the file is gone.
+            NewerDatabaseError: a later version made it.
+        """
+        with self._lock:
+            if self._engine is not None and self._identity != self._identify():
+                self._forget()
+            if self._engine is None:
+                self._make_file()
+                engine = self._make_engine()
+                try:
+                    self._migrate(engine)
+                except BaseException:
+                    engine.dispose()
+                    raise
+                self._engine, self._identity = engine, self._identify()
+            return self._engine
+
+    def _identify(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _make_file(self) -> None:
+        if self._path.exists():
+            self._was_there = True
+            return
+        if self._was_there:
+            raise UnavailableError("the file is gone; put it back, or an empty one in its place")
+        if self._make_folder:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # For its owner alone, and so are the files that SQLite puts beside it.
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._was_there = True
+
+    def _make_engine(self) -> Engine:
+        from sqlalchemy import QueuePool, create_engine
+
+        return create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=READERS + 1, hide_parameters=True
+        )
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection whose transactions are begun by us: `isolation_level=None` turns off those of the driver."""
+        address = f"file:{quote(str(self._path.absolute()))}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, timeout=SLICE_S, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in PRAGMAS:
+                connection.execute(pragma).close()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, engine: Engine) -> None:
+        from pegboard_tasks import _migrating as migrating
+
+        with engine.connect() as connection:
+            if migrating.revision_of(connection) == migrating.HEAD:
+                return
+            connection.rollback()
+            _driver(connection).execute("BEGIN IMMEDIATE")
+            with connection.begin():
+                migrating.upgrade(connection)
+
+    def _forget(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+        self._engine = self._identity = None
+
+    def close(self) -> None:
+        """Close what is open."""
+        with self._lock:
+            self._forget()
+
+    # -- using
+
+    def read(self, operation: Callable[[Connection], T], until: float) -> T:
+        """Run the operation on one state of the file; asked again while the file is locked.
+
+        Args:
+            operation: it changes nothing.
+            until: when to give up, in seconds of `time.monotonic`.
+        """
+        while True:
+            try:
+                return self._read_once(operation)
+            except Exception as problem:
+                if not self.is_busy(problem) or time.monotonic() > until:
+                    raise
+
+    def _read_once(self, operation: Callable[[Connection], T]) -> T:
+        engine = self._ready()
+        with engine.connect() as connection:
+            try:
+                _driver(connection).execute("BEGIN")
+                with connection.begin():
+                    return operation(connection)
+            except BaseException:
+                connection.invalidate()  # whatever is wrong with it, the next one is new
+                raise
+            finally:
+                if engine is not self._engine:
+                    connection.invalidate()  # nobody closes the pool it would go back to
+
+    def begin_writing(self) -> Connection:
+        """The writer's connection, inside a transaction that holds the write lock."""
+        engine = self._ready()
+        if self._writer is not None and self._writer.engine is not engine:
+            self.drop_writer()
+        if self._writer is None:
+            self._writer = engine.connect()
+        _driver(self._writer).execute("BEGIN IMMEDIATE")
+        self._writer.begin()
+        return self._writer
+
+    def commit(self, connection: Connection) -> None:
+        """End the transaction of `begin_writing`."""
+        connection.commit()
+
+    def drop_writer(self) -> None:
+        """Close the writer's connection, and with it what was not committed."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.invalidate()
+            writer.close()
+
+    @staticmethod
+    def is_busy(problem: BaseException) -> bool:
+        """Whether somebody else holds a lock on the file."""
+        error = in_chain(problem, sqlite3.Error)
+        return error is not None and getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY
+
+
+def _driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection

@@ -1,0 +1,131 @@
+"""The store of a host: which database it is, and what a caller is told when that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import trio
+
+from pegboard import ErrorCode, Retry, ToolError
+from pegboard_tasks._threads import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from sqlalchemy import Connection
+
+    from pegboard import CallContext
+
+T = TypeVar("T")
+
+ANSWER_SHARE = 0.8
+"""How much of the time that a call has left is spent waiting for the database."""
+
+log = logging.getLogger("pegboard.tool")
+
+
+class Database(Protocol):
+    """Where tasks are: an operation in, its value out, all or nothing of it done."""
+
+    async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation that changes nothing, on one state of the database."""
+        ...
+
+    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+        """Run an operation in a transaction; returns once it is committed."""
+        ...
+
+    async def close(self) -> bool:
+        """Give back everything; whether that came to an end in time."""
+        ...
+
+
+class TaskStore:
+    """The tasks of all users; every operation says whose it means."""
+
+    def __init__(self, database: Database, wait_s: float) -> None:
+        self._database = database
+        self._wait_s = wait_s
+
+    async def read(self, context: CallContext, doing: str, operation: Callable[[Connection], T]) -> T:
+        """Run an operation that changes nothing.
+
+        Args:
+            context: of the call, for the log.
+            doing: what fails if it fails: "list tasks".
+            operation: runs in a thread, inside a transaction.
+
+        Raises:
+            ToolError: UPSTREAM_ERROR: the database failed, or did not answer in time; or what the operation raised.
+        """
+        return await self._run(context, doing, self._database.read, operation)
+
+    async def write(self, context: CallContext, doing: str, operation: Callable[[Connection], T]) -> T:
+        """Run an operation and return when it is on the disk; arguments and errors as of `read`."""
+        return await self._run(context, doing, self._database.write, operation)
+
+    async def _run(
+        self,
+        context: CallContext,
+        doing: str,
+        run: Callable[[Callable[[Connection], T], float], Awaitable[T]],
+        operation: Callable[[Connection], T],
+    ) -> T:
+        left_s = (trio.current_effective_deadline() - trio.current_time()) * ANSWER_SHARE
+        try:
+            return await run(operation, max(0.0, min(self._wait_s, left_s)))
+        except Exception as problem:
+            if isinstance(problem, ToolError) or not _is_the_databases(problem):
+                raise
+            context.log.exception("failed to %s", doing)
+            unknown = isinstance(problem, UnavailableError) and problem.may_have_run
+            raise ToolError(
+                ErrorCode.UPSTREAM_ERROR,
+                f"Failed to {doing}",
+                retry=Retry.UNKNOWN.value if unknown else Retry.SAME.value,
+            ) from None
+
+
+def _is_the_databases(problem: Exception) -> bool:
+    """Whether an exception is the database's fault, and not a mistake of this package."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from pegboard_tasks._migrating import NewerDatabaseError
+
+    return isinstance(problem, (UnavailableError, SQLAlchemyError, NewerDatabaseError, sqlite3.Error, OSError))
+
+
+@contextlib.asynccontextmanager
+async def open_store(url: str | None, wait_s: float) -> AsyncIterator[TaskStore]:
+    """The store as long as the block; its database is opened by the first call and closed at the end."""
+    database = make_database(url)
+    try:
+        yield TaskStore(database, wait_s)
+    finally:
+        with trio.CancelScope(shield=True):
+            if not await database.close():
+                log.warning("the task database is still at work; what it does ends with the process")
+
+
+def make_database(url: str | None) -> Any:
+    """The database of a URL; None for the file in the user's data folder. Opens nothing."""
+    if url is not None and not url.startswith("sqlite:"):
+        from pegboard_tasks._postgresql import PostgresDatabase
+
+        return PostgresDatabase(url)
+    from pegboard_tasks._sqlite import SqliteDatabase
+
+    return SqliteDatabase(path_of(url), make_folder=url is None)
+
+
+def path_of(url: str | None) -> Path:
+    """The file of a `sqlite:///` URL; relative ones start at the working directory."""
+    if url is not None:
+        return Path(url.removeprefix("sqlite:///")).absolute()
+    import platformdirs
+
+    return platformdirs.user_data_path("pegboard", appauthor=False) / "tasks.db"
