@@ -134,18 +134,6 @@ def test_a_guard_that_nobody_has_cannot_observe():
     assert "watch" in one.fix
 
 
-def test_a_found_file_that_nobody_accepted_is_a_warning(tmp_path, monkeypatch):
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-    (tmp_path / "pegboard.toml").write_text("timeout_s = 3\n")
-    monkeypatch.chdir(tmp_path)
-    from pegboard.config import load_config
-
-    board = load_board(load_config(), [Brings()])
-    (one,) = board.findings()
-    assert "pegboard trust" in one.fix
-
-
 def test_a_secret_that_is_not_set_is_a_warning(monkeypatch):
     monkeypatch.setenv("TEST_SET", "x")
     monkeypatch.delenv("TEST_UNSET", raising=False)

@@ -114,12 +114,6 @@ def check_configuration(board: Board) -> Iterator[Finding]:
             "a guard is to observe that nobody has", "observe", f"no tool has a guard {name!r}",
             f"remove it, or write one of {', '.join(sorted(guards)) or 'none'}", "warning",
         )  # fmt: skip
-    if config.untrusted:
-        origin = config.origin_of(config.untrusted[0])
-        yield Finding(
-            "a configuration was found and not accepted", str(origin),
-            "it may not start programs or widen permissions", f"look at it, then: pegboard trust {origin}", "warning",
-        )  # fmt: skip
 
 
 def check_secrets(board: Board) -> Iterator[Finding]:

@@ -264,12 +264,10 @@ def test_a_stdout_that_fails_ends_the_run(run, tools, monkeypatch, where):
     monkeypatch.setattr(_batch, "drop_stdout", lambda: dropped.append(True))
     if where == "at the end":
         monkeypatch.setattr(_batch.Writer, "drain", lambda self: 0)
-    answer = run(
-        "batch",
-        input=lines_of(*(call("add_async", a=n, b=1) for n in range(100)), call("wait"))
-        if where != "at the end"
-        else lines_of(call("add", a=1)),
-    )
+    calls = [call("add_async", a=n, b=1) for n in range(100)]
+    if where == "while it runs":
+        calls.append(call("wait"))
+    answer = run("batch", input=lines_of(*calls))
     assert (answer.status, answer.out) == (1, "")
     assert answer.err == "error: stdout was closed by its reader before the end\n"
     assert dropped
@@ -316,3 +314,39 @@ def test_calls_that_did_not_end_are_counted(capfd):
     batch._taken, batch._next, batch._done = 4, 1, {2: b"x"}
     batch.say_how_it_went()
     assert capfd.readouterr().err == "2 calls did not end; what was done is written\n"
+
+
+@pytest.mark.parametrize(("bound", "value", "most"), [("WAITING", 10, 12), ("HELD", 10_000, 12)])
+def test_a_slow_call_holds_back_those_after_it_once_the_bound_is_reached(run, site, monkeypatch, bound, value, most):
+    site.install(
+        "slow",
+        """
+        import trio
+        from pegboard import hookimpl, tool
+
+        seen = []
+
+        @hookimpl
+        def provide_tools():
+            @tool
+            async def slow() -> int:
+                "Say how many others ran meanwhile."
+                for _ in range(1000):
+                    await trio.lowlevel.checkpoint()
+                return len(seen)
+
+            @tool
+            async def quick() -> str:
+                "A thousand bytes."
+                seen.append(1)
+                await trio.lowlevel.checkpoint()
+                return "x" * 400
+
+            return [slow, quick]
+        """,
+    )
+    monkeypatch.setattr(_batch, bound, value)
+    data = lines_of(call("slow"), *(call("quick") for _ in range(200)))
+    answer = run("batch", "--parallel", "2", input=data, plugins=("slow",))
+    assert len(answer.lines) == 201
+    assert 1 < answer.lines[0]["data"]["result"] <= most

@@ -199,3 +199,15 @@ def test_a_result_without_anything_prints_nothing(capfd):
 
     _show(ToolResult.empty())
     assert capfd.readouterr().out == ""
+
+
+def test_a_stdin_that_is_closed_holds_no_arguments(monkeypatch):
+    import sys
+
+    import click
+
+    from pegboard.cli import _call
+
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(click.UsageError, match="stdin is closed"):
+        _call._read_base("-")

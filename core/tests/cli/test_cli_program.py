@@ -280,6 +280,8 @@ def test_the_shell_completes_commands_options_and_tools(monkeypatch, capsys, too
     assert "plain,--dry-run" in complete(monkeypatch, capsys, "pegboard call add --d")
     assert complete(monkeypatch, capsys, "pegboard --plugin kit call add") == ["plain,add", "plain,add_async"]
     assert complete(monkeypatch, capsys, "pegboard --config /no/such.toml call a") == []
+    assert complete(monkeypatch, capsys, "pegboard export --to j") == ["plain,json"]
+    assert complete(monkeypatch, capsys, "pegboard --config /no/such.toml export --to j") == []
 
 
 # -- small commands

@@ -86,6 +86,8 @@ def _read_base(given: str | None) -> dict[str, Any]:
 
 def _text_of(given: str) -> str | bytes:
     if given == "-":
+        if sys.stdin is None:
+            raise click.UsageError("--args: stdin is closed")
         return sys.stdin.buffer.read(MAX_ARGUMENTS + 1)
     if not given.startswith("@"):
         return given

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard.cli._output import emit_json, emit_line, note
-from pegboard.cli._program import complete_tool
+from pegboard.cli._program import complete_dialect, complete_tool
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 
 @click.command("export", short_help="Tool definitions as one consumer wants them.")
-@click.option("--to", "dialect", metavar="DIALECT", required=True, help="text, json, or one that a plugin brings.")
+@click.option(
+    "--to",
+    "dialect",
+    metavar="DIALECT",
+    required=True,
+    shell_complete=complete_dialect,
+    help="text, json, or one that a plugin brings.",
+)
 @click.option("--report", is_flag=True, help="Say on stderr what is lost on the way, and which names had to change.")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_tool)
 @click.pass_obj

@@ -327,3 +327,12 @@ def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_dialect(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of dialects for the shell."""
+    try:
+        names = _run_of(ctx).load_board().dialects
+    except PegboardError:
+        return []
+    return sorted(name for name in names if name.startswith(incomplete))
