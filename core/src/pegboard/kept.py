@@ -51,7 +51,7 @@ class KeptResults:
         size = len(text.encode("utf-8", "surrogatepass"))
         others = tuple(block for block in blocks if not isinstance(block, TextContent))
         if size <= max_bytes:
-            fits = _data_size(result.data) <= max_bytes
+            fits = result.data is None or _data_size(result.data) <= max_bytes
             if fits and tuple(blocks) == result.content:
                 return result
             return _rebuilt(result, tuple(blocks), result.data if fits else None, {"cut": {"data": not fits}})

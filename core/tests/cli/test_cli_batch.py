@@ -44,11 +44,13 @@ def test_a_line_that_is_no_call_is_answered_and_the_next_ones_run(run, tools):
     assert answer.lines[-2]["id"] == "x"
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([b'{"name": "add"', b'{"name": "add"}', b"{}"]), max_size=6))
 def test_any_bytes_are_answered_by_one_result_a_line(run, tools, parts):
     data = b"\n".join(parts)
-    lines = [line for line in data.split(b"\n") if line.removeprefix(b"\xef\xbb\xbf").strip()]
+    lines = [line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     answers = run("batch", input=data).lines
     assert len(answers) == len(lines)
     assert all(line["ok"] or line["error"]["code"] in ("INVALID_INPUT", "NOT_FOUND") for line in answers)
@@ -146,13 +148,12 @@ def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(
 
         @hookimpl
         def provide_tools():
-            gate = {}
+            gate = trio.Event()
 
             @tool
             async def first() -> list[str]:
                 "Wait for the second."
-                gate["event"] = trio.Event()
-                await gate["event"].wait()
+                await gate.wait()
                 return list(seen)
 
             @tool
@@ -160,7 +161,7 @@ def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(
                 "Let the first go at the last."
                 seen.append(str(n))
                 if n == 9:
-                    gate["event"].set()
+                    gate.set()
                 return str(n)
 
             return [first, second]

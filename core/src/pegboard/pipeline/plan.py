@@ -22,6 +22,7 @@ from pegboard.content import BinaryContent, TextContent
 from pegboard.context import CallContext, mask
 from pegboard.contract import Guard, Stage, Verdict
 from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
+from pegboard.kept import read_result
 from pegboard.pipeline.classify import classify, pass_on, repeat_of, timed_out
 from pegboard.pipeline.execution import (
     THREADS_PER_TOOL,
@@ -623,7 +624,9 @@ def _make_answer(
     approves, limits, filters = (_of_stage(plan.guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
     timeout_s = tool.limits.timeout_s or runtime.source_timeouts.get(tool.origin.source or "") or runtime.timeout_s
     approval_timeout_s = runtime.approval_timeout_s
-    max_bytes = tool.limits.max_result_bytes or runtime.max_result_bytes
+    max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
+    if tool.handler is read_result:
+        max_bytes = float("inf")  # a page is as large as a result may be, and its note comes on top
     execute = _make_execute(plan, timeout_s)
     waits = inspect.iscoroutinefunction(execute)
     wants_context = bool(approves or limits or filters or tool.secrets or plan.executor) or make_invoke(tool)[1]
@@ -651,7 +654,7 @@ def _make_answer(
             if context is not None and (secrets := context.secrets_read):
                 result = _masked(result, secrets)  # before it is cut: what is kept can be read later
             if size * 4 > max_bytes:
-                result = session.cut(result, max_bytes)
+                result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
             result, notes = ToolResult.of_error(clean_error(refusal)[0]), None
             if context is not None:

@@ -1,0 +1,190 @@
+"""A session: who calls, what they see, and what a call leaves as it was."""
+
+from __future__ import annotations
+
+import copy
+import enum
+from typing import Any
+
+import pytest
+
+from pegboard import CallContext, ErrorCode, Tool, ToolError, tool
+
+
+@tool(run="inplace", read_only=True)
+def add(a: float, b: float) -> float:
+    return a + b
+
+
+async def test_a_call_is_answered_with_its_id_name_and_duration(hosted: Any) -> None:
+    async with hosted(add) as host:
+        session = host.session()
+        result = await session.call("add", {"a": 1, "b": 2}, id="mine")
+        drawn = {(await session.call("add", {"a": 1, "b": 2})).id for _ in range(50)}
+    assert (result.id, result.name, result.text, result.data) == ("mine", "add", "3.0", {"result": 3.0})
+    assert 0 < result.duration_ms < 1000
+    assert len(drawn) == 50
+
+
+async def test_every_way_out_carries_id_name_and_duration(hosted: Any) -> None:
+    fails = Tool(name="fails", handler=lambda: 1 / 0, run="inplace")
+    async with hosted(add, fails) as host:
+        session = host.session()
+        calls = [("add", {"a": "x"}), ("nope", {}), ("fails", {}), ("add", {"a": 1, "b": 2})]
+        for name, arguments in calls:
+            for timeout_s in (None, 5):
+                result = await session.call(name, arguments, id="mine", timeout_s=timeout_s)
+                assert (result.id, result.name) == ("mine", name)
+                assert result.duration_ms > 0
+
+
+async def test_an_unknown_name_is_answered_with_near_ones_that_this_session_sees(hosted: Any) -> None:
+    secret = Tool(name="adder", handler=lambda: 1, run="inplace")
+    async with hosted(add, secret, config={"profiles": {"few": {"tools": ["add"]}}}) as host:
+        result = await host.session(profile="few").call("addd")
+        assert result.error.code is ErrorCode.NOT_FOUND
+        assert result.error.details == {"near": ["add"], "retry": "changed"}
+        assert "did you mean 'add'?" in result.text
+        assert (await host.session(profile="few").call("adder")).error.code is ErrorCode.NOT_FOUND
+        assert (await host.session().call("adder")).ok
+
+
+async def test_a_name_may_be_an_enum_of_texts(hosted: Any) -> None:
+    class Names(enum.StrEnum):
+        ADD = "add"
+
+    async with hosted(add) as host:
+        assert (await host.session().call(Names.ADD, {"a": 1, "b": 2})).data == {"result": 3.0}
+
+
+async def test_arguments_are_never_changed(hosted: Any) -> None:
+    """Defaults, repairs and structuring leave what the caller gave as it was."""
+
+    @tool(run="inplace")
+    def take(items: list[dict[str, int]], more: list[int] | None = None, other: list[str] = ["x"]) -> int:  # noqa: B006
+        items.append({})
+        other.append("y")
+        if more is not None:
+            more.clear()
+        return len(other)
+
+    async with hosted(take) as host:
+        session = host.session()
+        for arguments in (
+            {"items": [{"a": 1}]},
+            {"items": [{"a": 1}], "more": [1, 2]},
+            {"items": '[{"a": 1}]'},
+            {"items": [{"a": "1"}], "more": "[1]"},
+            {"items": 5},
+        ):
+            before = copy.deepcopy(arguments)
+            result = await session.call("take", arguments)
+            await session.call("take", arguments, timeout_s=5)
+            session.check("take", arguments)
+            assert arguments == before
+            assert result.data in ({"result": 2}, None)
+
+
+async def test_every_fault_is_told_at_once(hosted: Any) -> None:
+    async with hosted(add) as host:
+        result = await host.session().call("add", {"a": "x", "c": 1})
+    faults = result.error.details["faults"]
+    assert {fault["path"] for fault in faults} >= {"a"}
+    assert len(faults) == 3
+    assert result.error.details["retry"] == "changed"
+    assert "true" not in result.text
+
+
+async def test_many_faults_are_shown_in_part_and_listed_in_full(hosted: Any) -> None:
+    @tool(run="inplace")
+    def take(items: list[int]) -> None: ...
+
+    async with hosted(take) as host:
+        result = await host.session().call("take", {"items": ["x"] * 30})
+    assert len(result.error.details["faults"]) >= 10
+    assert result.text.count("expected") <= 11
+
+
+async def test_a_tool_that_is_disabled_says_so(hosted: Any) -> None:
+    async with hosted(add) as host:
+        host.disable("add")
+        result = await host.session().call("add", {"a": 1, "b": 2})
+    assert result.error.code is ErrorCode.FORBIDDEN
+    assert result.error.details["reason"] == "disabled"
+
+
+async def test_tools_are_listed_page_by_page(hosted: Any) -> None:
+    tools = [Tool(name=f"t{n:03}", handler=lambda: 1, run="inplace") for n in range(25)]
+    async with hosted(*tools) as host:
+        session = host.session()
+        seen: list[str] = []
+        cursor = None
+        while True:
+            page = session.list_tools(cursor, limit=10)
+            seen += [one.name for one in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert seen == sorted(one.name for one in tools) == sorted(session.tools)
+
+
+async def test_progress_goes_to_whoever_listens_or_nowhere(hosted: Any) -> None:
+    heard: list[Any] = []
+
+    @tool
+    async def work(context: CallContext) -> None:
+        await context.progress(1, 3, "one")
+        await context.progress(2)
+
+    async def hear(*said: Any) -> None:
+        heard.append(said)
+
+    async with hosted(work) as host:
+        assert (await host.session(on_progress=hear).call("work", id="mine")).ok
+        assert (await host.session().call("work")).ok
+    assert heard == [("mine", 1, 3, "one"), ("mine", 2, None, None)]
+
+
+async def test_a_context_names_the_call_the_tool_and_the_session(hosted: Any) -> None:
+    import attrs
+
+    @attrs.frozen
+    class Allowed:
+        paths: tuple[str, ...] = ("./",)
+
+    seen: list[Any] = []
+
+    @tool(permissions=Allowed)
+    async def look(context: CallContext) -> None:
+        seen.append(context)
+        assert context.secrets_read == ()
+
+    async with hosted(look, config={"tools": {"look": {"paths": ["./out"]}}}) as host:
+        session = host.session("ada")
+        await session.call("look", id="mine")
+    context = seen[0]
+    assert context.session is session
+    assert (context.call_id, context.tool.name, context.depth) == ("mine", "look", 0)
+    assert context.permissions == Allowed(("./out",))
+    assert repr(context) == "<CallContext mine of look>"
+    assert session.can_ask is False
+    assert (session.user_id, session.channel, session.profile) == ("ada", "program", None)
+
+
+async def test_a_refused_line_is_a_result_and_is_heard(hosted: Any, listening: Any, ear: Any) -> None:
+    async with hosted(plugins=[listening]) as host:
+        result = host.session().refuse_line(ToolError("INVALID_INPUT", "no JSON", line=3), id="7", name="x", line="{")
+    assert (result.id, result.name, result.error.details["line"]) == ("7", "x", 3)
+    assert ear.outcomes[0].call.arguments == "{"
+
+
+def test_an_unknown_profile_is_refused_with_a_near_one(make_plugin: Any) -> None:
+    from pegboard import ConfigError, load_board
+
+    board = load_board({"profiles": {"reader": {}}}, [])
+    with pytest.raises(ConfigError, match="no profile 'raeder'") as caught:
+        board.view("raeder")
+    assert caught.value.hint == "did you mean 'reader'?"
+    with pytest.raises(ConfigError) as caught:
+        load_board({}, []).view("reader")
+    assert caught.value.hint == "write one: [profiles.reader]"
