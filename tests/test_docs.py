@@ -82,7 +82,8 @@ def fits(expected: str, printed: str) -> bool:
     """Whether what was printed is what the page shows, `...` standing for anything."""
     pattern = re.escape(expected.rstrip("\n")).replace(r"\.\.\.", "...")
     pattern = re.sub(r"(?<=\S)(?:\\ ){2,}", "  +", pattern)
-    pattern = re.sub(r"(?m)^(?:\\ )*\.\.\.(?:\\?\n|$)", "(?:.*\n?)*?", pattern).replace("...", ".*?")
+    pattern = re.sub(r"(?m)^(?:\\ )*\.\.\.\\?\n", r"(?:[^\\n]*\\n)*?", pattern)
+    pattern = re.sub(r"(?m)^(?:\\ )*\.\.\.$", r"[\\s\\S]*", pattern).replace("...", ".*?")
     return re.fullmatch(pattern, printed.rstrip("\n")) is not None
 
 
