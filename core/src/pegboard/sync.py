@@ -137,16 +137,22 @@ def run_host(open_one: Callable[[], AbstractAsyncContextManager[Host]]) -> Itera
         else:
             ended.set_result(None)
 
+    def end(host: SyncHost, scope: trio.CancelScope) -> None:
+        with contextlib.suppress(trio.RunFinishedError):  # it ended by itself: `ended` says why
+            host._token.run_sync_soon(scope.cancel)
+
     thread = threading.Thread(target=run, name="pegboard-host")
     thread.start()
     try:
         host, scope = opened.result()
     except BaseException:
+        # After Ctrl-C the host may still open: it is ended as soon as it has.
+        opened.add_done_callback(lambda done: None if done.exception() else end(*done.result()))
         thread.join()
         raise
     try:
         yield host
     finally:
-        host._token.run_sync_soon(scope.cancel)
+        end(host, scope)
         thread.join()
     ended.result()
