@@ -1,0 +1,1 @@
+"""System tools for Pegboard: `echo`, `system_info`, `execute_command`."""

@@ -1,0 +1,77 @@
+"""What `pegboard doctor` is told of `execute_command`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pegboard import Finding
+from pegboard_system._isolation import INSTALL, can_hide, probe
+from pegboard_system._judge import locate
+from pegboard_system._permissions import CONFIGURE, NOT_CONFIGURED, CommandPermissions
+from pegboard_system._rules import RULES, WRAPPERS, starts_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pegboard.board import Board
+    from pegboard_system._schema import Level
+
+WHERE = "[tools.execute_command]"
+
+
+def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
+    """Look at the permissions, the programs and paths they name, and the isolations of this host."""
+    hung = board.registry.plans.get("execute_command")
+    permissions = getattr(hung, "permissions", None)
+    if not isinstance(permissions, CommandPermissions):
+        return
+    if not permissions.is_configured:
+        yield Finding("commands are off", "tool execute_command", NOT_CONFIGURED, f"write {CONFIGURE}", "warning")
+        return
+    yield from _check_level(permissions, levels)
+    yield from _check_programs(permissions)
+    for path in (*permissions.allowed_paths, *permissions.writable_paths):
+        if not os.path.exists(os.path.expanduser(path)):
+            yield Finding("a path is not there", f"{WHERE} {path}", "commands see nothing there", "make or remove it",
+                          "warning")  # fmt: skip
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        yield Finding(
+            "commands run as root", "the host", "the kernel does not count root's processes, so max_processes holds nothing",
+            "run the host as a user of its own", "warning",
+        )  # fmt: skip
+
+
+def _check_level(permissions: CommandPermissions, levels: Iterable[Level]) -> Iterator[Finding]:
+    found = probe(levels)
+    level, policy = found.best(permissions.least_level), permissions.policy()
+    if level is None:
+        why = "; ".join(f"{name}: {reason}" for name, reason in found.why.items()) or "none is there"
+        yield Finding(
+            "no isolation is strong enough", WHERE, f"least_level is {permissions.least_level}; {why}", INSTALL
+        )
+    elif permissions.least_level != "rlimits" and not can_hide(level, policy):
+        yield Finding(
+            "denied paths cannot be kept from commands", WHERE, "Landlock takes no part of an allowed folder away",
+            "install bubblewrap, or allow other folders",
+        )  # fmt: skip
+    elif level == "rlimits":
+        yield Finding(
+            "commands are not isolated", WHERE, "rlimits bound what a command uses, and nothing that it sees or does",
+            INSTALL, "warning",
+        )  # fmt: skip
+
+
+def _check_programs(permissions: CommandPermissions) -> Iterator[Finding]:
+    policy = permissions.policy()
+    for entry in permissions.allowed_commands:
+        name = os.path.basename(entry)
+        program = locate(entry, policy)
+        if program is None:
+            yield Finding("an allowed command is not there", f"{WHERE} {entry}", "no such program was found",
+                          "install it, or remove it from allowed_commands", "warning")  # fmt: skip
+        elif name not in (*RULES, *WRAPPERS, "git") and starts_programs(name):
+            yield Finding(
+                "an allowed command is refused", f"{WHERE} {entry}", "it starts other programs or runs what it reads",
+                "remove it; or name it in unjudged_commands, where the isolation alone holds it", "warning",
+            )  # fmt: skip

@@ -1,0 +1,121 @@
+"""Landlock and a seccomp filter, by their system calls: what a process may still do, from now on and for its children.
+
+Imported by the supervisor, which has the standard library alone. Structures and numbers are those of
+`linux/landlock.h` (ABI 7) and `linux/seccomp.h`; the calls have the same numbers on every architecture.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import stat
+import struct
+from typing import Any
+
+LEAST_ABI = 3
+"""Linux 6.2: before it a file could be truncated whatever the rules said."""
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REMOVE_DIR, REMOVE_FILE, MAKE_CHAR, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8
+MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM, REFER = 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13
+TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
+
+READ = EXECUTE | READ_FILE | READ_DIR
+WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE
+ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+"""What can be granted on a file that is no folder."""
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NO_NEW_PRIVS, _SET_SECCOMP = 38, 22
+
+_ARCHITECTURES = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
+"""AUDIT_ARCH, and the numbers of socket and io_uring_setup."""
+
+
+def abi_version() -> int:
+    """The version of Landlock that this kernel has; 0 for none."""
+    if platform.system() != "Linux":
+        return 0
+    found = int(_libc().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    return max(found, 0)
+
+
+def restrict(readable: list[str], writable: list[str], *, network: bool) -> None:
+    """Leave this process and its children only these folders and files, no signals to others, and no sockets.
+
+    Raises:
+        OSError: the kernel refused; nothing may be started then.
+    """
+    libc = _libc()
+    abi = abi_version()
+    if abi < LEAST_ABI:
+        raise OSError(f"Landlock {abi} is older than {LEAST_ABI}")
+    _hold(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    handled = (1 << (16 if abi >= 5 else 15)) - 1
+    net = 3 if abi >= 4 and not network else 0
+    attributes = struct.pack("QQQ", handled, net, 3)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
+    rules = _hold(libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0)), "create")
+    try:
+        for paths, access in ((readable, READ), (writable, WRITE)):
+            for path in paths:
+                _add(libc, rules, path, access & handled)
+        for device in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"):
+            _add(libc, rules, device, (READ_FILE | WRITE_FILE | IOCTL_DEV) & handled)
+        _hold(libc.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0)), "restrict")
+    finally:
+        os.close(rules)
+    if not network:
+        forbid_sockets()
+
+
+def _add(libc: Any, rules: int, path: str, access: int) -> None:
+    try:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # what is not there needs no rule
+    try:
+        if not stat.S_ISDIR(os.fstat(opened).st_mode):
+            access &= ON_FILES
+        beneath = struct.pack("=Qi", access, opened)
+        _hold(libc.syscall(_ADD, ctypes.c_int(rules), ctypes.c_uint32(1), beneath, ctypes.c_uint32(0)), "rule")
+    finally:
+        os.close(opened)
+
+
+def forbid_sockets() -> None:
+    """Let socket(2) and io_uring_setup(2) fail with EACCES: Landlock alone holds only TCP, and not the sockets that
+    other programs listen on in the file system.
+
+    Raises:
+        OSError: the kernel refused, or the architecture is not known.
+    """
+    known = _ARCHITECTURES.get(platform.machine())
+    if known is None:
+        raise OSError("no filter for this architecture")
+    arch, socket, uring = known
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
+    deny, allow, kill = 0x0005000D, 0x7FFF0000, 0x80000000
+    program = [
+        (load, 0, 0, 4), (equal, 1, 0, arch), (give, 0, 0, kill),
+        (load, 0, 0, 0),
+        (at_least, 0, 1, 0x40000000), (give, 0, 0, deny),  # the x32 numbers of x86_64
+        (equal, 0, 1, socket), (give, 0, 0, deny),
+        (equal, 0, 1, uring), (give, 0, 0, deny),
+        (give, 0, 0, allow),
+    ]  # fmt: skip
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
+    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+    libc = _libc()
+    _hold(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _hold(libc.prctl(_SET_SECCOMP, 2, ctypes.byref(header), 0, 0), "seccomp")
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _hold(answer: Any, what: str) -> int:
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+    return int(answer)

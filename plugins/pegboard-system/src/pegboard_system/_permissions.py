@@ -1,0 +1,148 @@
+"""What `[tools.execute_command]` may say: the permissions of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import setting
+from pegboard_system._schema import LEVELS, Level
+
+if TYPE_CHECKING:
+    from pegboard_system._judge import Policy
+
+NOT_CONFIGURED = "no allowed_commands are configured, so no command may run"
+CONFIGURE = '[tools.execute_command] allowed_commands = ["ls", "cat", "grep"]'
+
+
+def _programs(_: Any, field: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
+    for entry in value:
+        if not entry.strip() or "\0" in entry or set(entry) & set("*?[|;&"):
+            raise ValueError("names or paths of programs, each spelled out")
+
+
+def _paths(_: Any, field: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
+    for entry in value:
+        if not entry.strip() or "\0" in entry:
+            raise ValueError("paths of folders or files")
+
+
+def _below_root(owner: Any, field: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
+    _paths(owner, field, value)
+    if any(not entry.strip("/.") and entry.startswith("/") for entry in value):
+        raise ValueError("folders or files; all of the system cannot be writable")
+
+
+def _variables(_: Any, field: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
+    for name in value:
+        if not name.isidentifier() or not name.isascii() or name.startswith("LD_"):
+            raise ValueError("names of environment variables, none of the dynamic linker's")
+
+
+def _above_zero(_: Any, field: attrs.Attribute[Any], value: int) -> None:
+    if value < 1:
+        raise ValueError("a whole number above zero")
+
+
+def _is_lower(value: Any, otherwise: Any) -> bool:
+    """A weaker isolation is accepted than would be without it."""
+    known: dict[Any, int] = {level: number for number, level in enumerate(LEVELS)}
+    return known.get(value, 0) < known.get(otherwise, known["landlock"])
+
+
+def _is_shorter(value: Any, otherwise: Any) -> bool:
+    """Something that was denied is not any more."""
+    return not set(otherwise or ()) <= set(value or ())
+
+
+def _is_more(default: int) -> Callable[[Any, Any], bool]:
+    return lambda value, otherwise: (
+        not isinstance(value, int) or value > (otherwise if isinstance(otherwise, int) else default)
+    )
+
+
+def _amount(default: int, text: str) -> Any:
+    return setting(default, widens=_is_more(default), validator=_above_zero, help=text)
+
+
+@attrs.frozen(kw_only=True)
+class CommandPermissions:
+    """`[tools.execute_command]`, beside the limits that every tool has.
+
+    .. versionadded:: 0.1
+    """
+
+    allowed_commands: tuple[str, ...] = setting(
+        (), widens=True, validator=_programs, help="names or paths of programs that may run; none: no command may"
+    )
+    denied_commands: tuple[str, ...] = setting(
+        (), widens=_is_shorter, validator=_programs, help="names or paths of programs that may not, whatever is allowed"
+    )
+    unjudged_commands: tuple[str, ...] = setting(
+        (), widens=True, validator=_programs,
+        help="programs that may have any option, shells and interpreters too; the isolation alone holds them",
+    )  # fmt: skip
+    allowed_paths: tuple[str, ...] = setting(
+        (), widens=True, validator=_paths, help="what commands may read; none: the working directory"
+    )
+    writable_paths: tuple[str, ...] = setting(
+        (), widens=True, validator=_below_root, help="what commands may write to; none: nothing but a /tmp of their own"
+    )
+    denied_paths: tuple[str, ...] = setting(
+        (), widens=_is_shorter, validator=_paths, help="what commands may not see, whatever is allowed"
+    )
+    least_level: Level = setting(
+        "landlock", widens=_is_lower, help="the weakest isolation that is accepted: bubblewrap, landlock or rlimits"
+    )
+    network: bool = setting(False, widens=True, help="let commands use the network")
+    environment: tuple[str, ...] = setting(
+        (), widens=True, validator=_variables, help="variables of the host's environment that commands get"
+    )
+    max_output_bytes: int = _amount(20_000, "more of stdout or stderr is dropped, in bytes")
+    max_memory_bytes: int = _amount(1_000_000_000, "address space of each process, in bytes")
+    max_file_bytes: int = _amount(50_000_000, "the largest file a command may write, in bytes")
+    max_cpu_s: int = _amount(60, "processor time of each process, in seconds")
+    max_processes: int = _amount(256, "processes and threads of the user that commands run as")
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether any command may run."""
+        return bool(self.allowed_commands or self.unjudged_commands)
+
+    def limits(self) -> dict[str, int]:
+        """Names of `resource`, and what they are set to."""
+        return {
+            "RLIMIT_AS": self.max_memory_bytes,
+            "RLIMIT_FSIZE": self.max_file_bytes,
+            "RLIMIT_CPU": self.max_cpu_s,
+            "RLIMIT_NPROC": self.max_processes,
+            "RLIMIT_NOFILE": 256,
+            "RLIMIT_CORE": 0,
+        }
+
+    def policy(self) -> Policy:
+        """The lists as real paths, as of now: links of the configuration are followed at every call."""
+        import os
+
+        from pegboard_system._judge import Policy, within
+
+        def real(paths: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(os.path.realpath(os.path.expanduser(path)) for path in paths)
+
+        here = os.path.realpath(os.getcwd())
+        readable, writable = real(self.allowed_paths), real(self.writable_paths)
+        if not readable:
+            readable = (here,)
+        seen = (*readable, *writable)
+        folders = [here] if within(here, seen) else [path for path in seen if os.path.isdir(path)]
+        return Policy(
+            allowed=self.allowed_commands,
+            denied=self.denied_commands,
+            unjudged=self.unjudged_commands,
+            readable=readable,
+            writable=writable,
+            hidden=real(self.denied_paths),
+            cwd=folders[0] if folders else "/",
+        )

@@ -1,0 +1,206 @@
+"""One command, run: the supervisor is started, both outputs are drained at once, and nothing is left afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SUPERVISOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_supervisor.py")
+END_S = 5.0
+"""How long the end of all processes is waited for; what does not end by SIGKILL hangs in the kernel."""
+CHUNK = 65_536
+
+
+class NotStartedError(Exception):
+    """The command could not be started; its text is for the log."""
+
+
+@attrs.frozen
+class Job:
+    """What the supervisor is told.
+
+    Args:
+        words: the command as it is started; the first is a path.
+        level: the isolation.
+        cwd: where the command starts; for bubblewrap, where that is started.
+        environment: all of it.
+        limits: names of `resource`, and what they are set to.
+        readable, writable: what Landlock leaves.
+        network: whether sockets may be opened.
+    """
+
+    words: list[str]
+    level: str
+    cwd: str
+    environment: Mapping[str, str]
+    limits: Mapping[str, int]
+    readable: list[str] = attrs.field(factory=list)
+    writable: list[str] = attrs.field(factory=list)
+    network: bool = False
+
+
+@attrs.frozen
+class Ended:
+    """How a command ended: its exit code, or None where it was ended, and what it wrote."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+
+
+async def run(job: Job, *, timeout_s: float, max_bytes: int) -> Ended:
+    """Run one command to its end, or end it after `timeout_s` seconds.
+
+    Args:
+        job: what to run.
+        timeout_s: seconds.
+        max_bytes: of each output; what comes after is read and dropped.
+
+    Raises:
+        NotStartedError: it could not be started.
+        trio.Cancelled: the caller was cancelled; no process is left.
+    """
+    outputs = (_Output(max_bytes), _Output(max_bytes))
+    status = _Output(100_000)
+    read_end, write_end = os.pipe()
+    reports = trio.lowlevel.FdStream(read_end)
+    # -I -S: no packages, no startup files, no variables of ours; the supervisor needs none.
+    command = [sys.executable, "-I", "-S", "-X", "utf8", SUPERVISOR, str(write_end)]
+    process = None
+    try:
+        try:
+            process = await _open(command, write_end)
+        finally:
+            os.close(write_end)
+        timed_out = await _follow(process, job, (*outputs, status), reports, timeout_s)
+    except OSError as problem:
+        raise NotStartedError(f"{type(problem).__name__}: {problem}") from problem
+    finally:
+        with trio.CancelScope(shield=True):
+            if process is not None:
+                await _end(process)
+            await reports.aclose()
+    said: dict[str, Any] = json.loads(status.kept) if status.kept else {}
+    if "failed" in said:
+        raise NotStartedError(said["failed"])
+    ended = timed_out or not said or said["ended"]
+    return Ended(
+        None if ended else said["exit_code"], bytes(outputs[0].kept), bytes(outputs[1].kept),
+        outputs[0].dropped or outputs[1].dropped,
+    )  # fmt: skip
+
+
+@attrs.define(eq=False)
+class _Output:
+    """What came out of one pipe, up to a cap."""
+
+    cap: int
+    kept: bytearray = attrs.field(factory=bytearray)
+    dropped: bool = False
+
+    async def drain(self, stream: trio.abc.ReceiveStream) -> None:
+        while chunk := await stream.receive_some(CHUNK):
+            room = self.cap - len(self.kept)
+            if len(chunk) > room:
+                self.dropped = True
+            self.kept += chunk[: max(room, 0)]
+
+
+async def _open(command: list[str], write_end: int) -> trio.Process:
+    # Shielded: a cancel between the start and the answer would lose the process.
+    with trio.CancelScope(shield=True):
+        return await trio.lowlevel.open_process(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            pass_fds=(write_end,), start_new_session=True, env={}, cwd="/",
+        )  # fmt: skip
+
+
+async def _follow(
+    process: trio.Process, job: Job, outputs: tuple[_Output, ...], reports: trio.abc.ReceiveStream, timeout_s: float
+) -> bool:
+    """Hand the job over and drain until everything is closed; gives whether that took too long."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with trio.move_on_after(timeout_s) as scope:
+        line = json.dumps(attrs.asdict(job)).encode() + b"\n"
+        with contextlib.suppress(trio.BrokenResourceError):
+            await process.stdin.send_all(line)
+        async with trio.open_nursery() as nursery:
+            for output, stream in zip(outputs, (process.stdout, process.stderr, reports), strict=True):
+                nursery.start_soon(output.drain, stream)
+    return scope.cancelled_caught
+
+
+async def _end(process: trio.Process) -> None:
+    """Let the supervisor end everything: its control closes. Only if it does not is it killed itself."""
+    assert process.stdin is not None
+    await process.stdin.aclose()
+    with trio.move_on_after(END_S) as scope:
+        await process.wait()
+    if scope.cancelled_caught:
+        process.kill()
+        await process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            await stream.aclose()
+
+
+def make_scratch() -> str:
+    """A folder for one command's HOME and TMPDIR, where it has no /tmp of its own."""
+    return tempfile.mkdtemp(prefix="pegboard-")
+
+
+def remove_scratch(path: str) -> None:
+    """Remove it, whatever the command made of it."""
+
+    def open_up(function: Any, path: str, problem: object) -> None:
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(path), 0o700)
+            os.chmod(path, 0o700, follow_symlinks=False) if not os.path.islink(path) else None
+            function(path)
+
+    shutil.rmtree(path, onerror=open_up)
+
+
+def as_text(stdout: bytes, stderr: bytes, *, cut: bool) -> tuple[str, str, str]:
+    """Both outputs as text, and how: `utf-8`, or `escaped` where one of them is none.
+
+    Escaped text loses nothing: `\\xNN` is a byte and `\\\\` a backslash, in both. Where output was cut, half a
+    character at its end is left out.
+    """
+    if cut:
+        stdout, stderr = _whole(stdout), _whole(stderr)
+    try:
+        return stdout.decode(), stderr.decode(), "utf-8"
+    except UnicodeDecodeError:
+        return _escaped(stdout), _escaped(stderr), "escaped"
+
+
+def _escaped(data: bytes) -> str:
+    return data.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
+
+
+def _whole(data: bytes) -> bytes:
+    """Without the first bytes of a character at the end, which were cut from the rest of it."""
+    for back in range(1, min(4, len(data) + 1)):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if needed > back else data
+        if byte < 0x80:
+            break
+    return data

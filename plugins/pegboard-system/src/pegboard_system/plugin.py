@@ -1,0 +1,81 @@
+"""The hooks of pegboard-system. The module is a plugin; `SystemPlugin` holds the isolations that it may use."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Finding, hookimpl
+from pegboard_system._schema import LEVELS, Level
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+    from contextlib import AbstractAsyncContextManager
+
+    from pegboard import Tool
+    from pegboard_system.tools import Isolation
+
+
+class SystemPlugin:
+    """The system tools, with some of the isolations alone: `open_host(plugins=[SystemPlugin(("landlock",))])`.
+
+    Args:
+        levels: isolations that may be used where the host has them.
+
+    .. versionadded:: 0.1
+    """
+
+    name = "system"
+
+    def __init__(self, levels: Iterable[Level] = LEVELS) -> None:
+        self._levels = tuple(levels)
+
+    @hookimpl
+    def open_resources(self) -> AbstractAsyncContextManager[Isolation]:
+        """What the host has of isolations, found out at the first command."""
+        return self._open()
+
+    @contextlib.asynccontextmanager
+    async def _open(self) -> AsyncIterator[Isolation]:
+        from pegboard_system.tools import Isolation
+
+        yield Isolation(self._levels)
+
+    @hookimpl
+    def provide_tools(self) -> Iterable[Tool]:
+        """`echo`, `system_info` and `execute_command`."""
+        from pegboard_system.tools import TOOLS
+
+        return TOOLS
+
+    @hookimpl
+    def provide_checks(self) -> list[Any]:
+        """Why no command may run, if none may, and what commands cannot be kept from."""
+        return [self.check_commands]
+
+    def check_commands(self, board: Any) -> Iterator[Finding]:
+        """What is or will be wrong with `execute_command` on a board."""
+        from pegboard_system._checks import check_commands
+
+        return check_commands(board, self._levels)
+
+
+_plugin = SystemPlugin()
+
+
+@hookimpl
+def open_resources() -> AbstractAsyncContextManager[Isolation]:
+    """What the host has of isolations, found out at the first command."""
+    return _plugin.open_resources()
+
+
+@hookimpl
+def provide_tools() -> Iterable[Tool]:
+    """`echo`, `system_info` and `execute_command`."""
+    return _plugin.provide_tools()
+
+
+@hookimpl
+def provide_checks() -> list[Any]:
+    """Why no command may run, if none may, and what commands cannot be kept from."""
+    return _plugin.provide_checks()
