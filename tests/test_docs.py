@@ -14,6 +14,7 @@ How a page is read, from top to bottom, in a folder of its own:
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import difflib
@@ -382,6 +383,45 @@ def test_every_setting_of_a_built_in_plugin_and_of_our_packages_is_documented() 
 @pytest.mark.parametrize("name", pegboard.__all__)
 def test_every_name_of_the_api_is_documented(name: str) -> None:
     assert re.search(rf"^#+ .*`{name}\b", reference("python-api"), re.MULTILINE), f"{name} has no heading"
+
+
+# -- the floors are as they are drawn
+
+DOORS = {"__init__", "__main__", "_api"}
+"""What leads into the house from outside, and stands on no floor."""
+SOURCE = ROOT / "core" / "src" / "pegboard"
+
+
+def floors() -> dict[str, int]:
+    """Each room's floor, as the table of the architecture has it."""
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", (DOCS / "explanation" / "architecture.md").read_text("utf-8"), re.M)
+    return {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)`", rooms)}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms that a module imports when it is imported itself."""
+    found: set[str] = set()
+    waiting: list[ast.stmt] = list(ast.parse(path.read_text(encoding="utf-8")).body)
+    while waiting:
+        match waiting.pop():
+            case ast.If(test=ast.Name("TYPE_CHECKING")):
+                pass
+            case ast.If(body=body) | ast.Try(body=body):
+                waiting += body
+            case ast.ImportFrom(module="pegboard", names=names):
+                found |= {name.name for name in names}
+            case ast.ImportFrom(module=str(module)) if module.startswith("pegboard."):
+                found.add(module.split(".")[1])
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_room_imports_from_below_alone(path: Path) -> None:
+    room = path.relative_to(SOURCE).with_suffix("").parts[0]
+    if room not in DOORS:
+        floor = floors()
+        above = {other for other in imported_rooms(path) - {room, *DOORS} if floor[other] >= floor[room]}
+        assert above == set()
 
 
 # -- links
