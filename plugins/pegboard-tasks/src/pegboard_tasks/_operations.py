@@ -32,7 +32,7 @@ _item = (tasks.c.id, tasks.c.title, tasks.c.completed)
 _newest_first = tasks.c.id.desc()
 
 _INSERT = insert(tasks)
-_COUNT = select(tasks.c.completed, func.count()).where(_of_user).group_by(tasks.c.completed)
+_COUNT = select(tasks.c.completed, func.count().label("number")).where(_of_user).group_by(tasks.c.completed)
 _BY_ID = select(*_item, literal(1).label("matched")).where(_of_user, tasks.c.id == bindparam("of_id"))
 _BY_TITLE = (
     select(*_item, func.count().over().label("matched"))
@@ -116,7 +116,7 @@ def add(connection: Connection, user_id: str, title: str) -> dict[str, Any]:
 
 def page(connection: Connection, user_id: str, status: Status, limit: int, after: str | None) -> dict[str, Any]:
     """One page and the counts, as `list_tasks` answers them."""
-    counts: dict[bool, int] = dict(connection.execute(_COUNT, {"of_user": user_id}).tuples())
+    counts = {row.completed: row.number for row in connection.execute(_COUNT, {"of_user": user_id})}
     parameters: dict[str, Any] = {"of_user": user_id, "most": limit + 1}
     if status != "all":
         parameters["is_completed"] = status == "completed"
