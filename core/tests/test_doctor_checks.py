@@ -278,3 +278,22 @@ async def test_threads_left_behind_and_failing_observers_are_named():
     board.runtime.failed_observers.clear()
     board.source_states.clear()
     assert board.findings() == []
+
+
+def test_a_validator_that_breaks_is_found_and_another_holds_the_schema():
+    class Breaks:
+        name = "breaks"
+
+        @hookimpl
+        def make_validator(self, schema):
+            raise ZeroDivisionError
+
+        @hookimpl
+        def provide_tools(self):
+            return [tool(name="one", run="inplace")(lambda: 1)]
+
+    board = load_board({}, [Breaks()])
+    assert "one" in board.tools
+    (finding,) = [one for one in board.findings() if one.what == "a validator failed"]
+    assert "breaks" in finding.where
+    assert "ZeroDivisionError" in finding.why
