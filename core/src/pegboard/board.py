@@ -54,6 +54,7 @@ class Board:
         runtime: what plans share; a host fills it.
         sources: the sources that plugins provide, with the plugin's record.
         not_hung: tools that were offered and refused.
+        failed_validators: plugins whose `make_validator` raised, with where; they counted as None.
 
     .. versionadded:: 0.1
     """
@@ -70,6 +71,7 @@ class Board:
         )
         self.sources: list[tuple[PluginRecord, ToolSource]] = []
         self.not_hung: dict[str, NotHung] = {}
+        self.failed_validators: dict[str, str] = {}
         self.source_states: dict[str, tuple[SourceState, str | None]] = {}
         self._views: dict[str | None, View] = {}
         self._dialects: dict[str, Dialect] | None = None
@@ -318,6 +320,7 @@ class Board:
                 raise  # the schema itself is wrong: a fault of whoever wrote the tool
             except (Exception, SystemExit) as problem:
                 log.exception("plugin %s failed at a schema of %s", record.label, one.name, exc_info=problem)
+                self.failed_validators[record.label] = f"{type(problem).__name__} at the {what} of {one.name!r}"
                 continue
             if answer is not None:
                 if record.builtin:

@@ -89,6 +89,12 @@ def check_hanging(board: Board) -> Iterator[Finding]:
             )
 
 
+def check_validators(board: Board) -> Iterator[Finding]:
+    """Validators that broke on a schema; another one holds it, or its tool does not hang."""
+    for plugin, where in board.failed_validators.items():
+        yield Finding("a validator failed", f"plugin {plugin}", where, "report it to its author, or uninstall it")
+
+
 def check_configuration(board: Board) -> Iterator[Finding]:
     """Settings that have no effect: tools that are not there, profiles that select nothing, guards that nobody has."""
     from difflib import get_close_matches
@@ -251,6 +257,7 @@ def check_running(board: Board) -> Iterator[Finding]:
 DOCTORED: tuple[Check, ...] = (
     check_plugins,
     check_hanging,
+    check_validators,
     check_configuration,
     check_secrets,
     check_names,

@@ -14,7 +14,7 @@ import importlib
 import logging
 import time
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import pluggy
@@ -24,7 +24,6 @@ from pegboard.errors import ConfigError, PegboardError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from importlib.metadata import EntryPoint
 
     from pegboard.config import Config
 
@@ -291,48 +290,54 @@ def load_plugins(
 
 
 def _check_left_out(left_out: set[str]) -> None:
-    installed = {entry.name for entry in _entry_points()} if left_out - BUILTINS.keys() else set()
+    installed = {one.name for one in _installed()} if left_out - BUILTINS.keys() else set()
     for name in sorted(left_out - BUILTINS.keys() - installed):
         raise ConfigError(f"there is no plugin {name!r} to leave out", hint=_nearest(name, [*BUILTINS, *installed]))
 
 
 def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[PluginRecord, Callable[[], Any]]]:
     if wanted is None:
-        named = config.named_plugins
-        for entry in _entry_points():
-            yield _installed(entry, named=entry.name in named)
+        for one in _installed():
+            yield one.record(named=one.name in config.named_plugins), one.load
         return
     names = [one for one in wanted if isinstance(one, str)]
-    if names:
-        installed = {entry.name: entry for entry in _entry_points()}
-        by_distribution = {_distribution(entry): entry for entry in installed.values()}
-        for name in names:
-            found = installed.get(name) or by_distribution.get(name)
-            if found is None:
-                raise PluginError(
-                    f"no plugin {name!r} is installed", hint=_nearest(name, [*installed, *by_distribution])
-                )
-            yield _installed(found, named=True)
-    for one in wanted:
-        if not isinstance(one, str):
-            record = PluginRecord(_name_of(one))
+    installed = _installed() if names else []
+    for name in names:
+        found = [one for one in installed if name in (one.name, one.distribution)]
+        if not found:
+            known = [text for one in installed for text in (one.name, one.distribution) if text]
+            raise PluginError(f"no plugin {name!r} is installed", hint=_nearest(name, known))
+        for one in found:
+            yield one.record(named=True), one.load
+    for plugin in wanted:
+        if not isinstance(plugin, str):
+            record = PluginRecord(_name_of(plugin))
             record.named = record.name in config.named_plugins
-            yield record, lambda one=one: one  # type: ignore[misc]
+            yield record, lambda plugin=plugin: plugin  # type: ignore[misc]
 
 
-def _entry_points() -> list[EntryPoint]:
+class _Installed(NamedTuple):
+    name: str
+    distribution: str | None
+    version: str | None
+    load: Callable[[], Any]
+
+    def record(self, *, named: bool) -> PluginRecord:
+        return PluginRecord(self.name, self.distribution, self.version, named=named)
+
+
+def _installed() -> list[_Installed]:
+    """The entry points of the group, in the order of their names: never in that of the path."""
     from importlib.metadata import entry_points
 
-    return sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _distribution(entry)))
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else ""
-
-
-def _installed(entry: EntryPoint, *, named: bool) -> tuple[PluginRecord, Callable[[], Any]]:
-    version = entry.dist.version if entry.dist is not None else None
-    return PluginRecord(entry.name, _distribution(entry) or None, version, named=named), entry.load
+    found = []
+    for entry in entry_points(group=GROUP):
+        distribution = version = None
+        if entry.dist is not None:
+            metadata = entry.dist.metadata  # once: each access parses it anew
+            distribution, version = metadata["Name"], metadata["Version"]
+        found.append(_Installed(entry.name, distribution, version, entry.load))
+    return sorted(found, key=lambda one: (one.name, one.distribution or ""))
 
 
 def _name_of(plugin: object) -> str:

@@ -6,7 +6,6 @@ owner alone. A list that cannot be read accepts nothing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -59,6 +58,8 @@ def _key(file: Path) -> str:
 
 
 def _digest(content: bytes) -> str:
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()
 
 

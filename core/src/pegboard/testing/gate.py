@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._frozen import thaw
+from pegboard.doctor import SAFE_NAME, hidden_in
 from pegboard.errors import ErrorCode, PegboardError, PluginError
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from pegboard.board import Board
     from pegboard.session import Session
     from pegboard.tools import Tool
-
-PROVIDER_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-"""Names that every model provider takes as they are."""
-
-HIDDEN = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 
 HEAVY = frozenset(
     [
@@ -215,9 +211,9 @@ def _names(tools: list[Tool]) -> Step:
     faults = [
         f"{tool.name!r} has to be renamed for some model providers"
         for tool in tools
-        if not PROVIDER_NAME.fullmatch(tool.name)
+        if not re.fullmatch(SAFE_NAME, tool.name)
     ]
-    return _step("names", faults, "every model provider takes them", f"use names of the form {PROVIDER_NAME.pattern}")
+    return _step("names", faults, "every model provider takes them", f"use names of the form {SAFE_NAME}")
 
 
 def _descriptions(tools: list[Tool]) -> Step:
@@ -225,7 +221,7 @@ def _descriptions(tools: list[Tool]) -> Step:
     for tool in tools:
         if not tool.description.strip():
             faults.append(f"{tool.name} has no description")
-        if HIDDEN.search(json.dumps(tool.face, ensure_ascii=False)):
+        if hidden_in(json.dumps(tool.face, ensure_ascii=False)):
             faults.append(f"{tool.name} has hidden characters in what a model reads")
         for name, schema in tool.input_schema.get("properties", {}).items():
             if isinstance(schema, dict) and not schema.get("description"):
