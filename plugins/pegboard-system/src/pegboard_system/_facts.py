@@ -1,5 +1,8 @@
 """What `system_info` tells, without starting a program: the standard library's `platform` would run `uname`."""
 
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH109, PTH123
+
 from __future__ import annotations
 
 import os

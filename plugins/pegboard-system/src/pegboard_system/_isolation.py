@@ -5,6 +5,9 @@ only those, and takes sockets and signals to others away. `rlimits` bounds what 
 them work is tried once for each host, since containers refuse what the kernel would grant.
 """
 
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH112, PTH113, PTH114, PTH115, PTH118
+
 from __future__ import annotations
 
 import os

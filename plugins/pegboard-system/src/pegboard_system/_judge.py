@@ -1,12 +1,15 @@
 """Whether a command may run: the program as it is resolved, its options, the paths among its words.
 
 Invariants. A program is allowed by what it *is*: the real path of its file, under the name by which it was allowed;
-never by the spelling of the first word. Denied beats allowed. Every word that could name a path outside is judged by its
-real path, as a file tool would; a word that names none stays inside the working directory by itself. What is judged is
-not the boundary: the isolation shows a command only what is allowed, whatever its words were.
+never by the spelling of the first word. Denied beats allowed. Every word that could name a path outside is judged by
+its real path, as a file tool would; a word that names none stays inside the working directory by itself. What is judged
+is not the boundary: the isolation shows a command only what is allowed, whatever its words were.
 
 No text tells more of the host than the caller said: a refusal is the same whether what was asked for exists or not.
 """
+
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH111, PTH113, PTH118, PTH119
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """What `[tools.execute_command]` may say: the permissions of the tool."""
 
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH109, PTH111, PTH112
+
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,6 +13,8 @@ from pegboard import setting
 from pegboard_system._schema import LEVELS, Level
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pegboard_system._judge import Policy
 
 NOT_CONFIGURED = "no allowed_commands are configured, so no command may run"

@@ -12,35 +12,36 @@ jq 1.6, diffutils 3.8; GTFOBins for what starts a shell.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MULTICALL = frozenset(["busybox", "toybox", "coreutils", "sbase-box", "box"])
 """Programs that are many: which one is said by the name they are called by, so the name is part of what they are."""
 
 STARTERS = frozenset(
     """
-    ansible ansible-playbook apt apt-get aria2c ash aspell at awk bash batch bazel bc bpftrace bundle bundler bunzip2
-    busctl busybox bwrap byebug c++ c89 c99 capsh cargo cc certbot choom chroot clang clang++ clisp cmake cobc composer
-    cpan cpio cpp cpulimit crash cron crontab csh csvtool cupsfilter curl dash dc debugfs deno dialog distcc dmesg dmsetup
-    dnf doas docker dosbox dotnet dpkg dvips easy_install ebpf ed elixir elm elvish emacs emacsclient entr erl eqn ex expect
-    facter fakeroot firejail fish flatpak flock ftp g++ gawk gcc gcore gdb gem genisoimage ghc ghci gimp ginsh gjs go
-    gpg gradle groff groovy gs gtester guile gvim hping3 iex ionice ip irb ispell java jjs joe journalctl jrunscript
-    jshell julia jupyter ksh ksh93 kubectl latex ld ldd less lesspipe lftp ln logrotate logsave lp lua luajit luatex mail
-    mailx make man mawk mc mksh mmc mono more mosh most msfconsole msgfilter mutt mv mvn mysql nano nawk nc ncat ncdu
-    ncftp ne neofetch netcat newgrp nginx ninja nmap node nodejs npm npx nroff nsenter nvim ocaml octave openvpn
-    opkg original-awk osascript pager parallel pax pdb pdflatex pdftex perf perl perlbug pg php pico pip pip3 pipx pkexec
-    pnpm podman posh poetry ps1 pry psftp psql puppet pwsh pypy pypy3 python qemu R rake rbash rc rebar3 redis-cli
-    restic rlogin rlwrap rpm rpmquery rpmverify rscript rsh rsync ruby rubygems run-mailcap run-parts runcon runuser rustc rview
-    rvim sbcl scala scanmem scp screen script sed-inplace select-editor sendmail service setarch setpriv setsid sftp sg
-    sh slsh snap socat softlimit split-shell sqlite sqlite3 sqlmap ss ssh ssh-agent ssh-keygen ssh-keyscan start-stop-daemon
-    strace ltrace su sudo sudoedit swift sysctl systemctl systemd-resolve systemd-run tasksh taskset tclsh tcsh
-    tdbtool telnet tex tftp tic tmate tmux toybox troff ts-node tsx twm unshare unzip uv uvx valgrind vagrant vi view
-    vigr vim vimdiff vipw vlc w3m wall watch wget wine wish xdg-open xdotool xelatex xetex xon xonsh xterm yarn yash yum
-    zathura zip zsh zsoelim zypper setcap chrt uuencode arp-scan links lynx elinks expectk m4 gnuplot fzf nu rlogind
-    """.split()
-) - {"ln", "mv", "ss", "ip", "dmesg", "wall", "uuencode", "sed-inplace", "split-shell", "ps1"}
+    ansible ansible-playbook apt apt-get aria2c ash at awk bash batch bazel bc bundle bundler bunzip2
+    busybox bwrap c++ c89 c99 capsh cargo cc certbot chroot chrt clang clang++ clisp cmake cpan cpio cpp
+    cron crontab csh curl dash dc deno dnf doas docker dotnet dpkg ed elinks elixir elm emacs
+    emacsclient entr eqn erl ex expect expectk fakeroot firejail fish flatpak flock ftp fzf g++ gawk gcc
+    gdb gem ghc ghci gjs gnuplot go gpg gradle groff gs guile guix gvim iex ionice irb java joe
+    journalctl julia jupyter ksh ksh93 kubectl latex ld ldd less lftp links logrotate ltrace lua luajit
+    luatex lynx m4 mail mailx make man mawk mc mksh mmc mono more most mutt mvn mysql nano nawk nc ncat
+    netcat newgrp nginx ninja nix nix-shell node nodejs npm npx nroff nsenter nu nvim ocaml octave
+    original-awk pager parallel pax pdflatex pdftex perf perl php pip pip3 pipx pkexec pnpm podman posh
+    psql pwsh pypy pypy3 python qemu R rake rbash rc rebar3 rlogin rlwrap rpm rscript rsh rsync ruby
+    rubygems run-parts runcon runuser rustc rview rvim sbcl scala scp screen script select-editor
+    sendmail service setarch setpriv setsid sftp sg sh slsh socat sqlite sqlite3 ssh ssh-agent
+    ssh-keygen ssh-keyscan start-stop-daemon strace su sudo sudoedit swift sysctl systemctl
+    systemd-resolve systemd-run taskset tclsh tcsh telnet tex tftp tic tmux toybox troff ts-node tsx
+    unshare unzip uv uvx valgrind vi view vigr vim vimdiff vipw w3m watch wget wish xdg-open xelatex
+    xetex xon xonsh xterm yarn yash yum zip zsh
+    """.split()  # noqa: SIM905 - words read best as words
+)
 """Refused whatever is allowed, unless `unjudged_commands` names them."""
 
 _VERSIONED = re.compile(
@@ -55,8 +56,7 @@ def starts_programs(name: str) -> bool:
     """Whether a program of this name starts others, or runs what it reads."""
     if name in STARTERS or name.lower() in STARTERS:
         return True
-    match = _VERSIONED.fullmatch(name)
-    return bool(match)
+    return _VERSIONED.fullmatch(name) is not None
 
 
 @attrs.frozen
@@ -89,6 +89,11 @@ WRAPPERS: dict[str, Wrapper] = {
 """The program they start is judged as if it stood alone, and both have to be allowed. What is not named here is
 refused: `env -S`, `env NAME=VALUE`, `timeout --foreground`. xargs is in no table: it starts what a file tells it."""
 
+
+def _words(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
 Operands = Literal["read", "write", "last", "second", "pairs", "none"]
 
 
@@ -114,19 +119,22 @@ class Rule:
 
     flags: str = ""
     options: tuple[str, ...] = ()
-    words: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    words: frozenset[str] = attrs.field(factory=frozenset, converter=_words)
     values: str = ""
     long_values: tuple[str, ...] = ()
-    free: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
-    writes: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    free: frozenset[str] = attrs.field(factory=frozenset, converter=_words)
+    writes: frozenset[str] = attrs.field(factory=frozenset, converter=_words)
     pattern: int = 0
-    no_pattern: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    no_pattern: frozenset[str] = attrs.field(factory=frozenset, converter=_words)
     operands: Operands = "read"
     insert: tuple[str, ...] = ()
     dashes: bool = False
 
 
-_FIND_PATTERNS = "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -regextype -type -xtype -perm"
+_FIND_PATTERNS = (
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname",
+    "-printf", "-regextype", "-type", "-xtype", "-perm",
+)  # fmt: skip
 _GREP = Rule(
     values="efmABCdD",
     long_values=("regexp", "file", "max-count", "after-context", "before-context", "context", "directories", "devices",
@@ -148,7 +156,7 @@ RULES: dict[str, Rule] = {
     "find": Rule(
         words=("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls",
                "-files0-from"),
-        free=_FIND_PATTERNS.split(),
+        free=_FIND_PATTERNS,
         dashes=True,
     ),
     "fd": _FD,
@@ -261,19 +269,20 @@ RULES: dict[str, Rule] = {
 GIT_GLOBALS = frozenset(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs"])
 """What may stand before git's own command, beside `-C FOLDER`; `-c`, `--exec-path` and the like start programs."""
 
-GIT_INSERT = ("--no-pager", "--no-optional-locks") + tuple(
+GIT_INSERT = ("--no-pager", "--no-optional-locks", *(
     word
     for setting in (
         "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
-        "core.askPass=false", "core.editor=false", "gpg.program=false", "gpg.ssh.program=false", "log.showSignature=false",
-        "protocol.allow=never", "submodule.recurse=false",
+        "core.askPass=false", "core.editor=false", "gpg.program=false", "gpg.ssh.program=false",
+        "log.showSignature=false", "protocol.allow=never", "submodule.recurse=false",
     )
     for word in ("-c", setting)
-)  # fmt: skip
+))  # fmt: skip
 """A repository's own settings may name programs; these lie over them."""
 
 _GIT_SHOWS = Rule(
-    flags="O", options=("ext-diff", "textconv", "output", "show-signature", "no-index", "open-files-in-pager", "filters"),
+    flags="O",
+    options=("ext-diff", "textconv", "output", "show-signature", "no-index", "open-files-in-pager", "filters"),
     insert=("--no-ext-diff", "--no-textconv"),
 )  # fmt: skip
 _GIT_TELLS = attrs.evolve(_GIT_SHOWS, insert=())

@@ -1,11 +1,15 @@
 """One command, run: the supervisor is started, both outputs are drained at once, and nothing is left afterwards."""
 
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH100, PTH101, PTH114, PTH118, PTH120
+
 from __future__ import annotations
 
 import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +29,10 @@ CHUNK = 65_536
 
 class NotStartedError(Exception):
     """The command could not be started; its text is for the log."""
+
+
+class LostError(Exception):
+    """Nobody knows how the command ended: its supervisor did before."""
 
 
 @attrs.frozen
@@ -71,6 +79,7 @@ async def run(job: Job, *, timeout_s: float, max_bytes: int) -> Ended:
 
     Raises:
         NotStartedError: it could not be started.
+        LostError: its supervisor was killed; what called setsid may be left.
         trio.Cancelled: the caller was cancelled; no process is left.
     """
     outputs = (_Output(max_bytes), _Output(max_bytes))
@@ -93,12 +102,16 @@ async def run(job: Job, *, timeout_s: float, max_bytes: int) -> Ended:
             if process is not None:
                 await _end(process)
             await reports.aclose()
-    said: dict[str, Any] = json.loads(status.kept) if status.kept else {}
+    said: dict[str, Any] = {}
+    for line in status.kept.splitlines():
+        said |= json.loads(line)
     if "failed" in said:
         raise NotStartedError(said["failed"])
-    ended = timed_out or not said or said["ended"]
+    if not timed_out and "exit_code" not in said:
+        _end_group(said.get("child"))
+        raise LostError("the supervisor was killed")
     return Ended(
-        None if ended else said["exit_code"], bytes(outputs[0].kept), bytes(outputs[1].kept),
+        None if timed_out else said["exit_code"], bytes(outputs[0].kept), bytes(outputs[1].kept),
         outputs[0].dropped or outputs[1].dropped,
     )  # fmt: skip
 
@@ -122,10 +135,11 @@ class _Output:
 async def _open(command: list[str], write_end: int) -> trio.Process:
     # Shielded: a cancel between the start and the answer would lose the process.
     with trio.CancelScope(shield=True):
-        return await trio.lowlevel.open_process(
+        process = await trio.lowlevel.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True, env={}, cwd="/",
         )  # fmt: skip
+    return process  # noqa: RET504 - a scope may swallow, and mypy knows
 
 
 async def _follow(
@@ -135,14 +149,14 @@ async def _follow(
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    with trio.move_on_after(timeout_s) as scope:
-        line = json.dumps(attrs.asdict(job)).encode() + b"\n"
+    line = json.dumps(attrs.asdict(job)).encode() + b"\n"
+    with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
         with contextlib.suppress(trio.BrokenResourceError):
             await process.stdin.send_all(line)
         async with trio.open_nursery() as nursery:
             for output, stream in zip(outputs, (process.stdout, process.stderr, reports), strict=True):
                 nursery.start_soon(output.drain, stream)
-    return scope.cancelled_caught
+    return bool(scope.cancelled_caught)
 
 
 async def _end(process: trio.Process) -> None:
@@ -159,6 +173,13 @@ async def _end(process: trio.Process) -> None:
             await stream.aclose()
 
 
+def _end_group(child: int | None) -> None:
+    """What can be done without a supervisor: kill the command's own group."""
+    if child:
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+
+
 def make_scratch() -> str:
     """A folder for one command's HOME and TMPDIR, where it has no /tmp of its own."""
     return tempfile.mkdtemp(prefix="pegboard-")
@@ -170,7 +191,8 @@ def remove_scratch(path: str) -> None:
     def open_up(function: Any, path: str, problem: object) -> None:
         with contextlib.suppress(OSError):
             os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700, follow_symlinks=False) if not os.path.islink(path) else None
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
             function(path)
 
     shutil.rmtree(path, onerror=open_up)

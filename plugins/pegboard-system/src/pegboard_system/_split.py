@@ -37,10 +37,17 @@ ACTS = {
 """What a shell acts on outside of quotes, and what to say of it."""
 
 KEYWORDS = frozenset(
-    "! { } [[ case coproc do done elif else esac fi for function if in select then until while".split()
-)
-BUILTINS = frozenset(". alias bg cd eval exec exit export fg jobs set source trap ulimit umask unalias unset".split())
+    ["!", "{", "}", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
+     "select", "then", "until", "while"]
+)  # fmt: skip
+BUILTINS = frozenset(
+    [".", "alias", "bg", "cd", "eval", "exec", "exit", "export", "fg", "jobs", "set", "source", "trap", "ulimit",
+     "umask", "unalias", "unset"]
+)  # fmt: skip
 """Words that a shell keeps for itself where a command begins; no program has these names, or none that means it."""
+
+UNSEEN = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Zs"])
+"""Categories of characters that show as nothing, or as a space that is none."""
 
 _EXPANDS = re.compile(r"[A-Za-z0-9_{(@*#?$!\-\[]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
@@ -151,9 +158,8 @@ def _refuse_bare(text: str, index: int, character: str) -> None:
         following = text[index : index + 1]
         if following and (_EXPANDS.match(following) or following in "'\""):
             raise _acts(index, _substitution(character, following))
-    elif not character.isascii() or character < " " or character == "\x7f":
-        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs"):
-            raise _acts(index, f"U+{ord(character):04X} cannot be seen, and is no space to a shell")
+    elif unicodedata.category(character) in UNSEEN:
+        raise _acts(index, f"U+{ord(character):04X} cannot be seen, and is no space to a shell")
 
 
 def _finished(word: list[str], shape: list[str], start: int, *, first: bool) -> str:

@@ -9,6 +9,9 @@ bubblewrap's `--die-with-parent` follows the *thread* that started it; threads o
 of this process does not.
 """
 
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH100, PTH116, PTH120, PTH123, PTH208
+
 from __future__ import annotations
 
 import contextlib
@@ -41,13 +44,17 @@ def main(status: int) -> int:
     problem = _read_all(report)
     if problem:
         os.waitpid(child, 0)
-        os.write(status, json.dumps({"failed": problem.decode("utf-8", "replace")}).encode())
+        _say(status, failed=problem.decode("utf-8", "replace"))
         return 0
-    code = wait(child, 0)
-    ended = code is None
-    code = end_all(child, code)
-    os.write(status, json.dumps({"exit_code": code, "ended": ended}).encode())
+    _say(status, child=child)
+    code = end_all(child, wait(child, 0))
+    _say(status, exit_code=code)
     return 0
+
+
+def _say(status: int, **what: Any) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the host is gone, or wants no answer any more
+        os.write(status, json.dumps(what).encode() + b"\n")
 
 
 def _read_line(descriptor: int) -> bytes:
@@ -102,7 +109,7 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
             elif not job["network"]:
                 with contextlib.suppress(OSError):
                     landlock.forbid_sockets()
-        os.execve(job["words"][0], job["words"], job["environment"])
+        os.execve(job["words"][0], job["words"], job["environment"])  # noqa: S606 - that no shell starts it is the point
     except BaseException as problem:  # noqa: BLE001 - a forked child has nobody to raise to
         os.write(failure, f"{type(problem).__name__}: {problem}".encode("utf-8", "replace")[:4000] or b"?")
     os._exit(127)

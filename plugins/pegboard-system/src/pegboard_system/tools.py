@@ -114,7 +114,7 @@ def system_info() -> ToolResult:
 async def execute_command(
     context: CallContext,
     command: str | Annotated[list[str], MinLen(1), MaxLen(1000)],
-    timeout: Annotated[float, Ge(0.1), Le(3600)] = TIMEOUT_S,  # noqa: ASYNC109 - callers know it by this name
+    timeout: Annotated[float, Ge(0.1), Le(3600)] = TIMEOUT_S,
 ) -> ToolResult:
     """Run one allowed program, isolated from the rest of the host, and answer its exit code and output.
 
@@ -157,10 +157,15 @@ async def execute_command(
     try:
         ended = await running.run(job, timeout_s=timeout_s, max_bytes=permissions.max_output_bytes)
     except running.NotStartedError as problem:
-        context.log.error("the command did not start: %s", problem)
+        context.log.exception("the command did not start")
         raise ToolError(
             ErrorCode.UPSTREAM_ERROR, "the command could not be started; its cause is in the host's log",
             executed=False, level=level, retry="never",
+        ) from problem  # fmt: skip
+    except running.LostError as problem:
+        raise ToolError(
+            ErrorCode.OUTCOME_UNKNOWN, "the command ended what watched over it; nobody knows how it went on",
+            level=level,
         ) from problem  # fmt: skip
     finally:
         if scratch is not None:
