@@ -4,6 +4,9 @@ Callers put jobs into a queue. The thread begins a transaction (`BEGIN IMMEDIATE
 reads), takes every job that waits by then, runs each within a savepoint, commits, and tells all of them at once. The
 cost of a commit is shared; under load the batches grow by themselves.
 
+A failure for which SQLite gives up the whole transaction (a full disk) makes nothing of the batch happen: its jobs run
+again, one to a transaction, so that each meets its own fate.
+
 Invariants: a job is told that it is done after its commit, never before. A job that fails loses its own statements
 alone. A job may be withdrawn until it is taken, and then it has not run and never will; while the database is locked no
 job is taken.
@@ -62,6 +65,7 @@ class GroupCommit:
         self._jobs: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closed = False
+        self._singly = 0
         self._thread: threading.Thread | None = None
         self._loop = trio.lowlevel.current_trio_token()
 
@@ -124,7 +128,15 @@ class GroupCommit:
 
     def _take(self) -> list[Job]:
         with self._changed:
-            return [self._jobs.popleft() for _ in range(min(BATCH, len(self._jobs)))]
+            most = 1 if self._singly else BATCH
+            self._singly = max(0, self._singly - 1)
+            return [self._jobs.popleft() for _ in range(min(most, len(self._jobs)))]
+
+    def _put_back(self, jobs: list[Job]) -> None:
+        """Let jobs run again, each in a transaction of its own."""
+        with self._changed:
+            self._jobs.extendleft(reversed(jobs))
+            self._singly = len(jobs)
 
     def _tell(self, jobs: list[Job]) -> None:
         def wake() -> None:
@@ -143,7 +155,7 @@ class GroupCommit:
             except Exception as problem:  # noqa: BLE001 - handed to those who wait
                 if self._file.is_busy(problem) and not self._closed:
                     continue  # each caller knows for itself how long it waits
-                self._file.drop_writer()
+                self._file.start_over()
                 self._fail(self._take(), problem, may_have_run=False)
                 continue
             jobs = self._take()
@@ -154,8 +166,11 @@ class GroupCommit:
                 committing = True
                 self._file.commit(connection)
             except Exception as problem:  # noqa: BLE001 - handed to those who wait
-                self._file.drop_writer()
-                self._fail(jobs, problem, may_have_run=committing)
+                self._file.start_over()
+                if committing or len(jobs) == 1:
+                    self._fail(jobs, problem, may_have_run=committing)
+                else:
+                    self._put_back(jobs)
             else:
                 self._tell(jobs)
         self._file.drop_writer()
@@ -167,6 +182,7 @@ class GroupCommit:
             sqlite3.Error: SQLite has given up the whole transaction.
         """
         statements: Any = connection.connection.driver_connection
+        job.problem = None
         statements.execute("SAVEPOINT job")
         try:
             job.value = job.operation(connection)

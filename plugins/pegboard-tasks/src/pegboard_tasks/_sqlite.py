@@ -156,9 +156,17 @@ class SqliteFile:
         self._engine = self._identity = None
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, but for the writer's connection."""
         with self._lock:
             self._forget()
+
+    def start_over(self) -> None:
+        """After a failure: close the writer's connection and every other, whatever it may have to do with it.
+
+        A connection that was opened while the file could only be read stays one that only reads.
+        """
+        self.drop_writer()
+        self.close()
 
     # -- using
 
