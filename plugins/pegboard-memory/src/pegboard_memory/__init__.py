@@ -1,0 +1,1 @@
+"""Memory tools for Pegboard: `remember`, `search_memory` and `forget_memory`."""

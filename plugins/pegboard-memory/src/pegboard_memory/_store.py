@@ -1,0 +1,280 @@
+"""The memories of all users: one writer, some readers, and the model where there is one. This is the resource.
+
+Every method takes the user's id first, and it comes from the session alone. Reads run in threads with a limiter of
+their own, each on a connection of its own that cannot write; they look some hundred times a second whether anybody still
+waits, so a call that is cancelled or out of time ends its query. Writes go through `Writer`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+import trio
+
+from pegboard_memory import _database as database
+from pegboard_memory._place import Place
+from pegboard_memory._query import fold, parse
+from pegboard_memory._ranking import fuse
+from pegboard_memory._trouble import Trouble, trouble_of
+from pegboard_memory._writer import MAX_PATIENCE_S, Connect, Writer
+
+if TYPE_CHECKING:
+    from pegboard_memory._database import Memory
+    from pegboard_memory._place import Identity
+    from pegboard_memory._query import Query
+    from pegboard_memory._semantic import Embedder
+
+log = logging.getLogger("pegboard.memory")
+
+T = TypeVar("T")
+
+READERS = 4
+POOL = 50
+"""Hits that each order brings to the fusion, at least."""
+CATCH_UP = 64
+"""Memories without a vector that one search has the model read: those from before the extra was installed."""
+MARGIN_S = 0.25
+"""What is kept of a deadline to say that the database was too slow for it."""
+
+
+def system_now() -> datetime:
+    """The moment that the host's clock shows, in UTC."""
+    return datetime.now(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as it is stored and shown: `2026-07-06T14:30:00.000Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@attrs.frozen
+class Found:
+    """What a search found, the best first, each with its score; and how many memories the user has."""
+
+    hits: tuple[tuple[Memory, float], ...]
+    total: int
+
+
+@attrs.define(eq=False)
+class _Patience:
+    """Whether somebody still waits for a query, as SQLite asks between steps."""
+
+    until: float
+    gone: bool = False
+
+    def ended(self) -> bool:
+        return self.gone or time.monotonic() > self.until
+
+
+@attrs.define(eq=False)
+class MemoryStore:
+    """The memories of all users in one place.
+
+    Args:
+        place: where.
+        max_memories: how many one user may have.
+        embedder: gives texts vectors; None: search goes by words alone.
+        now: the clock.
+        connect: opens the file; `_database.connect` but in tests.
+
+    .. versionadded:: 0.1
+    """
+
+    place: Place
+    max_memories: int = 100_000
+    embedder: Embedder | None = None
+    now: Callable[[], datetime] = system_now
+    connect: Connect = database.connect
+    writer: Writer = attrs.field(init=False)
+    _idle: list[tuple[Identity, sqlite3.Connection]] = attrs.field(factory=list, init=False)
+    _readers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, READERS), init=False)
+    _thinkers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, 1), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.writer = Writer(self.place, self.connect)
+
+    async def remember(self, user_id: str, text: str, tags: tuple[str, ...], within_s: float) -> Memory | None:
+        """Keep a text; None if the user has as many memories as they may.
+
+        Args:
+            user_id: whose.
+            text: what.
+            tags: folded and distinct.
+            within_s: the caller's deadline, in seconds from now.
+
+        Raises:
+            Trouble: the database could not keep it.
+        """
+        memory = database.Memory(str(uuid.uuid4()), text, tags, stamp(self.now()))
+        folded = fold("\n".join([text, *tags]))
+        vectors = await self._embed([text])
+        vector = (self.embedder.model, vectors[0]) if self.embedder and vectors else None
+        kept = await self.writer.run(
+            lambda connection: database.add(connection, user_id, memory, folded, vector, self.max_memories),
+            _patience(within_s),
+        )
+        return memory if kept else None
+
+    async def forget(self, user_id: str, memory_id: str, within_s: float) -> Memory | None:
+        """Forget one memory of the user; None if they have none of that id.
+
+        Raises:
+            Trouble: the database could not forget it.
+        """
+        return await self.writer.run(
+            lambda connection: database.remove(connection, user_id, memory_id), _patience(within_s)
+        )
+
+    async def search(self, user_id: str, text: str, limit: int, tag: str | None, within_s: float) -> Found:
+        """The memories of the user that fit a text best; the newest where there is nothing to look for.
+
+        Raises:
+            Trouble: the database could not be searched.
+        """
+        query = parse(text)
+        vector = await self._vector_of(user_id, text, within_s) if query.parts or query.scraps else None
+        return await self._read(
+            lambda connection: self._search(connection, user_id, query, limit, tag, vector), Found((), 0), within_s
+        )
+
+    async def aclose(self) -> None:
+        """Finish what is being written, and close the file."""
+        await self.writer.aclose()
+        while self._idle:
+            self._idle.pop()[1].close()
+
+    # -- reading
+
+    def _search(
+        self,
+        connection: sqlite3.Connection,
+        user_id: str,
+        query: Query,
+        limit: int,
+        tag: str | None,
+        vector: bytes | None,
+    ) -> Found:
+        owner = database.owner_of(connection, user_id)
+        if owner is None:
+            return Found((), 0)
+        if not (query.parts or query.scraps):
+            ranked = [(seq, 0.0) for seq in database.newest(connection, user_id, tag, limit)]
+        else:
+            ranked = database.by_text(connection, user_id, owner, query, tag, limit if vector is None else POOL + limit)
+        if vector is not None and self.embedder is not None:
+            seqs, vectors = database.vectors_of(connection, user_id, self.embedder.model, tag)
+            near = self.embedder.nearest(vector, seqs, vectors, POOL + limit)
+            ranked = fuse([[seq for seq, _ in ranked], near])
+        ranked = ranked[:limit]
+        memories = database.fetch(connection, user_id, [seq for seq, _ in ranked])
+        return Found(tuple((memories[seq], round(score, 4)) for seq, score in ranked), owner.memories)
+
+    async def _read(self, query: Callable[[sqlite3.Connection], T], nothing: T, within_s: float) -> T:
+        """Run a query on a connection of its own; `nothing` where nothing was ever kept."""
+        patience = _Patience(time.monotonic() + max(0.0, within_s - MARGIN_S))
+        for migrated in (False, True):
+            try:
+                return await trio.to_thread.run_sync(
+                    self._read_now, query, nothing, patience, limiter=self._readers, abandon_on_cancel=True
+                )
+            except trio.Cancelled:
+                patience.gone = True
+                raise
+            except _NotReady:
+                if migrated:
+                    raise Trouble("unavailable", "the database cannot be opened", retry="same") from None
+                await self.writer.run(lambda connection: None, _patience(within_s))
+        raise AssertionError("the second round returns or raises")
+
+    def _read_now(self, query: Callable[[sqlite3.Connection], T], nothing: T, patience: _Patience) -> T:
+        identity = self.place.look()
+        if identity is None:
+            return nothing
+        try:
+            connection = self._take(identity, patience)
+            try:
+                connection.execute("BEGIN")  # one state of the database for all statements of the query
+                value = query(connection)
+                connection.execute("ROLLBACK")
+            except BaseException:
+                connection.close()
+                raise
+        except (sqlite3.Error, OSError) as problem:
+            raise trouble_of(problem) from problem
+        connection.set_progress_handler(None, 0)
+        self._idle.append((identity, connection))
+        return value
+
+    def _take(self, identity: Identity, patience: _Patience) -> sqlite3.Connection:
+        connection = None
+        while self._idle and connection is None:
+            try:
+                opened, connection = self._idle.pop()
+            except IndexError:  # another thread was quicker
+                break
+            if opened != identity:
+                connection.close()
+                connection = None
+        fresh = connection is None
+        connection = connection or self.connect(self.place.path, read_only=True)
+        try:
+            wait_s = min(MAX_PATIENCE_S, max(0.0, patience.until - time.monotonic()))
+            connection.execute(f"PRAGMA busy_timeout = {round(wait_s * 1000)}")
+            connection.set_progress_handler(patience.ended, database.STEPS_BETWEEN_LOOKS)
+            if fresh and database.version_of(connection) < len(database.MIGRATIONS):
+                raise _NotReady
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    # -- the model
+
+    async def _vector_of(self, user_id: str, text: str, within_s: float) -> bytes | None:
+        """The query as the model sees it, after it caught up with memories that it has not seen."""
+        vectors = await self._embed([text])
+        if self.embedder is None or not vectors:
+            return None
+        model = self.embedder.model
+        missing = await self._read(
+            lambda connection: database.without_vector(connection, user_id, model, CATCH_UP), [], within_s
+        )
+        made = await self._embed([memory for _, memory in missing]) if missing else None
+        if made:
+            rows = list(zip([seq for seq, _ in missing], made, strict=True))
+            try:
+                await self.writer.run(
+                    lambda connection: database.add_vectors(connection, user_id, model, rows), _patience(within_s)
+                )
+            except Trouble as trouble:  # searching does not depend on it, and the next search tries again
+                log.warning("vectors of older memories were not kept: %s", trouble.words)
+        return vectors[0]
+
+    async def _embed(self, texts: list[str]) -> list[bytes] | None:
+        """The texts as the model sees them; None without one, or if it fails: words are enough to go on."""
+        if self.embedder is None:
+            return None
+        try:
+            return await trio.to_thread.run_sync(
+                self.embedder.embed, texts, limiter=self._thinkers, abandon_on_cancel=True
+            )
+        except Exception:  # whatever a foreign runtime raises, memories are kept and found by their words
+            log.exception("the model failed; memories are searched by their words alone from now on")
+            self.embedder = None
+            return None
+
+
+class _NotReady(Exception):
+    """The file lacks migrations, which a reader cannot do."""
+
+
+def _patience(within_s: float) -> float:
+    return max(0.05, min(MAX_PATIENCE_S, within_s - MARGIN_S))

@@ -1,0 +1,45 @@
+"""What can be wrong with a database, in words that tell nothing of the host: no path, no driver's message."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+# By the name of SQLite's result code, the longest prefix first: reason, words, seconds until a repetition makes sense.
+_REASONS: tuple[tuple[str, str, str, float], ...] = (
+    ("SQLITE_BUSY", "locked", "the database is locked by another program", 1),
+    ("SQLITE_LOCKED", "locked", "the database is locked", 1),
+    ("SQLITE_READONLY", "read_only", "the database is read-only", 60),
+    ("SQLITE_FULL", "full", "the database or its disk is full", 60),
+    ("SQLITE_CANTOPEN", "unavailable", "the database cannot be opened", 5),
+    ("SQLITE_NOTADB", "damaged", "the file is no database", 60),
+    ("SQLITE_CORRUPT", "damaged", "the database is damaged", 60),
+    ("SQLITE_INTERRUPT", "slow", "the database took too long", 1),
+)
+
+
+class Trouble(Exception):
+    """A failed use of the database; the cause is chained for the log.
+
+    Args:
+        reason: a word for programs: locked, read_only, full, gone, unavailable, damaged, newer, foreign, fts5, slow.
+        words: the same for people.
+        details: `retry` and the like.
+    """
+
+    def __init__(self, reason: str, words: str, **details: Any) -> None:
+        super().__init__(words)
+        self.reason = reason
+        self.words = words
+        self.details = details
+
+
+def trouble_of(problem: sqlite3.Error | OSError) -> Trouble:
+    """What a driver's or the system's error means."""
+    name = getattr(problem, "sqlite_errorname", None) or ""
+    for prefix, reason, words, after_s in _REASONS:
+        if name.startswith(prefix):
+            return Trouble(reason, words, retry="same", retry_after_s=after_s)
+    if isinstance(problem, OSError):
+        return Trouble("unavailable", "the database cannot be opened", retry="same", retry_after_s=5)
+    return Trouble("database", "the database failed", retry="same", retry_after_s=5)

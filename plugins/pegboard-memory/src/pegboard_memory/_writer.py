@@ -1,0 +1,186 @@
+"""One thread that writes. Jobs that wait together are committed together, and acknowledged after the commit.
+
+A job is a function of the connection. Each runs in a savepoint, so that one that fails takes nothing of the others with
+it; if the transaction is lost, all of its jobs fail. A job whose caller is gone before it began is not done. The thread
+starts with the first job and opens the file then; after trouble it opens the file afresh for the next job.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import attrs
+import trio
+
+from pegboard_memory import _database as database
+from pegboard_memory._trouble import Trouble, trouble_of
+
+if TYPE_CHECKING:
+    from pegboard_memory._place import Identity, Place
+
+log = logging.getLogger("pegboard.memory")
+
+T = TypeVar("T")
+
+MAX_BATCH = 64
+MAX_PATIENCE_S = 5.0
+"""How long a lock of another program is waited for; less where the caller's deadline is nearer."""
+LEAVE_S = 8.0
+
+Connect = Callable[..., sqlite3.Connection]
+
+
+@attrs.define(eq=False)
+class _Job(Generic[T]):
+    work: Callable[[sqlite3.Connection], T]
+    patience_s: float
+    token: trio.lowlevel.TrioToken
+    done: trio.Event = attrs.field(factory=trio.Event)
+    abandoned: bool = False
+    value: T | None = None
+    problem: Exception | None = None
+
+    def answer(self) -> None:
+        try:
+            self.token.run_sync_soon(self.done.set)
+        except trio.RunFinishedError:  # the host is gone, and whoever waited with it
+            self.abandoned = True
+
+
+@attrs.define(eq=False)
+class Writer:
+    """The thread that writes to one place.
+
+    Args:
+        place: where.
+        connect: opens the file; `_database.connect` but in tests.
+    """
+
+    place: Place
+    connect: Connect = database.connect
+    _jobs: queue.SimpleQueue[_Job[Any] | None] = attrs.field(factory=queue.SimpleQueue, init=False)
+    _thread: threading.Thread | None = attrs.field(default=None, init=False)
+    _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
+    _opened: Identity | None = attrs.field(default=None, init=False)
+
+    async def run(self, work: Callable[[sqlite3.Connection], T], patience_s: float = MAX_PATIENCE_S) -> T:
+        """Do a job and commit it.
+
+        Args:
+            work: runs in the writer's thread, inside a transaction.
+            patience_s: how long a lock of another program is waited for, in seconds.
+
+        Raises:
+            Trouble: the database cannot do it; nothing of the job is kept.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, name="pegboard-memory writer", daemon=True)
+            self._thread.start()
+        job = _Job(work, min(patience_s, MAX_PATIENCE_S), trio.lowlevel.current_trio_token())
+        self._jobs.put(job)
+        try:
+            await job.done.wait()
+        except trio.Cancelled:
+            job.abandoned = True
+            raise
+        if job.problem is not None:
+            raise job.problem
+        return job.value  # type: ignore[return-value]  # None only where T is
+
+    async def aclose(self) -> None:
+        """End the thread, after the jobs it has."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(self._thread.join, LEAVE_S, limiter=trio.CapacityLimiter(1))
+            self._thread = None
+
+    # -- in the thread
+
+    def _write(self) -> None:
+        more = True
+        while more:
+            batch, more = self._next_batch()
+            if batch:
+                try:
+                    self._commit(batch)
+                except Exception as problem:  # noqa: BLE001 - whoever waits has to be answered, whatever broke
+                    self._fail(batch, problem)
+                for job in batch:
+                    job.answer()
+        self._close()
+
+    def _next_batch(self) -> tuple[list[_Job[Any]], bool]:
+        """The jobs that wait now, at least one; and whether there may be more."""
+        batch: list[_Job[Any]] = []
+        while len(batch) < MAX_BATCH:
+            try:
+                job = self._jobs.get(block=not batch)
+            except queue.Empty:
+                break
+            if job is None:
+                return batch, False
+            if not job.abandoned:
+                batch.append(job)
+        return batch, True
+
+    def _commit(self, batch: list[_Job[Any]]) -> None:
+        connection = self._ready(max(job.patience_s for job in batch))
+        connection.execute("BEGIN IMMEDIATE")
+        for job in batch:
+            self._do(connection, job)
+        connection.execute("COMMIT")
+
+    def _do(self, connection: sqlite3.Connection, job: _Job[Any]) -> None:
+        connection.execute("SAVEPOINT job")
+        try:
+            job.value = job.work(connection)
+        except Exception as problem:  # noqa: BLE001 - one job's failure is not the others'
+            if not connection.in_transaction:
+                raise
+            job.problem = _explained(problem)
+            connection.execute("ROLLBACK TO job")
+        connection.execute("RELEASE job")
+
+    def _ready(self, patience_s: float) -> sqlite3.Connection:
+        """The connection, to the file that is there now."""
+        identity = self.place.look()
+        if self._connection is not None and identity != self._opened:
+            self._close()
+        if self._connection is None:
+            if identity is None:
+                self.place.make()
+                identity = self.place.look()
+            self._connection = self.connect(self.place.path)
+            self._opened = identity
+            self._connection.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")
+            database.prepare(self._connection)
+        self._connection.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")
+        return self._connection
+
+    def _fail(self, batch: list[_Job[Any]], problem: Exception) -> None:
+        explained = _explained(problem)
+        for job in batch:
+            job.problem = job.problem or explained
+        self._close()
+
+    def _close(self) -> None:
+        connection, self._connection, self._opened = self._connection, None, None
+        if connection is not None:
+            try:
+                connection.close()  # rolls back what is open
+            except sqlite3.Error:
+                log.exception("the database of memories could not be closed")
+
+
+def _explained(problem: Exception) -> Exception:
+    if isinstance(problem, (sqlite3.Error, OSError)):
+        trouble = trouble_of(problem)
+        trouble.__cause__ = problem
+        return trouble
+    return problem
