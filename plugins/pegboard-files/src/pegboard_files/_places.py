@@ -1,0 +1,345 @@
+"""Where the tools may go: roots with their descriptors, and a scope for each tool.
+
+    Files    lives as long as the host: the roots, the threads that work on files, where ripgrep is
+    Root     a folder that was given, held open; what lies beneath it is opened from its descriptor
+    Scope    what one tool may use: its roots, its rules, whether it may write
+
+A descriptor of a root outlives renames of the folder; only a root that was deleted is opened anew, by its name.
+
+Invariant: `Scope.open` gives only what lies beneath a root and passes the rules *by where it really lies*; nothing else
+in the package opens what a caller named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from pegboard import ErrorCode, ToolError
+from pegboard_files import _faults as faults
+from pegboard_files._names import Asked, outside
+from pegboard_files._opening import FOLDER, READ, Openat2, Opened, Opening, Walk, best_opening
+from pegboard_files._rules import KERNEL_FOLDERS, Entry, Rules, entries, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+    from pegboard_files._rules import Identity, Parts
+    from pegboard_files.plugin import FilesSettings, PathPermissions
+
+T = TypeVar("T")
+
+THREADS = 8
+LOCKS = 64
+
+
+class Root:
+    """A folder that was given.
+
+    Args:
+        path: its absolute path, as it was configured.
+        opening: how to open what lies beneath it; None: the best way there is.
+    """
+
+    def __init__(self, path: str, opening: Opening | None = None) -> None:
+        self.parts = parts_of(path)
+        self.real_parts: Parts = parts_of(os.path.realpath(path))
+        self._path = "/" + "/".join(self.parts)
+        self._opening = opening
+        self._fd = -1
+        self._retired: list[int] = []
+        self._lock = threading.Lock()
+
+    @property
+    def opening(self) -> Opening:
+        """How what lies beneath it is opened."""
+        self.fd()
+        assert self._opening is not None
+        return self._opening
+
+    def fd(self) -> int:
+        """The descriptor of the folder; opened at the first use, and again where the folder was deleted meanwhile.
+
+        Raises:
+            OSError: it is not there, or no folder.
+        """
+        with self._lock:
+            if self._fd < 0 or os.fstat(self._fd).st_nlink == 0:
+                fd = os.open(self._path, FOLDER)
+                if self._fd >= 0:  # others may still be working with it
+                    self._retired.append(self._fd)
+                self._fd = fd
+                self.real_parts = parts_of(os.path.realpath(self._path))
+                self._opening = self._opening or best_opening(fd)
+            return self._fd
+
+    def open(self, parts: Parts, flags: int) -> Opened:
+        """Open what lies beneath it."""
+        fd = self.fd()
+        return self.opening.open(fd, parts, flags)
+
+    def below(self, parts: Parts) -> Parts | None:
+        """What is left of an absolute path below this root, by its configured or its real name; None: nothing."""
+        for own in (self.parts, self.real_parts):
+            if parts[: len(own)] == own:
+                return parts[len(own) :]
+        return None
+
+    def close(self) -> None:
+        """Give its descriptors back."""
+        with self._lock:
+            for fd in (self._fd, *self._retired):
+                if fd >= 0:
+                    os.close(fd)
+            self._fd, self._retired = -1, []
+
+
+@attrs.frozen(eq=False)
+class Scope:
+    """What one tool may use.
+
+    Args:
+        tool: its name.
+        roots: the folders; relative paths begin at the first.
+        rules: what in them is allowed and denied.
+        writable: whether somebody configured that files may be written.
+    """
+
+    tool: str
+    roots: tuple[Root, ...]
+    rules: Rules
+    writable: bool
+
+    def locate(self, asked: Asked) -> tuple[Root, Parts]:
+        """The root that a path lies in, and its parts below it.
+
+        Raises:
+            ToolError: FORBIDDEN: it lies in none; or it is denied as it is spelled, whatever it leads to.
+        """
+        if asked.absolute:
+            found = [(root, below) for root in self.roots if (below := root.below(asked.parts)) is not None]
+            if not found:
+                raise outside(asked.text)
+            root, parts = min(found, key=lambda one: len(one[1]))
+        else:
+            root, parts = self.roots[0], asked.parts
+        if self.rules.refusal(root.real_parts + parts) == "denied":
+            raise faults.refused(asked, "denied")
+        return root, parts
+
+    def open(self, asked: Asked, flags: int = READ) -> tuple[Root, Opened]:
+        """Open what a path leads to, and judge where it really lies.
+
+        Raises:
+            ToolError: it is not there, not allowed, or not to be opened.
+        """
+        root, parts = self.locate(asked)
+        try:
+            opened = root.open(parts, flags)
+        except OSError as problem:
+            if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
+                self._check(asked, root, parts, None)
+            raise faults.answer_of(problem, asked) from problem
+        try:
+            self._check(asked, root, opened.parts, opened.stat)
+        except BaseException:
+            opened.close()
+            raise
+        return root, opened
+
+    def open_file(self, asked: Asked) -> tuple[Root, Opened]:
+        """Open a regular file for reading.
+
+        Raises:
+            ToolError: as `open`; or it is no regular file.
+        """
+        root, opened = self.open(asked)
+        if not opened.is_file:
+            opened.close()
+            raise faults.is_folder(asked) if opened.is_folder else faults.not_regular(asked)
+        return root, opened
+
+    def open_folder(self, asked: Asked) -> tuple[Root, Opened]:
+        """Open a folder for listing.
+
+        Raises:
+            ToolError: as `open`; or it is no folder.
+        """
+        root, opened = self.open(asked)
+        if not opened.is_folder:
+            opened.close()
+            raise faults.no_folder(asked)
+        return root, opened
+
+    def check(self, asked: Asked, root: Root, parts: Parts) -> None:
+        """Judge a place beneath a root where something is to be made.
+
+        Raises:
+            ToolError: FORBIDDEN.
+        """
+        self._check(asked, root, parts, None)
+
+    def may_show(self, root: Root, parts: Parts, identity: Identity) -> bool:
+        """Whether a walk, which follows no links, may show and go into what lies here."""
+        if identity in self.rules.denied_identities:
+            return False
+        return self.rules.refusal(root.real_parts + parts) is None
+
+    def _check(self, asked: Asked, root: Root, parts: Parts, found: os.stat_result | None) -> None:
+        why = self.rules.refusal(root.real_parts + parts)
+        if why is None and self.rules.denied_identities and self._is_denied(root, parts, found):
+            why = "denied"
+        if why is not None:
+            raise faults.refused(asked, why)
+
+    def _is_denied(self, root: Root, parts: Parts, found: os.stat_result | None) -> bool:
+        """Whether the file, or a folder on the way to it, is one that is denied, by identity and not by name."""
+        denied = self.rules.denied_identities
+        if found is not None and (found.st_dev, found.st_ino) in denied:
+            return True
+        for end in range(1, len(parts) + 1):
+            try:
+                folder = os.stat("/".join(parts[:end]), dir_fd=root.fd(), follow_symlinks=False)
+            except OSError:
+                return False
+            if (folder.st_dev, folder.st_ino) in denied:
+                return True
+        return False
+
+
+class Files:
+    """What the tools share as long as a host is open; reached by `context.resource(Files)`.
+
+    Args:
+        settings: `[plugins.files]`.
+        opening: `openat2` or `walk`, for tests; None: the best way there is.
+    """
+
+    def __init__(self, settings: FilesSettings, opening: str | None = None) -> None:
+        import trio
+
+        self.settings = settings
+        ways: dict[str | None, Opening | None] = {"openat2": Openat2(), "walk": Walk(), None: None}
+        self._opening = ways[opening]
+        self.roots = tuple(self._root(path) for path in (settings.roots if settings.roots is not None else (".",)))
+        self.is_configured = settings.roots is not None
+        self._more_roots: dict[str, Root] = {}
+        self._scopes: dict[str, Scope] = {}
+        self._lock = threading.Lock()
+        self._write_locks = tuple(threading.Lock() for _ in range(LOCKS))
+        # Threads of their own: others that hang must not keep these waiting, nor these others.
+        self._limiter = trio.CapacityLimiter(THREADS)
+        self.ripgrep = find_ripgrep(settings.ripgrep)
+
+    def _root(self, path: str) -> Root:
+        return Root(os.path.abspath(os.path.expanduser(path)), self._opening)  # noqa: PTH100, PTH111 - no links resolved
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run what blocks in a thread of the tools' own. The thread ends with the call: long work looks now and then
+        whether somebody still waits (`trio.from_thread.check_cancelled`)."""
+        import trio
+
+        return await trio.to_thread.run_sync(function, *arguments, limiter=self._limiter)
+
+    def scope(self, tool: str, permissions: PathPermissions) -> Scope:
+        """What a tool may use; compiled at its first call. Blocks.
+
+        Raises:
+            ToolError: FORBIDDEN: there is nothing that it may use.
+        """
+        with self._lock:
+            found = self._scopes.get(tool)
+            if found is None:
+                found = self._scope(tool, permissions)
+                if all(_is_there(root) for root in found.roots):  # what is missing may come
+                    self._scopes[tool] = found
+            return found
+
+    def _scope(self, tool: str, permissions: PathPermissions) -> Scope:
+        roots = list(self.roots)
+        bases = ["/" + "/".join(root.parts) for root in roots]
+        allowed: tuple[Entry, ...] | None = None
+        if permissions.allowed_paths is not None:
+            allowed = tuple(entries(permissions.allowed_paths, bases[:1]))
+            # What is allowed outside of every root was allowed by the same person who gives the roots.
+            for entry in allowed:
+                if not any(root.below(entry.parts) is not None for root in roots):
+                    roots.append(self._another_root(entry))
+        elif not roots:
+            raise ToolError(ErrorCode.FORBIDDEN, "roots is empty, so there is no file to use", reason="not_allowed")
+        all_bases = ["/" + "/".join(root.parts) for root in roots]
+        denied = entries(permissions.denied_paths, all_bases)
+        for folder in KERNEL_FOLDERS:
+            if any(folder[: len(root.real_parts)] == root.real_parts for root in roots):
+                denied.append(Entry(folder))
+        named = [entry.parts for entry in denied if entry.glob is None]
+        rules = Rules(allowed, tuple(denied), _identities(named))
+        writable = self.is_configured or permissions.allowed_paths is not None
+        return Scope(tool, tuple(roots), rules, writable)
+
+    def _another_root(self, entry: Entry) -> Root:
+        path = "/" + "/".join(entry.parts)
+        if not os.path.isdir(path):  # noqa: PTH112 - a file is reached from its folder; the rules let only it through
+            path = os.path.dirname(path)  # noqa: PTH120
+        if path not in self._more_roots:
+            self._more_roots[path] = self._root(path)
+        return self._more_roots[path]
+
+    def write_lock(self, folder: os.stat_result, name: str) -> threading.Lock:
+        """A lock that is the same for all who write this file; some files share one."""
+        return self._write_locks[hash((folder.st_dev, folder.st_ino, name)) % LOCKS]
+
+    async def close(self) -> None:
+        """Wait for every thread that still works, then give the descriptors back."""
+        import trio
+
+        with trio.CancelScope(shield=True):
+            for _ in range(THREADS):
+                await self._limiter.acquire_on_behalf_of(object())
+        for root in (*self.roots, *self._more_roots.values()):
+            root.close()
+
+
+@contextlib.asynccontextmanager
+async def open_files(settings: FilesSettings, opening: str | None = None) -> AsyncIterator[Files]:
+    """The resource of the plugin."""
+    files = Files(settings, opening)
+    try:
+        yield files
+    finally:
+        await files.close()
+
+
+def _is_there(root: Root) -> bool:
+    try:
+        root.fd()
+    except OSError:
+        return False
+    return True
+
+
+def _identities(paths: Iterable[Parts]) -> frozenset[Identity]:
+    found = set()
+    for parts in paths:
+        with contextlib.suppress(OSError):
+            seen = os.stat("/" + "/".join(parts))  # noqa: PTH116
+            found.add((seen.st_dev, seen.st_ino))
+    return frozenset(found)
+
+
+def find_ripgrep(name: str) -> str | None:
+    """The absolute path of ripgrep, or None: none is wanted or there. Relative parts of PATH do not count."""
+    if not name or not os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - its folder is handed over through /proc
+        return None
+    import shutil
+
+    path = os.pathsep.join(
+        part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if part.startswith("/")
+    )
+    found = shutil.which(os.path.expanduser(name), path=path)  # noqa: PTH111
+    return found if found is not None and found.startswith("/") else None
