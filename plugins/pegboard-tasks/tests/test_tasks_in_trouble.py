@@ -117,7 +117,7 @@ async def test_a_locked_table_on_a_server_fails_in_time(postgresql: Any, open_ta
     import psycopg
 
     url = postgresql.new_database()
-    ada = await with_an_old_task(await open_tasks(url, wait_s=0.3))
+    ada = await with_an_old_task(await open_tasks(url, wait_s=0.6))
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE pegboard_tasks IN ACCESS EXCLUSIVE MODE")
         await expect_failures(ada, *CALLS)
@@ -129,7 +129,7 @@ async def test_a_user_whose_lock_is_held_does_not_hinder_others(postgresql: Any,
     import psycopg
 
     url = postgresql.new_database()
-    host = await open_tasks(url, wait_s=0.3)
+    host = await open_tasks(url, wait_s=0.6)
     ada, bob = await with_an_old_task(host), host.session("bob")
     assert_ok(await bob.call("add_task", {"title": "old"}))
     with psycopg.connect(url) as other:
@@ -144,7 +144,7 @@ async def test_a_user_whose_lock_is_held_does_not_hinder_others(postgresql: Any,
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int | None]]:
+def disk(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | None]:
     """`disk["pages"] = n` lets no file of a new connection grow beyond n pages; there is room again at None."""
     from pegboard_tasks._sqlite import SqliteFile
 
@@ -158,7 +158,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int | None]]:
         return connection
 
     monkeypatch.setattr(SqliteFile, "begin_writing", begin_with_limit)
-    yield limit
+    return limit
 
 
 async def test_a_full_file_fails_what_needs_room_and_no_more(
@@ -254,7 +254,7 @@ async def test_a_full_disk_fails_adds_and_recovers_with_room(small_disk: Path, o
 
 
 async def test_a_disk_that_turns_read_only_fails_writes_and_recovers(small_disk: Path, open_tasks: Any) -> None:
-    ada = await with_an_old_task(await open_tasks(f"sqlite:///{small_disk}/tasks.db", wait_s=0.3))
+    ada = await with_an_old_task(await open_tasks(f"sqlite:///{small_disk}/tasks.db", wait_s=0.6))
     # Files that are open for writing keep a disk from turning read-only; a bind mount does not ask.
     subprocess.run(["mount", "--bind", small_disk, small_disk], check=True)
     try:
@@ -411,7 +411,7 @@ async def test_a_server_that_does_not_answer_fails_in_time(open_tasks: Any) -> N
         await silent.bind(("127.0.0.1", 0))
         silent.listen(1)
         url = f"postgresql://ada:s3cret@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=2"
-        ada = (await open_tasks(url, wait_s=0.3)).session("ada")
+        ada = (await open_tasks(url, wait_s=0.6)).session("ada")
         for name in ("list_tasks", "add_task"):
             error = assert_error(await ada.call(name, CALLS[name][0], timeout_s=3), "UPSTREAM_ERROR").error
             assert error.message == CALLS[name][1]

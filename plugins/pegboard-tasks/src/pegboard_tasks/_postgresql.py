@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 THREADS = 8
-SERVERS_SHARE = 0.9
+SERVERS_SHARE = 0.75
 """How much of a caller's patience one statement may take; what is left is for the answer to arrive."""
 CONNECT_ARGUMENTS = {
     "application_name": "pegboard-tasks",

@@ -199,7 +199,19 @@ class SqliteFile:
                     connection.invalidate()  # nobody closes the pool it would go back to
 
     def begin_writing(self) -> Connection:
-        """The writer's connection, inside a transaction that holds the write lock."""
+        """The writer's connection, inside a transaction that holds the write lock.
+
+        One that fails may be older than the cure of its trouble, so a new one is tried before that is an error.
+        """
+        try:
+            return self._begin_writing()
+        except Exception as problem:
+            if self.is_busy(problem):
+                raise
+            self.start_over()
+            return self._begin_writing()
+
+    def _begin_writing(self) -> Connection:
         engine = self._ready()
         if self._writer is not None and self._writer.engine is not engine:
             self.drop_writer()
