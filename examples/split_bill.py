@@ -24,7 +24,7 @@ async def main() -> None:
         result = await session.call("split_bill", {"total": "84", "people": 2.5, "tip": 5})
         print(result.text)
         result = await session.call("calculater", {"expression": "2 + 2"})
-        print(result.error.code, "-", result.text)
+        print(repr(result.error))
 
 
 trio.run(main)
