@@ -5,7 +5,6 @@ from __future__ import annotations
 import pegboard
 
 API = [
-]
     "Annotations",
     "AudioContent",
     "BinaryContent",

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import enum
 import math
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_args, get_origin
 
 import attrs
 import pytest
@@ -90,16 +90,55 @@ POINTS = st.fixed_dictionaries(
     {"x": st.floats(-5, 5) | st.integers(-5, 5)},
     optional={"y": st.integers(-5, 5), "names": st.lists(st.text(max_size=2), max_size=2)},
 )
-RIGHT = (
-    POINTS
-    | st.lists(POINTS, max_size=2)
-    | st.dictionaries(KEYS, POINTS, max_size=2)
-    | st.fixed_dictionaries({"points": st.dictionaries(KEYS, POINTS, max_size=2)}, optional={"colour": SCALARS})
-    | st.fixed_dictionaries({"private": st.integers()}, optional={"other": st.none() | POINTS})
-    | st.fixed_dictionaries({"n": st.integers(0, 9)})
-    | st.lists(SCALARS, max_size=3)
-    | st.dictionaries(KEYS, SCALARS, max_size=3)
-)
+INTEGERS = st.integers(-5, 9) | st.sampled_from([True, 1.0, 2**53, -(2**53) - 1, 10**400])
+NUMBERS = st.floats() | st.integers(-5, 5) | st.sampled_from([True, 2**53, 2**53 + 1, 10**400])
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    str: st.text(max_size=3) | st.just("\ud800"),
+    int: INTEGERS,
+    float: NUMBERS,
+    bool: st.booleans() | st.sampled_from([0, 1]),
+    None: st.none(),
+    type(None): st.none(),
+    Any: VALUES,
+    Colour: st.sampled_from(["red", "blue", "green"]),
+    Level: st.sampled_from([1, True, 1.0, 2]),
+    bytes: st.sampled_from(["AAAA", "A"]),
+    Loose: st.fixed_dictionaries({}, optional={"a": INTEGERS}),
+    Pair: st.fixed_dictionaries({"a": INTEGERS}, optional={"b": st.text(max_size=2)}),
+    Picky: st.fixed_dictionaries({"n": INTEGERS}),
+}
+
+
+def near(hint: Any) -> st.SearchStrategy[Any]:
+    """Values that mostly fit the hint, of the very types or of ones that nearly are."""
+    if hint in PLAIN:
+        return PLAIN[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return near(arguments[0])
+    if origin is Literal:
+        return st.sampled_from([*arguments, 1.0, "none of them"])
+    if origin is list or origin is set:
+        return st.lists(near(arguments[0]), max_size=3)
+    if origin is dict:
+        return st.dictionaries(KEYS, near(arguments[1]), max_size=3)
+    if origin is tuple:
+        return st.tuples(*map(near, arguments)).map(list)
+    if arguments:  # a union
+        return st.one_of(*map(near, arguments))
+    points = st.fixed_dictionaries(
+        {"x": NUMBERS}, optional={"y": INTEGERS, "names": st.lists(st.text(max_size=2), max_size=2), "z": NUMBERS}
+    )
+    if hint is Point:
+        return points
+    if hint is Renamed:
+        return st.fixed_dictionaries({"private": INTEGERS}, optional={"other": st.none() | points})
+    if hint is Box:
+        named = st.dictionaries(KEYS, points, max_size=2)
+        return st.fixed_dictionaries({"points": named}, optional={"colour": PLAIN[Colour]})
+    assert hint is Tree
+    leaf = st.fixed_dictionaries({"leaf": INTEGERS})
+    return st.fixed_dictionaries({"leaf": INTEGERS}, optional={"below": st.lists(leaf, max_size=2)})
 
 
 def signature_of(hint: Any, default: Any = ...) -> Any:
@@ -127,13 +166,17 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other) and repr(one) == repr(other)
 
 
+HINTED = st.sampled_from(HINTS).flatmap(lambda hint: st.tuples(st.just(hint), near(hint) | VALUES))
+
+
 @settings(max_examples=400, deadline=None)
-@given(hint=st.sampled_from(HINTS), value=VALUES | RIGHT, given_it=st.integers(0, 9), surprise=st.integers(0, 9))
+@given(hinted=HINTED, given_it=st.integers(0, 9), surprise=st.integers(0, 9))
 def test_what_quick_takes_the_validator_accepts_and_the_binder_gives(
-    hint: Any, value: Any, given_it: int, surprise: int
+    hinted: tuple[Any, Any], given_it: int, surprise: int
 ) -> None:
     """For every hint and value: `quick` steps aside, or the validator has no fault and the binder gives the very same;
     and it neither raises nor changes anything."""
+    hint, value = hinted
     made = signature_of(hint)
     quick = made.signature.quick()
     arguments = {"value": value} if given_it else {}
