@@ -24,22 +24,28 @@ MULTICALL = frozenset(["busybox", "toybox", "coreutils", "sbase-box", "box"])
 
 STARTERS = frozenset(
     """
-    ansible ansible-playbook apt apt-get aria2c ash at awk bash batch bazel bc bundle bundler bunzip2
-    busybox bwrap c++ c89 c99 capsh cargo cc certbot chroot chrt clang clang++ clisp cmake cpan cpio cpp
-    cron crontab csh curl dash dc deno dnf doas docker dotnet dpkg ed elinks elixir elm emacs
-    emacsclient entr eqn erl ex expect expectk fakeroot firejail fish flatpak flock ftp fzf g++ gawk gcc
-    gdb gem ghc ghci gjs gnuplot go gpg gradle groff gs guile guix gvim iex ionice irb java joe
-    journalctl julia jupyter ksh ksh93 kubectl latex ld ldd less lftp links logrotate ltrace lua luajit
-    luatex lynx m4 mail mailx make man mawk mc mksh mmc mono more most mutt mvn mysql nano nawk nc ncat
-    netcat newgrp nginx ninja nix nix-shell node nodejs npm npx nroff nsenter nu nvim ocaml octave
-    original-awk pager parallel pax pdflatex pdftex perf perl php pip pip3 pipx pkexec pnpm podman posh
-    psql pwsh pypy pypy3 python qemu R rake rbash rc rebar3 rlogin rlwrap rpm rscript rsh rsync ruby
-    rubygems run-parts runcon runuser rustc rview rvim sbcl scala scp screen script select-editor
-    sendmail service setarch setpriv setsid sftp sg sh slsh socat sqlite sqlite3 ssh ssh-agent
-    ssh-keygen ssh-keyscan start-stop-daemon strace su sudo sudoedit swift sysctl systemctl
-    systemd-resolve systemd-run taskset tclsh tcsh telnet tex tftp tic tmux toybox troff ts-node tsx
-    unshare unzip uv uvx valgrind vi view vigr vim vimdiff vipw w3m watch wget wish xdg-open xelatex
-    xetex xon xonsh xterm yarn yash yum zip zsh
+    ack ag agetty alpine ansible ansible-playbook apt apt-cache apt-config apt-get aria2c ash at atop
+    atrm autossh awk bash bat batcat batch bazel bc bpftool buildah bundle bundler bunzip2 busybox bwrap
+    bzgrep bzless bzmore bzr c++ c89 c99 capsh cargo cc certbot chronic chroot chrt clang clang++ clisp
+    cmake convert cpan cpio cpp cron crontab crun csh ctr cu curl dash dbclient dbus-launch
+    dbus-run-session dc delta deno dnf doas docker dotnet dpkg dropbear dtrace ed elinks elixir elm
+    emacs emacsclient entr eqn erl ex expect expectk fakechroot fakeroot faketime ffmpeg firejail fish
+    flatpak flock ftp fusermount fzf g++ gawk gcc gdb gem getty gh ghc ghci gio gjs gnuplot go gpg
+    gradle groff gs guile guix gvim gzexe hg htop iex ifne inetd ionice ip irb java joe journalctl
+    jshell julia jupyter ksh ksh93 ksu kubectl latex ld ldd less lftp links login loginctl logrotate
+    ltrace lua luajit luatex lxc lxc-attach lynx m4 machinectl magick mail mailx make man mawk mc
+    minicom mksh mmc mogrify mono more most mutt mvn mysql nano nawk nc ncat neomutt nerdctl netcat
+    newgrp nginx ninja nix nix-shell node nodejs npm npx nroff nsenter nu nvim ocaml octave openssl
+    original-awk pager pandoc parallel pax pdflatex pdftex pdsh pee perf perl php picocom pine pip pip3
+    pipx pkexec pnpm podman posh prename proot psql pssh pwsh pypy pypy3 python qemu R rake rbash rc
+    rebar3 rename rlogin rlwrap rpm rscript rsh rsync ruby rubygems run-parts runas runc runcon runuser
+    rustc rview rvim sbcl scala schroot scp screen script select-editor sendmail service setarch setpriv
+    setsid sftp sg sh slirp4netns slsh socat sqlite sqlite3 ssh ssh-agent ssh-keygen ssh-keyscan sshfs
+    sshpass stap start-stop-daemon strace su sudo sudoedit svn swift sysctl sysdig systemctl
+    systemd-nspawn systemd-resolve systemd-run taskset tc tclsh tcpd tcsh telnet tex tftp tic tig tio
+    tmux top toybox troff ts ts-node tsx unbuffer unshare unzip uv uvx valgrind vi view vigr vim vimdiff
+    vipw virsh w3m watch wget wish xargs xdg-open xelatex xetex xinetd xon xonsh xterm xzgrep xzless
+    xzmore yarn yash yum zdiff zforce zgrep zip zless zmore znew zsh
     """.split()  # noqa: SIM905 - words read best as words
 )
 """Refused whatever is allowed, unless `unjudged_commands` names them."""
