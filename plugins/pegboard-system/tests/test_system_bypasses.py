@@ -25,15 +25,15 @@ FORBIDDEN = "FORBIDDEN"
 CONTAINED = "contained"
 """It may run, or be refused by the program itself; the secret stays where it is."""
 
-ALLOWED = (
-    "ls cat grep egrep find sort sed tar git env nice nohup timeout stdbuf head tail wc cp mv rm tee "
-    "touch dd echo printf diff uniq cut tr od stat readlink realpath file split shuf date du rg fd jq "
-    "gawk tree xxd ln mkdir truncate chmod "
-    # Listed, and refused all the same: they start what they are told.
-    "sh bash dash python3 perl xargs busybox awk mawk less more man vi vim ed ssh curl wget make sudo su "
-    "setsid script strace gdb nc socat node ruby php zip unzip rsync crontab at watch parallel flock "
-    "unshare nsenter chroot "
-).split()  # noqa: SIM905 - words read best as words
+ALLOWED = """
+    ls cat grep egrep find sort sed tar git env nice nohup timeout stdbuf head tail wc cp mv rm tee
+    touch dd echo printf diff uniq cut tr od stat readlink realpath file split shuf date du rg fd jq
+    gawk tree xxd ln mkdir truncate chmod
+    sh bash dash python3 perl xargs busybox awk mawk less more man vi vim ed ssh curl wget make sudo su
+    setsid script strace gdb nc socat node ruby php zip unzip rsync crontab at watch parallel flock
+    unshare nsenter chroot
+""".split()  # noqa: SIM905 - words read best as words
+"""Those that can be judged, and many that start what they are told: listed, and refused all the same."""
 
 CORPUS = [
     json.loads(line)
@@ -73,7 +73,7 @@ def _hostile_repository(work: Path) -> None:
     for folder in ("objects", "refs/heads"):
         (git / folder).mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
-    trap = f"echo trapped >&2; touch {work.parent}/made"
+    trap = f"echo tr''apped >&2; touch {work.parent}/made"
     (git / "config").write_text(
         "[core]\n\trepositoryformatversion = 0\n"
         f'\tfsmonitor = "{trap}"\n\tpager = "{trap}"\n\tsshCommand = "{trap}"\n[diff]\n\texternal = "{trap}"\n'
