@@ -66,6 +66,16 @@ async def test_what_was_never_kept_is_a_typed_error(hosted: Any, arguments: Any)
     assert result.error.code in (ErrorCode.NOT_FOUND, ErrorCode.INVALID_INPUT)
 
 
+async def test_a_page_that_is_not_there_is_told_how_many_there_are(hosted: Any) -> None:
+    async with hosted(make("big", "x" * 300_000), make("half", "x" * 50_000)) as host:
+        session = host.session()
+        assert (await session.call("half")).details is None
+        key = (await session.call("big")).details["cut"]["id"]
+        result = await session.call("read_result", {"id": key, "page": 4})
+    assert result.error.code is ErrorCode.INVALID_INPUT
+    assert "expected 1 to 3, got 4" in result.text
+
+
 async def test_a_limit_of_the_tool_is_smaller_or_larger_than_the_hosts(hosted: Any) -> None:
     from pegboard import Limits
 

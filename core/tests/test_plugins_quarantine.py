@@ -519,3 +519,13 @@ def test_two_boards_share_no_manager(good: Any) -> None:
     one, two = load_board({}, [good]), load_board({}, [])
     assert one.plugins.manager is not two.plugins.manager
     assert not two.tools
+
+
+def test_a_settings_class_that_cannot_be_resolved_loses_its_plugin_alone(make_plugin: Any, good: Any) -> None:
+    @attrs.frozen
+    class Settings:
+        n: NothingOfThatName  # type: ignore[name-defined]  # noqa: F821
+
+    board = load_board({}, [make_plugin("bad", provide_settings=lambda: Settings), good])
+    assert record_of(board, "bad").quarantined.startswith("provide_settings: ")
+    assert list(board.tools) == ["coin"]

@@ -289,7 +289,7 @@ def test_the_shell_completes_commands_options_and_tools(monkeypatch, capsys, too
 
 def test_config_shows_values_origins_and_no_secret(run, site, tmp_path):
     site.install(
-        "tasks",
+        "vault",
         """
         import attrs
         from pegboard import hookimpl, setting
@@ -305,11 +305,11 @@ def test_config_shows_values_origins_and_no_secret(run, site, tmp_path):
     """,
     )
     file = tmp_path / "c.toml"
-    file.write_text('timeout_s = 5\n[plugins.tasks]\npin = "1234-secret"\n')
-    answer = run("--config", str(file), "config", "--json", plugins=("tasks",))
+    file.write_text('timeout_s = 5\n[plugins.vault]\npin = "1234-secret"\n')
+    answer = run("--config", str(file), "config", "--json", plugins=("vault",))
     rows = {row["key"]: row for row in answer.json}
     assert rows["timeout_s"] == {"key": "timeout_s", "value": 5.0, "origin": str(file)}
-    assert rows["plugins.tasks.pin"]["value"] == "***"
+    assert rows["plugins.vault.pin"]["value"] == "***"
     assert rows["plugins.tasks.url"] == {"key": "plugins.tasks.url", "value": "sqlite://", "origin": "default"}
     human = run("--config", str(file), "--read-only", "config", plugins=("tasks",))
     assert "1234" not in human.out + human.err

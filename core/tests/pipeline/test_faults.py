@@ -19,7 +19,7 @@ from pegboard import CallContext, ErrorCode, TextContent, Tool, ToolError, ToolR
 from pegboard.content import BinaryContent, ImageContent
 from pegboard.contract import Guard, Stage
 
-RUNS = ["async", "inplace", "thread"]
+RUNS = ["async", "inplace", "async in place", "thread"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -34,8 +34,8 @@ def running(run: str, body: Callable[[], Any], **options: Any) -> Tool:
         await trio.lowlevel.checkpoint()
         return body()
 
-    handler = waiting if run == "async" else body
-    return Tool(name="it", handler=handler, run=run, **options)
+    handler = waiting if "async" in run else body
+    return Tool(name="it", handler=handler, run="inplace" if "in place" in run else run, **options)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ async def test_what_fails_beside_an_enclosing_cancellation_does_not_hide_it(host
         assert scope.cancelled_caught
 
 
-@pytest.mark.parametrize("run", ["async", "inplace"])
+@pytest.mark.parametrize("run", RUNS[:3])
 @pytest.mark.parametrize("wrapped", [False, True])
 async def test_ctrl_c_passes_untouched_and_bare(hosted: Any, run: str, wrapped: bool) -> None:
     interrupt = KeyboardInterrupt()
@@ -206,6 +206,11 @@ async def test_ctrl_c_leaves_call_many_and_the_host_bare() -> None:
 
 class Odd:
     pass
+
+
+class Later:
+    def __await__(self) -> Any:
+        raise AssertionError("nobody awaits it")
 
 
 class BrokenMapping(Mapping[str, Any]):
@@ -258,6 +263,7 @@ RUBBISH: dict[str, Callable[[], Any]] = {
     "attributes that break": Falling,
     "a generator": lambda: (x for x in "ab"),
     "a coroutine": lambda: trio.sleep(1),
+    "something to be awaited": Later,
     "an exception": lambda: ValueError("/home/ada"),
     "content that is none": lambda: ToolResult(content=("text",)),
     "text that is none": lambda: ToolResult(content=(TextContent(7),)),  # type: ignore[arg-type]
@@ -550,8 +556,40 @@ async def test_a_class_of_the_author_that_breaks_on_arguments_is_answered(hosted
     assert not result.ok
 
 
+async def test_a_value_that_fits_the_schema_and_not_its_class_is_invalid_input(hosted: Any) -> None:
+    @attrs.frozen
+    class Picky:
+        n: int = attrs.field(validator=attrs.validators.gt(3))
+
+    def take(one: Picky) -> int:
+        return one.n
+
+    take.__annotations__["one"] = Picky
+    async with hosted(tool(run="inplace")(take)) as host:
+        session = host.session()
+        assert (await session.call("take", {"one": {"n": 4}})).data == {"result": 4}
+        result = await session.call("take", {"one": {"n": 1}})
+        repaired = await session.call("take", {"one": '{"n": 1}'})
+    assert result.error.code is repaired.error.code is ErrorCode.INVALID_INPUT
+    assert result.error.details["faults"][0]["path"].startswith("one")
+
+
+async def test_what_was_repaired_is_told_by_an_error_too(hosted: Any, quiet: Any) -> None:
+    @tool(run="inplace")
+    def fail(n: int) -> None:
+        raise ToolError("CONFLICT", "taken")
+
+    async with hosted(fail) as host:
+        result = await host.session().call("fail", {"n": "7"})
+    assert result.error.code is ErrorCode.CONFLICT
+    assert "n" in str(result.error.details["repaired"])
+
+
 async def test_a_handler_that_cannot_be_inspected_is_answered(hosted: Any, quiet: Any) -> None:
-    for handler in (max, dict, type, print):
+    def circular() -> None: ...
+
+    circular.__wrapped__ = circular  # type: ignore[attr-defined]
+    for handler in (max, dict, type, print, circular):
         async with hosted(Tool(name="it", handler=handler, run="inplace")) as host:
             assert isinstance(await host.session().call("it"), ToolResult)
             assert isinstance(host.session().check("it"), ToolResult)

@@ -182,8 +182,18 @@ async def test_in_mode_observe_nothing_waits_and_what_was_taken_is_given_back(gu
     async def forever(*given: Any) -> None:
         await trio.sleep_forever()
 
-    guards = [Guard("take", "limit", take), Guard("wait", "limit", forever), Guard("ask", "approve", forever)]
-    async with guarded(guards, give, config={"observe": ["take", "wait", "ask"]}) as host:
+    class Later:
+        def __await__(self) -> Any:
+            raise AssertionError("nobody waits for it")
+
+    guards = [
+        Guard("take", "limit", take),
+        Guard("wait", "limit", forever),
+        Guard("ask", "approve", forever),
+        Guard("hidden", "approve", lambda *given: forever()),
+        Guard("later", "limit", lambda *given: Later()),
+    ]
+    async with guarded(guards, give, config={"observe": [guard.name for guard in guards]}) as host:
         assert (await host.session().call("give", {"n": 7})).ok
     assert taken == []
 
