@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from pegboard import ErrorCode, SourceState, Tool, ToolError, tool
+from pegboard import ErrorCode, Limits, SourceState, Tool, ToolError, tool
 
 
 class Source:
@@ -287,3 +287,25 @@ async def test_a_tool_error_of_a_foreign_tool_passes(with_source: Any) -> None:
         result = await host.session().call("lost")
     assert result.error.code is ErrorCode.OUTCOME_UNKNOWN
     assert result.error.details["retry"] == "unknown"
+
+
+async def test_a_swap_is_no_way_around_a_limit(with_source: Any, autojump_clock: MockClock) -> None:
+    slots: list[Any] = []
+
+    def limited(answer: str, **more: Any) -> Tool:
+        return answering("a", answer, limits=Limits(rate_limit="1/hour"), **more)
+
+    async def body(slot: Any) -> None:
+        slots.append(slot)
+        slot.replace([limited("old")])
+        await trio.sleep_forever()
+
+    async with with_source(body) as host:
+        await wait_all_tasks_blocked()
+        session = host.session("ada")
+        assert (await session.call("a")).text == "old"
+        slots[0].replace([limited("new")])
+        assert (await session.call("a")).error.code is ErrorCode.RATE_LIMITED
+        assert (await host.session("bob").call("a")).text == "new"
+        slots[0].replace([limited("changed", description="Another tool.")])
+        assert (await session.call("a")).text == "changed"

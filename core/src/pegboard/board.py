@@ -212,6 +212,8 @@ class Board:
                 self._refuse(named, f"[tools.{one.name}] takes it from elsewhere", "change its `from`")
             else:
                 hung = self._try_hang(named)
+                if isinstance(known, Plan) and isinstance(hung, Plan) and _is_same(known.tool, hung.tool):
+                    hung.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
                 if hung is not None:
                     put[one.name] = _disabled(hung.tool) if isinstance(known, Refusal) else hung
         self.registry.change(put=put, drop=old - put.keys())
@@ -462,6 +464,14 @@ def _from(one: Tool, origin: Origin) -> Tool:
 def _disabled(one: Tool) -> Refusal:
     error = ToolError(ErrorCode.FORBIDDEN, f"the tool {one.name!r} is disabled", reason="disabled", retry="never")
     return Refusal(one, error)
+
+
+_SEEN = tuple(field.name for field in attrs.fields(Tool) if field.name not in ("handler", "signature"))
+
+
+def _is_same(one: Tool, other: Tool) -> bool:
+    """Whether the tools differ in their handler alone."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SEEN)
 
 
 def _is_conflict(hung: Hung) -> bool:
