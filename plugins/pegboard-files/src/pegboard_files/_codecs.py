@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _SELF_NAMED = (
-    "ascii", "big5", "cp037", "cp437", "cp850", "cp852", "cp855", "cp858", "cp862", "cp866",
+    "ascii", "big5", "cp437", "cp850", "cp852", "cp855", "cp858", "cp862", "cp866",
     "cp874", "cp932", "cp949", "cp950", "euc-jp", "euc-kr", "gb18030", "gb2312", "gbk", "hz",
-    "iso2022-jp", "johab", "koi8-r", "koi8-u", "mac-cyrillic", "mac-greek", "mac-latin2", "mac-roman", "mac-turkish", "ptcp154", "shift-jis", "shift-jisx0213", "tis-620", "utf-8", "utf-16",
+    "iso2022-jp", "johab", "koi8-r", "koi8-u", "mac-cyrillic", "mac-greek", "mac-latin2",
+    "mac-roman", "mac-turkish", "ptcp154", "shift-jis", "shift-jisx0213", "tis-620", "utf-8", "utf-16",
     "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le",
 )  # fmt: skip
 CODECS: dict[str, str] = {

@@ -4,7 +4,8 @@
 
 Whatever ends the work - a signal, a full disk, a power cut - the old content is there or the new, never a part. All
 steps go through the descriptor of the folder, so nothing that is swapped meanwhile leads elsewhere, and `rename`
-replaces a name without following it. A work that was killed may leave its temporary file, `.pegboard-` and 16 hex digits.
+replaces a name without following it. A work that was killed may leave its temporary file, `.pegboard-` and 16 hex
+digits.
 
 What is kept: the permission bits of the file, and its owner and group where the host may set them. What is not: other
 hard links keep the old content; extended attributes and ACLs are those of a new file; set-user-id bits are dropped.
