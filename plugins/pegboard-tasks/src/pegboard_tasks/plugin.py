@@ -25,8 +25,8 @@ def _a_url(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
     path = value.removeprefix("sqlite:///").partition("?")[0]
     if not value.startswith(SCHEMES) or path in ("", ":memory:") or path.startswith("file:"):
         raise ValueError(
-            "the URL of a file or of a PostgreSQL database: sqlite:///tasks.db, sqlite:////home/ada/tasks.db, "
-            "postgresql://user:password@host/database"
+            "the URL of an SQLite file (sqlite, a colon, three slashes and its path) or of a PostgreSQL database "
+            "(postgresql://USER:PASSWORD@HOST/DATABASE)"
         )
 
 
