@@ -1,15 +1,15 @@
 """A board on which tools for language models hang.
 
-    from pegboard import open_host, tool
+from pegboard import open_host, tool
 
-    @tool(read_only=True)
-    def add(a: float, b: float) -> float:
-        "Add two numbers."
-        return a + b
+@tool(read_only=True)
+def add(a: float, b: float) -> float:
+    "Add two numbers."
+    return a + b
 
-    async with open_host() as host:
-        host.add(add)
-        result = await host.session().call("add", {"a": 1, "b": 2})
+async with open_host() as host:
+    host.add(add)
+    result = await host.session().call("add", {"a": 1, "b": 2})
 """
 
 from __future__ import annotations

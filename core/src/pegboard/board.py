@@ -346,7 +346,7 @@ class Board:
         keyword, package = why_declined(schema)
         installed = any(record.distribution == package for record in self.plugins)
         raise ToolDefinitionError(
-            f"no validator on the board holds its {what}: {keyword}",
+            f"no validator on the board holds the {what} of {one.name!r}: {keyword}",
             hint=f"write the schema without {keyword}" if installed else f"pip install {package}",
         )
 
@@ -410,8 +410,8 @@ class Board:
             self._dialects = found
         return self._dialects
 
-    def export(self, dialect: str, names: Sequence[str] = ()) -> Export:
-        """The tools as one consumer wants them; all of them, in the order of names, or those that are named.
+    def export(self, dialect: str, names: Sequence[str] | None = None) -> Export:
+        """The tools as one consumer wants them: those that are named, or with None all, in the order of names.
 
         Raises:
             ConfigError: there is no such dialect.
@@ -423,6 +423,7 @@ class Board:
                 f"there is no dialect {dialect!r}; on the board: {', '.join(sorted(self.dialects))}",
                 hint="bridges such as pegboard-openai bring theirs",
             )
+        names = self.registry.snapshot.names if names is None else names
         self._require(names)
         tools = self.tools
         missing = [name for name in names if name not in tools]
@@ -430,7 +431,7 @@ class Board:
             raise ToolError(
                 ErrorCode.FORBIDDEN, f"the tool {missing[0]!r} cannot be called: {self.state_of(missing[0])}"
             )
-        return found.export([tools[name] for name in (names or self.registry.snapshot.names)])
+        return found.export([tools[name] for name in names])
 
     # -- doctor
 

@@ -48,6 +48,10 @@ class Stage(StrEnum):
 Mode = Literal["enforce", "observe"]
 
 
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
+
+
 @attrs.frozen(eq=False)
 class Guard:
     """A check put on one tool when it is hung on the board.
@@ -69,7 +73,7 @@ class Guard:
     stage: Stage = attrs.field(converter=Stage)
     check: Callable[..., Any]
     peek: Callable[[Session, Mapping[str, Any]], ToolError | str | None] | None = None
-    after: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    after: tuple[str, ...] = attrs.field(default=(), converter=_names)
     mode: Mode = "enforce"
 
 

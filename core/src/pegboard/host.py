@@ -310,6 +310,11 @@ async def open_host(
 
     .. versionadded:: 0.1
     """
+    if not trio.lowlevel.in_trio_run():
+        raise RuntimeError(
+            "open_host runs under trio; from other programs use pegboard.open_host_sync, "
+            "and under asyncio trio's guest mode (see the how-to on embedding)"
+        )
     board = config if isinstance(config, Board) else load_board(config, plugins, without=without, overrides=overrides)
     host = Host(board)
     problem: BaseException | None = None

@@ -183,6 +183,10 @@ def _icons(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]
     return tuple(freeze(value) for value in values)
 
 
+def _words(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
 def _checked_name(name: object) -> str:
     if not isinstance(name, str) or not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
         raise ToolDefinitionError(
@@ -236,14 +240,14 @@ class Tool:
     input_schema: Mapping[str, Any] = attrs.field(default=OPEN_OBJECT, converter=freeze)
     output_schema: Mapping[str, Any] | None = attrs.field(default=None, converter=freeze)
     category: str = "general"
-    tags: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    tags: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     annotations: Annotations = _NO_ANNOTATIONS
     limits: Limits = _NO_LIMITS
     examples: tuple[Example, ...] = attrs.field(default=(), converter=_examples)
     origin: Origin = _NO_ORIGIN
     icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
     version: str | None = None
-    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     permissions: type | None = None
     run: Run = attrs.field(validator=attrs.validators.in_(RUNS))
     signature: Signature | None = attrs.field(default=None, repr=False)

@@ -310,8 +310,8 @@ def test_config_shows_values_origins_and_no_secret(run, site, tmp_path):
     rows = {row["key"]: row for row in answer.json}
     assert rows["timeout_s"] == {"key": "timeout_s", "value": 5.0, "origin": str(file)}
     assert rows["plugins.vault.pin"]["value"] == "***"
-    assert rows["plugins.tasks.url"] == {"key": "plugins.tasks.url", "value": "sqlite://", "origin": "default"}
-    human = run("--config", str(file), "--read-only", "config", plugins=("tasks",))
+    assert rows["plugins.vault.url"] == {"key": "plugins.vault.url", "value": "sqlite://", "origin": "default"}
+    human = run("--config", str(file), "--read-only", "config", plugins=("vault",))
     assert "1234" not in human.out + human.err
     assert "--read-only" in human.out
     assert f"read: {file}" in human.err

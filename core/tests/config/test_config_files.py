@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,16 @@ from hypothesis import strategies as st
 from pegboard.config import Config, find_found_file, load_config, trust
 from pegboard.config._files import MAX_BYTES, read_file
 from pegboard.errors import ConfigError
+
+
+@attrs.frozen
+class Paths:
+    paths: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Servers:
+    servers: dict[str, Any] = attrs.field(factory=dict)
 
 
 @pytest.fixture
@@ -156,7 +168,7 @@ def test_a_mapping_of_a_program_is_all_that_is_read_and_is_not_kept(load, write)
     given_tables["plugins"]["x"]["paths"] = ()
     assert config.core.timeout_s == 30
     assert str(config.origin_of(("plugins", "x", "paths"))) == "the program"
-    assert [row.value for row in config.describe() if row.key == "plugins.x.paths"] == [[1, 2]]
+    assert config.plugin_settings("x", Paths) == Paths((1, 2))
 
 
 def test_a_mapping_is_held_to_text_keys_and_bounded_depth(load):
@@ -242,10 +254,17 @@ def test_an_empty_file_says_nothing(load, write):
 
 def test_a_list_of_mcp_entries_is_servers_in_other_words(load, write):
     path = write("a.yaml", "tools:\n- type: mcp\n  name: files\n  command: npx\n- {type: mcp, server: git}\n")
-    rows = {row.key: row.value for row in load(path).describe()}
-    assert rows["plugins.mcp.servers.files.command"] == "npx"
-    assert rows["plugins.mcp.servers.git.server"] == "git"
-    assert load(path).tools == {}
+    config = load(path)
+    servers = config.plugin_settings("mcp", Servers).servers
+    assert servers["files"]["command"] == "npx"
+    assert servers["git"]["server"] == "git"
+    assert config.tools == {}
+    assert {row.value for row in config.describe() if row.key.startswith("plugins.mcp")} == {"npx", "git"}
+
+
+def test_what_a_plugin_that_is_not_there_would_call_secret_is_hidden(load, write):
+    path = write("a.toml", "[plugins.vault]\npin = '1234'\nsizes = [1, 2]\n")
+    assert {row.value for row in load(path).describe() if row.key.startswith("plugins.vault")} == {"***"}
 
 
 def test_faults_of_a_tools_list_name_their_entries(load, write):

@@ -72,25 +72,25 @@ SHAPES = {
             {"side": 6},
             [
                 'sides: expected integer, got nothing (it is required; is "side" meant to be it?)',
-                "side: expected a name that is known, got 6 (did you mean sides?)",
+                "side: expected a known name, got an unknown one (did you mean sides?)",
             ],
         ),
         (
             {"properties": {"a": True}, "additionalProperties": False},
             {"zzz": 1, "a": 1},
-            ["zzz: expected a name that is known, got 1 (known: a)"],
+            ["zzz: expected a known name, got an unknown one (known: a)"],
         ),
         (
             {"properties": {f"p{n}": True for n in range(10)}, "additionalProperties": False},
             {"zzz": 1},
-            ["zzz: expected a name that is known, got 1 (known: p0, p1, p2, p3, p4, p5, p6, p7 and 2 more)"],
+            ["zzz: expected a known name, got an unknown one (known: p0, p1, p2, p3, p4, p5, p6, p7 and 2 more)"],
         ),
-        ({"additionalProperties": False}, {"a": 1}, ["a: expected a name that is known, got 1"]),
+        ({"additionalProperties": False}, {"a": 1}, ["a: expected a known name, got an unknown one"]),
         ({"additionalProperties": {"type": "null"}}, {"a": 1}, ["a: expected null, got 1"]),
         (
             {"patternProperties": {"^n_": {"type": "integer"}}, "additionalProperties": False},
             {"n_a": "x", "b": 1},
-            ['n_a: expected integer, got "x"', "b: expected a name that is known, got 1"],
+            ['n_a: expected integer, got "x"', "b: expected a known name, got an unknown one"],
         ),
         (
             {"propertyNames": {"maxLength": 1}},
@@ -172,7 +172,7 @@ SHAPES = {
         (
             {"unevaluatedProperties": False, "allOf": [{"properties": {"a": True}}]},
             {"a": 1, "b": 2},
-            ["b: expected a name that is known, got 2"],
+            ["b: expected a known name, got an unknown one"],
         ),
         ({"unevaluatedItems": {"type": "string"}, "prefixItems": [True]}, [1, 2], ["[1]: expected string, got 2"]),
         (False, 1, ["the value: expected nothing here, got 1"]),

@@ -31,11 +31,7 @@ def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...])
     board = run.load_board()
     for name in names:
         run.tool(name)
-    seen = names or board.view().snapshot.names
-    # A board exports everything where no names are given; a profile that selects nothing wants nothing.
-    export = (
-        board.export(dialect, seen) if seen or dialect not in board.dialects else board.dialects[dialect].export([])
-    )
+    export = board.export(dialect, names or board.view().snapshot.names)
     definitions = list(export.definitions)
     if definitions and all(isinstance(one, str) for one in definitions):
         emit_line("\n\n".join(definitions))

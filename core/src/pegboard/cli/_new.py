@@ -23,4 +23,4 @@ def make(name: str, folder: str) -> None:
 
     made = make_plugin(name, Path(folder))
     emit_line(str(made))
-    note(f"next: pip install -e {made} pytest pytest-trio, then pytest {made}, then pegboard check {made.name}")
+    note(f"next: pip install -e '{made}[test]', then cd {made}, pytest, and pegboard check")

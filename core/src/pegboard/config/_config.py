@@ -298,6 +298,8 @@ class Config:
     def _is_secret(self, path: tuple[Step, ...]) -> bool:
         if self._tree.is_hidden(path):
             return True
+        if path[:1] == ("plugins",) and path[:2] not in self._classes:
+            return True  # nobody said what is secret in it: its plugin is not on the board
         if self._is_marked(path):
             return True
         return any(isinstance(step, str) and looks_secret(step) for step in path[2:-1])

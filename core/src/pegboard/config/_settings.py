@@ -91,6 +91,11 @@ def _brings_back(value: Any, otherwise: Any) -> bool:
     return otherwise is False and value is not False
 
 
+def _lifts(value: Any, otherwise: Any) -> bool:
+    """A cooldown of 0 takes away the author's, unless the trusted configuration says so too."""
+    return bool(value == 0 and otherwise != 0)
+
+
 def _replaces(value: Any, otherwise: Any) -> bool:
     """Something was said before, and is said otherwise."""
     return value != otherwise and otherwise is not None
@@ -116,7 +121,9 @@ class CoreSettings:
     validator: str | None = setting(None, help="the plugin that validates where several would")
     without: tuple[str, ...] = setting((), widens=True, help="plugins that are left out")
     observe: tuple[str, ...] = setting((), widens=True, help="guards that decide and are audited without refusing")
-    max_arguments_bytes: int = setting(1_000_000, validator=_above_zero, help="larger arguments are refused, in bytes")
+    max_arguments_bytes: int = setting(
+        1_000_000, validator=_above_zero, help="a longer line of batch is refused, in bytes"
+    )
     max_result_bytes: int = setting(100_000, validator=_above_zero, help="a larger result is cut and kept, in bytes")
     kept_results_bytes: int = setting(
         16_000_000, validator=_not_negative, help="memory for cut results of a session, in bytes"
@@ -143,7 +150,7 @@ class ToolSettings:
     from_: str | None = setting(None)
     executor: str | None = setting(None, widens=True)
     timeout_s: float | None = setting(None, validator=_above_zero)
-    cooldown_s: float | None = setting(None, validator=_not_negative)
+    cooldown_s: float | None = setting(None, validator=_not_negative, widens=_lifts)
     rate_limit: str | None = setting(None, validator=_a_rate)
     concurrency: int | None = setting(None, validator=_above_zero)
     requires_user: bool | None = setting(None, widens=_lets_go)

@@ -22,7 +22,6 @@ from pegboard.content import BinaryContent, TextContent
 from pegboard.context import CallContext, mask
 from pegboard.contract import Guard, Stage, Verdict
 from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
-from pegboard.kept import read_result
 from pegboard.pipeline.classify import classify, pass_on, repeat_of, timed_out
 from pegboard.pipeline.execution import (
     THREADS_PER_TOOL,
@@ -276,11 +275,13 @@ def _make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Pre
         repaired = repair(schema, arguments, faults)
         if repaired is not None:
             value, repairs = repaired
-            if not (validate is not None and validate(value)):
+            faults = validate(value) if validate is not None else ()
+            if not faults:
                 kwargs = value if bind is None else bind(value)
                 if isinstance(kwargs, dict):
                     return value, kwargs, {"repaired": repairs}
-        raise invalid_input(tool.name, faults)
+                faults = kwargs
+        raise invalid_input(tool.name, faults)  # of the repaired value: what was mended need not be said
 
     return prepare
 
@@ -406,10 +407,10 @@ async def _filter(
                 check_output(plan.output_validator, replaced)
             if guard.mode == "enforce":
                 size = new_size
+                error = replaced.error or result.error  # no filter makes a failure a success
                 result = ToolResult(
-                    replaced.content, replaced.data, replaced.error, result.details, result.id, result.name,
-                    result.duration_ms,
-                )  # fmt: skip
+                    replaced.content, replaced.data, error, result.details, result.id, result.name, result.duration_ms
+                )
         except BaseException as problem:  # a filter that fails withholds
             pass_on(problem)
             log.exception("filter %s of tool %s failed", guard.name, plan.tool.name, exc_info=problem)
@@ -619,6 +620,8 @@ def _mask_value(value: Any, secrets: tuple[str, ...]) -> Any:
 def _make_answer(
     plan: Plan, admit: Callable[[Session, Verdicts], None] | None, prepare: Callable[[Any], Prepared]
 ) -> Answer:
+    from pegboard.kept import read_result  # a tool like any other: it lies above
+
     tool, runtime, permissions = plan.tool, plan.runtime, plan.permissions
     name = tool.name
     approves, limits, filters = (_of_stage(plan.guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))

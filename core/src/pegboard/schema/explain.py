@@ -133,7 +133,7 @@ class _Walk:
             report.take(self._refer(target, value, at))
         for keyword, faults_of in _ASSERTIONS.items():
             if keyword in schema:
-                report.add(faults_of(schema[keyword], value, at.path))
+                report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
         if isinstance(value, dict):
             self._object(schema, value, at, report)
         elif isinstance(value, (list, tuple)):
@@ -373,6 +373,21 @@ class _Walk:
         return ""
 
 
+_FORMATS = {
+    "date": "a date such as 2026-11-21",
+    "date-time": "a date and time with its offset, such as 2026-11-21T09:30:00Z",
+    "time": "a time such as 09:30:00",
+    "duration": "an ISO 8601 duration such as PT1H30M",
+    "uuid": "a UUID",
+}
+"""What a format calls for, in words: a person is told these, not the pattern that stands beside it."""
+
+
+def _in_words(schema: dict[str, Any], faults: Iterator[Fault], keyword: str) -> Iterator[Fault]:
+    words = _FORMATS.get(schema.get("format", "")) if keyword == "pattern" else None
+    return faults if words is None else (Fault(one.path, words, one.got) for one in faults)
+
+
 _WORDS = {
     "minimum": "at least {}",
     "exclusiveMinimum": "above {}",
@@ -402,7 +417,7 @@ def _unknown(name: str, item: Any, properties: dict[str, Any], value: Any, at: _
         hint = f"known: {', '.join(shorten_text(known, 30) for known in list(properties)[:MAX_NAMED])}{more}"
     else:
         hint = None
-    return Fault((*at.path, name), "no property of this name", shorten(item), hint)
+    return Fault((*at.path, name), "a known name", "an unknown one", hint)
 
 
 # Assertions on the value alone: the keyword's value, the value, the path; each gives its faults.
