@@ -1,15 +1,17 @@
 """A board on which tools for language models hang.
 
-from pegboard import open_host, tool
+A function becomes a tool, the tool hangs on a host, a session calls it::
 
-@tool(read_only=True)
-def add(a: float, b: float) -> float:
-    "Add two numbers."
-    return a + b
+    from pegboard import open_host, tool
 
-async with open_host() as host:
-    host.add(add)
-    result = await host.session().call("add", {"a": 1, "b": 2})
+    @tool(read_only=True)
+    def add(a: float, b: float) -> float:
+        "Add two numbers."
+        return a + b
+
+    async with open_host() as host:
+        host.add(add)
+        result = await host.session().call("add", {"a": 1, "b": 2})
 """
 
 from __future__ import annotations
