@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pegboard import Finding
 from pegboard_memory import _database as database
 from pegboard_memory import _semantic as semantic
-from pegboard_memory._trouble import Trouble, trouble_of
+from pegboard_memory._trouble import StorageError, trouble_of
 from pegboard_memory.plugin import MemorySettings, place_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def _of_the_file(settings: MemorySettings) -> Iterator[Finding]:
                 database.version_of(connection)
             finally:
                 connection.close()
-        except (Trouble, sqlite3.Error) as problem:
-            trouble = problem if isinstance(problem, Trouble) else trouble_of(problem)
+        except (StorageError, sqlite3.Error) as problem:
+            trouble = problem if isinstance(problem, StorageError) else trouble_of(problem)
             yield Finding(
                 "memories cannot be read", f"{WHERE} url", trouble.words, "mend the file, or name another as url"
             )

@@ -1,9 +1,10 @@
 """The SQL: schema, migrations, and every statement that runs. Synchronous, and called in threads alone.
 
-Every row belongs to a user, and every statement on rows filters by `user_id`, the ones that write too. The two full-text
-indexes are tables of each user's own: BM25 weighs a word by how rare it is among all rows of its table, so that in a
-shared index the words of one user would move the scores of another, and could be guessed from them. Their names hold the
-user's number in `owners`; they keep no text but point into `memories`, whose column `folded` they index.
+Every row belongs to a user, and every statement on rows filters by `user_id`, the ones that write too. The two
+full-text indexes are tables of each user's own: BM25 weighs a word by how rare it is among all rows of its table, so
+that in a shared index the words of one user would move the scores of another, and could be guessed from them. Their
+names hold the user's number in `owners`; they keep no text but point into `memories`, whose column `folded` they
+index.
 
     owners             user_id -> number, how many memories
     memories           seq, id, user_id, text, tags as JSON, folded, created_at
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard_memory._query import Query, all_of, any_of
 from pegboard_memory._ranking import band_score
-from pegboard_memory._trouble import Trouble
+from pegboard_memory._trouble import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,8 +50,8 @@ _POINTS_INTO = "folded, content='memories', content_rowid='seq'"
 _WORDS = f"CREATE VIRTUAL TABLE memory_words_{{0}} USING fts5({_POINTS_INTO}, tokenize='unicode61')"
 _PARTS = f"CREATE VIRTUAL TABLE memory_parts_{{0}} USING fts5({_POINTS_INTO}, tokenize='trigram')"
 
-STEPS_BETWEEN_LOOKS = 10_000
-"""Steps of SQLite's machine between two looks whether anybody still waits; well below a millisecond."""
+STEPS_BETWEEN_LOOKS = 1_000
+"""Steps of SQLite's machine between two looks whether anybody still waits; below a millisecond."""
 
 
 class Memory(NamedTuple):
@@ -91,7 +92,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     """Make the file ready for writing: WAL, and the migrations it lacks.
 
     Raises:
-        Trouble: the file is another program's, or of a newer version.
+        StorageError: the file is another program's, or of a newer version.
         sqlite3.Error: what a database can be wrong with.
     """
     version_of(connection)  # before anything is changed: the file may be somebody else's
@@ -116,15 +117,15 @@ def version_of(connection: sqlite3.Connection) -> int:
     """How many migrations the file has seen.
 
     Raises:
-        Trouble: more than there are, or the file is not ours.
+        StorageError: more than there are, or the file is not ours.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application != APPLICATION_ID and (tables or version or application):
-        raise Trouble("foreign", "the file holds something else than memories", retry="never")
+        raise StorageError("foreign", "the file holds something else than memories", retry="never")
     if version > len(MIGRATIONS):
-        raise Trouble("newer", "the database was written by a newer version of pegboard-memory", retry="never")
+        raise StorageError("newer", "the database was written by a newer version of pegboard-memory", retry="never")
     return int(version)
 
 
@@ -150,7 +151,7 @@ def owner_of(connection: sqlite3.Connection, user_id: str) -> Owner | None:
 
 def _make_owner(connection: sqlite3.Connection, user_id: str) -> Owner:
     if not has_tokenizer(connection, "unicode61"):
-        raise Trouble("fts5", "the SQLite of this host has no full-text search (FTS5)", retry="never")
+        raise StorageError("fts5", "the SQLite of this host has no full-text search (FTS5)", retry="never")
     parts = has_tokenizer(connection, "trigram")
     made = connection.execute("INSERT INTO owners (user_id, parts) VALUES (?, ?)", (user_id, parts))
     number = int(made.lastrowid or 0)
@@ -247,7 +248,7 @@ class _Where(NamedTuple):
 def _where(user_id: str, tag: str | None, table: str = "m") -> _Where:
     if tag is None:
         return _Where(f"{table}.user_id = ?", (user_id,))
-    tagged = f"{table}.seq IN (SELECT seq FROM memory_tags WHERE user_id = ? AND tag = ?)"
+    tagged = f"{table}.seq IN (SELECT seq FROM memory_tags WHERE user_id = ? AND tag = ?)"  # noqa: S608 - constants
     return _Where(f"{table}.user_id = ? AND {tagged}", (user_id, user_id, tag))
 
 

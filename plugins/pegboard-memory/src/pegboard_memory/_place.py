@@ -17,7 +17,7 @@ from pathlib import Path
 
 import attrs
 
-from pegboard_memory._trouble import Trouble
+from pegboard_memory._trouble import StorageError
 
 SCHEME = "sqlite:///"
 FILE_NAME = "memory.db"
@@ -59,7 +59,7 @@ class Place:
         """The file that is there now; None where there is none yet.
 
         Raises:
-            Trouble: the file that was there is gone.
+            StorageError: the file that was there is gone.
         """
         with self._lock:
             now = _identity(self.path)
@@ -68,7 +68,7 @@ class Place:
             elif self._file is not None:
                 if _identity(self.path.parent) == self._folder:
                     self._file = None
-                raise Trouble("gone", "the database is gone", retry="same", retry_after_s=5)
+                raise StorageError("gone", "the database is gone", retry="same", retry_after_s=5)
             return now
 
     def make(self) -> None:

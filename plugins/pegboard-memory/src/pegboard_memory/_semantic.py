@@ -11,6 +11,7 @@ The model knows English; of a text it reads the first 256 pieces of words, some 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import threading
 from pathlib import Path
@@ -40,7 +41,7 @@ MAX_PIECES = 256
 """Pieces of words that the model was trained to read."""
 BATCH = 16
 SCALE = 127
-LEAST_COSINE = 0.25
+LEAST_COSINE = 0.2
 """Below this two texts have nothing in common that the model could name."""
 
 
@@ -97,8 +98,8 @@ class Embedder:
             ]
 
     def nearest(self, vector: bytes, seqs: Sequence[int], vectors: Sequence[bytes], limit: int) -> list[int]:
-        """Those of `seqs` whose vectors are nearest, the nearest first; the ones that have nothing in common left out."""
-        import numpy
+        """Those of `seqs` whose vectors are nearest, the nearest first; what has nothing in common is left out."""
+        numpy: Any = importlib.import_module("numpy")
 
         usable = [(seq, other) for seq, other in zip(seqs, vectors, strict=True) if len(other) == len(vector)]
         if not usable:
@@ -110,11 +111,11 @@ class Embedder:
         return [usable[index][0] for index in order if cosines[index] >= LEAST_COSINE]
 
     def _load(self) -> tuple[Any, Any]:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
+        # By name, because a type checker may or may not have the extra.
+        onnxruntime: Any = importlib.import_module("onnxruntime")
+        tokenizers: Any = importlib.import_module("tokenizers")
         model, vocabulary = (self._checked(name) for name in PACKAGED)
-        tokenizer = Tokenizer.from_str(vocabulary.decode("utf-8"))
+        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
         tokenizer.enable_truncation(MAX_PIECES)
         tokenizer.enable_padding()
         options = onnxruntime.SessionOptions()
@@ -133,7 +134,7 @@ class Embedder:
 
 
 def _embed(tokenizer: Any, session: Any, texts: Sequence[str]) -> list[bytes]:
-    import numpy
+    numpy: Any = importlib.import_module("numpy")
 
     encoded = tokenizer.encode_batch(list(texts))
     inputs = {

@@ -1,8 +1,8 @@
 """The memories of all users: one writer, some readers, and the model where there is one. This is the resource.
 
 Every method takes the user's id first, and it comes from the session alone. Reads run in threads with a limiter of
-their own, each on a connection of its own that cannot write; they look some hundred times a second whether anybody still
-waits, so a call that is cancelled or out of time ends its query. Writes go through `Writer`.
+their own, each on a connection of its own that cannot write; SQLite asks some thousand times a second whether anybody
+still waits, so a call that is cancelled or out of time ends its query. Writes go through `Writer`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -20,15 +19,16 @@ import attrs
 import trio
 
 from pegboard_memory import _database as database
-from pegboard_memory._place import Place
 from pegboard_memory._query import fold, parse
 from pegboard_memory._ranking import fuse
-from pegboard_memory._trouble import Trouble, trouble_of
+from pegboard_memory._trouble import StorageError, trouble_of
 from pegboard_memory._writer import MAX_PATIENCE_S, Connect, Writer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pegboard_memory._database import Memory
-    from pegboard_memory._place import Identity
+    from pegboard_memory._place import Identity, Place
     from pegboard_memory._query import Query
     from pegboard_memory._semantic import Embedder
 
@@ -95,6 +95,7 @@ class MemoryStore:
     connect: Connect = database.connect
     writer: Writer = attrs.field(init=False)
     _idle: list[tuple[Identity, sqlite3.Connection]] = attrs.field(factory=list, init=False)
+    _closed: bool = attrs.field(default=False, init=False)
     _readers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, READERS), init=False)
     _thinkers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, 1), init=False)
 
@@ -111,7 +112,7 @@ class MemoryStore:
             within_s: the caller's deadline, in seconds from now.
 
         Raises:
-            Trouble: the database could not keep it.
+            StorageError: the database could not keep it.
         """
         memory = database.Memory(str(uuid.uuid4()), text, tags, stamp(self.now()))
         folded = fold("\n".join([text, *tags]))
@@ -127,7 +128,7 @@ class MemoryStore:
         """Forget one memory of the user; None if they have none of that id.
 
         Raises:
-            Trouble: the database could not forget it.
+            StorageError: the database could not forget it.
         """
         return await self.writer.run(
             lambda connection: database.remove(connection, user_id, memory_id), _patience(within_s)
@@ -137,7 +138,7 @@ class MemoryStore:
         """The memories of the user that fit a text best; the newest where there is nothing to look for.
 
         Raises:
-            Trouble: the database could not be searched.
+            StorageError: the database could not be searched.
         """
         query = parse(text)
         vector = await self._vector_of(user_id, text, within_s) if query.parts or query.scraps else None
@@ -147,6 +148,7 @@ class MemoryStore:
 
     async def aclose(self) -> None:
         """Finish what is being written, and close the file."""
+        self._closed = True
         await self.writer.aclose()
         while self._idle:
             self._idle.pop()[1].close()
@@ -188,9 +190,9 @@ class MemoryStore:
             except trio.Cancelled:
                 patience.gone = True
                 raise
-            except _NotReady:
+            except _NotReadyError:
                 if migrated:
-                    raise Trouble("unavailable", "the database cannot be opened", retry="same") from None
+                    raise StorageError("unavailable", "the database cannot be opened", retry="same") from None
                 await self.writer.run(lambda connection: None, _patience(within_s))
         raise AssertionError("the second round returns or raises")
 
@@ -210,7 +212,10 @@ class MemoryStore:
         except (sqlite3.Error, OSError) as problem:
             raise trouble_of(problem) from problem
         connection.set_progress_handler(None, 0)
-        self._idle.append((identity, connection))
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append((identity, connection))
         return value
 
     def _take(self, identity: Identity, patience: _Patience) -> sqlite3.Connection:
@@ -230,7 +235,7 @@ class MemoryStore:
             connection.execute(f"PRAGMA busy_timeout = {round(wait_s * 1000)}")
             connection.set_progress_handler(patience.ended, database.STEPS_BETWEEN_LOOKS)
             if fresh and database.version_of(connection) < len(database.MIGRATIONS):
-                raise _NotReady
+                raise _NotReadyError
         except BaseException:
             connection.close()
             raise
@@ -244,7 +249,7 @@ class MemoryStore:
         if self.embedder is None or not vectors:
             return None
         model = self.embedder.model
-        missing = await self._read(
+        missing: list[tuple[int, str]] = await self._read(
             lambda connection: database.without_vector(connection, user_id, model, CATCH_UP), [], within_s
         )
         made = await self._embed([memory for _, memory in missing]) if missing else None
@@ -254,7 +259,7 @@ class MemoryStore:
                 await self.writer.run(
                     lambda connection: database.add_vectors(connection, user_id, model, rows), _patience(within_s)
                 )
-            except Trouble as trouble:  # searching does not depend on it, and the next search tries again
+            except StorageError as trouble:  # searching does not depend on it, and the next search tries again
                 log.warning("vectors of older memories were not kept: %s", trouble.words)
         return vectors[0]
 
@@ -272,7 +277,7 @@ class MemoryStore:
             return None
 
 
-class _NotReady(Exception):
+class _NotReadyError(Exception):
     """The file lacks migrations, which a reader cannot do."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
 
 # By the name of SQLite's result code, the longest prefix first: reason, words, seconds until a repetition makes sense.
 _REASONS: tuple[tuple[str, str, str, float], ...] = (
@@ -18,7 +20,7 @@ _REASONS: tuple[tuple[str, str, str, float], ...] = (
 )
 
 
-class Trouble(Exception):
+class StorageError(Exception):
     """A failed use of the database; the cause is chained for the log.
 
     Args:
@@ -34,12 +36,12 @@ class Trouble(Exception):
         self.details = details
 
 
-def trouble_of(problem: sqlite3.Error | OSError) -> Trouble:
+def trouble_of(problem: sqlite3.Error | OSError) -> StorageError:
     """What a driver's or the system's error means."""
     name = getattr(problem, "sqlite_errorname", None) or ""
     for prefix, reason, words, after_s in _REASONS:
         if name.startswith(prefix):
-            return Trouble(reason, words, retry="same", retry_after_s=after_s)
+            return StorageError(reason, words, retry="same", retry_after_s=after_s)
     if isinstance(problem, OSError):
-        return Trouble("unavailable", "the database cannot be opened", retry="same", retry_after_s=5)
-    return Trouble("database", "the database failed", retry="same", retry_after_s=5)
+        return StorageError("unavailable", "the database cannot be opened", retry="same", retry_after_s=5)
+    return StorageError("database", "the database failed", retry="same", retry_after_s=5)

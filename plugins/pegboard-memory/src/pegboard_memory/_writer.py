@@ -18,7 +18,7 @@ import attrs
 import trio
 
 from pegboard_memory import _database as database
-from pegboard_memory._trouble import Trouble, trouble_of
+from pegboard_memory._trouble import trouble_of
 
 if TYPE_CHECKING:
     from pegboard_memory._place import Identity, Place
@@ -76,7 +76,7 @@ class Writer:
             patience_s: how long a lock of another program is waited for, in seconds.
 
         Raises:
-            Trouble: the database cannot do it; nothing of the job is kept.
+            StorageError: the database cannot do it; nothing of the job is kept.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="pegboard-memory writer", daemon=True)
@@ -140,7 +140,7 @@ class Writer:
         connection.execute("SAVEPOINT job")
         try:
             job.value = job.work(connection)
-        except Exception as problem:  # noqa: BLE001 - one job's failure is not the others'
+        except Exception as problem:
             if not connection.in_transaction:
                 raise
             job.problem = _explained(problem)

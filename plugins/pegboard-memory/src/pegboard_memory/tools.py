@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pegboard_memory._database import Memory
     from pegboard_memory._store import Found, MemoryStore
-    from pegboard_memory._trouble import Trouble
+    from pegboard_memory._trouble import StorageError
 
 CATEGORY = "memory"
 
@@ -47,7 +47,7 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
         text: what to remember, in whole sentences that are understood on their own; at most 10,000 characters.
         tags: up to 20 words to select it by, of at most 50 characters; case does not matter.
     """
-    from pegboard_memory._trouble import Trouble
+    from pegboard_memory._trouble import StorageError
 
     if not text.strip():
         raise _invalid("text", "text is empty; write what is to be remembered")
@@ -58,7 +58,7 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
     user_id, store = _who(context), _store(context)
     try:
         memory = await store.remember(user_id, text, labels, _left_s(context))
-    except Trouble as trouble:
+    except StorageError as trouble:
         raise _failed(context, "Failed to remember", trouble) from None
     if memory is None:
         raise ToolError(
@@ -95,13 +95,13 @@ async def search_memory(
         limit: how many memories at most, 1 to 100.
         tag: only memories with this tag.
     """
-    from pegboard_memory._trouble import Trouble
+    from pegboard_memory._trouble import StorageError
 
     label = None if tag is None else _label(tag)
     user_id, store = _who(context), _store(context)
     try:
         found = await store.search(user_id, query, limit, label, _left_s(context))
-    except Trouble as trouble:
+    except StorageError as trouble:
         raise _failed(context, "Failed to search memory", trouble) from None
     memories = [{**memory.to_json(), "score": score} for memory, score in found.hits]
     return ToolResult.text(_shown(found), data={"memories": memories, "total": found.total})
@@ -123,7 +123,7 @@ async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A
     Args:
         id: the id that remember or search_memory gave.
     """
-    from pegboard_memory._trouble import Trouble
+    from pegboard_memory._trouble import StorageError
 
     name = id.strip()
     if not name:
@@ -132,7 +132,7 @@ async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A
     known = len(name) <= MAX_ID and _is_whole(name)  # anything else is the id of no memory
     try:
         memory = await store.forget(user_id, name, _left_s(context)) if known else None
-    except Trouble as trouble:
+    except StorageError as trouble:
         raise _failed(context, "Failed to forget", trouble) from None
     if memory is None:
         raise ToolError(
@@ -218,7 +218,7 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _failed(context: CallContext, what: str, trouble: Trouble) -> ToolError:
+def _failed(context: CallContext, what: str, trouble: StorageError) -> ToolError:
     context.log.error("%s: %s", what, trouble.words, exc_info=trouble)
     return ToolError(
         ErrorCode.UPSTREAM_ERROR, f"{what}: {trouble.words}", {"reason": trouble.reason, **trouble.details}
