@@ -256,6 +256,8 @@ def _judge_by_rule(name: str, rule: Rule, arguments: list[str], policy: Policy) 
         if option in rule.no_pattern:
             skip = 0
         if value is None:
+            if option in rule.writes:
+                _refuse_option(name, option)
             continue
         if option is None:
             operands.append(value)
@@ -311,7 +313,8 @@ def _read(name: str, rule: Rule, arguments: list[str]) -> Iterator[tuple[str | N
             return
         if word.startswith("--"):
             said, equals, value = word.partition("=")
-            if any(option.startswith(said[2:]) for option in rule.options):
+            spelled = said[2:] in rule.known or said[2:] in rule.long_values
+            if not spelled and any(option.startswith(said[2:]) for option in rule.options):
                 _refuse_option(name, word)
             whole = next((option for option in rule.long_values if option.startswith(said[2:])), None)
             option = f"--{whole}" if whole else said
@@ -358,7 +361,8 @@ def _judge_tar(arguments: list[str], policy: Policy) -> None:
         if {"-x", "-c", "-r", "-u", "-A"} & letters:
             _refuse_option("tar", "several modes")
     elif {"-c", "--create"} & letters:
-        _judge_path(archive or ".", archive or ".", policy, writes=True)
+        if archive != "-":
+            _judge_path(archive or ".", archive or ".", policy, writes=True)
     else:
         said = os.path.relpath(folder, policy.cwd)
         _judge_path(said, folder, policy, writes=True)
@@ -401,7 +405,7 @@ def _refuse_option(name: str, word: str) -> NoReturn:
 
 def _judge_path(said: str, path: str, policy: Policy, *, writes: bool = False) -> None:
     """Refuse a path that is not allowed; `said` is the word of the caller that it stands in."""
-    if path in DEVICES or not path:
+    if not path or path == "/dev/null" or (path in DEVICES and not writes):
         return
     whole = os.path.join(policy.cwd, path)
     # A bare word that names nothing yet stays in the working directory: a pattern, a number, a name to look for.

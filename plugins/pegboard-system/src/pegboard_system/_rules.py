@@ -120,6 +120,7 @@ class Rule:
         operands: what happens to the operands: all are read, all are written, the last or the second is written, they
             are pairs of which `of=` is written.
         insert: options that are put in front of all others.
+        known: long options that are whole words, though a refused one begins like them.
         dashes: whether long options have one dash, as those of find.
     """
 
@@ -134,6 +135,7 @@ class Rule:
     no_pattern: frozenset[str] = attrs.field(factory=frozenset, converter=_words)
     operands: Operands = "read"
     insert: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
     dashes: bool = False
 
 
@@ -180,7 +182,7 @@ RULES: dict[str, Rule] = {
         pattern=1, no_pattern=("-e", "-f", "--regexp", "--file", "--files", "--type-list"),
     ),
     "sort": Rule(
-        flags="T", options=("compress-program", "files0-from", "temporary-directory"), values="koStT",
+        flags="T", options=("compress-program", "files0-from", "temporary-directory"), values="koSt",
         long_values=("key", "output", "buffer-size", "field-separator", "random-source", "parallel", "batch-size",
                      "sort"),
         free=("-t", "-k", "--field-separator", "--key"),
@@ -198,7 +200,7 @@ RULES: dict[str, Rule] = {
         pattern=1, no_pattern=("-f", "-e", "--file", "--source"), insert=("--sandbox",),
     ),
     "tar": Rule(
-        flags="IFPTgMLVX", values="fCbKNHj" "I",
+        flags="IFPTgMLVX", values="fCbKNH",
         options=("use-compress-program", "to-command", "checkpoint-action", "info-script", "new-volume-script",
                  "rsh-command", "rmt-command", "files-from", "absolute-names", "listed-incremental", "remove-files",
                  "delete", "index-file", "volno-file", "multi-volume", "exclude-from", "transform", "xform",
@@ -207,16 +209,17 @@ RULES: dict[str, Rule] = {
         long_values=("file", "directory", "blocking-factor", "format", "mode", "owner", "group", "mtime", "exclude",
                      "strip-components", "checkpoint"),
         free=("--exclude",),
+        known=("list",),
         insert=("--force-local",),  # host:file would start rsh
     ),
     "jq": Rule(
         pattern=1, no_pattern=("-f", "--from-file"), values="fL",
-        long_values=("from-file", "arg", "argjson", "slurpfile", "rawfile", "indent", "tab"),
+        options=("slurpfile", "rawfile"), long_values=("from-file", "arg", "argjson", "indent"),
     ),
     "uniq": Rule(values="fsw", operands="second"),
     "xxd": Rule(flags="r", words=("-revert",), operands="second", values="cglosRn"),
     "date": Rule(
-        flags="s", options=("set",), values="dfrI", long_values=("date", "file", "reference"),
+        flags="s", options=("set",), values="dfr", long_values=("date", "file", "reference"),
         free=("-d", "--date"), operands="none",
     ),
     "hostname": Rule(flags="Fb", options=("file", "boot"), operands="none"),
@@ -268,6 +271,7 @@ RULES: dict[str, Rule] = {
     "chmod": Rule(operands="write", pattern=1),
     "chown": Rule(operands="write", pattern=1),
     "chgrp": Rule(operands="write", pattern=1),
+    "xzcat": Rule(), "bzcat": Rule(), "zstdcat": Rule(), "lz4cat": Rule(),
     "gzip": _COMPRESS, "gunzip": _COMPRESS, "bzip2": _COMPRESS, "xz": _COMPRESS, "unxz": _COMPRESS, "zstd": _COMPRESS,
     "patch": Rule(operands="write", values="Bbdgiopr", options=("output",)),
 }  # fmt: skip
@@ -289,6 +293,7 @@ GIT_INSERT = ("--no-pager", "--no-optional-locks", *(
 _GIT_SHOWS = Rule(
     flags="O",
     options=("ext-diff", "textconv", "output", "show-signature", "no-index", "open-files-in-pager", "filters"),
+    known=("text",),
     insert=("--no-ext-diff", "--no-textconv"),
 )  # fmt: skip
 _GIT_TELLS = attrs.evolve(_GIT_SHOWS, insert=())
