@@ -8,12 +8,15 @@ import tomllib
 from pathlib import Path
 
 import nox
+from packaging.version import parse
 
 ROOT = Path(__file__).parent
 PACKAGES = {
     "pegboard": ROOT / "core",
     **{path.name: path for path in sorted((ROOT / "plugins").iterdir()) if (path / "pyproject.toml").exists()},
 }
+EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
+"""What is optional in a package; tests run with it, and each package's own tests without."""
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
 TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
@@ -29,9 +32,9 @@ def install(session: nox.Session, *what: str) -> None:
     session.install("-c", str(ROOT / "constraints.txt"), *what)
 
 
-def folders(*names: str, extra: str = "") -> list[str]:
-    """The packages as arguments of `pip install`."""
-    return [f"{PACKAGES[name]}{extra if name == 'pegboard' else ''}" for name in names]
+def folders(*names: str, extras: bool = True) -> list[str]:
+    """The packages as arguments of `pip install`, with what is optional in them or without."""
+    return [f"{PACKAGES[name]}{EXTRAS.get(name, '') if extras else ''}" for name in names]
 
 
 @nox.session
@@ -45,7 +48,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Strict types of every package, and of a program that uses the public API."""
-    install(session, "mypy", "types-pyyaml", "pytest", *folders(*PACKAGES, extra="[process,testing]"))
+    install(session, "mypy", "types-pyyaml", "pytest", *folders(*PACKAGES))
     for path in PACKAGES.values():
         session.run("mypy", "--python-executable", f"{session.bin}/python", str(path / "src"))
     session.run("mypy", "--python-executable", f"{session.bin}/python", "tests/typing_api.py")
@@ -54,7 +57,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test with everything installed, and the coverage of each package against its floor."""
-    editable = [argument for folder in folders(*PACKAGES, extra="[process,testing]") for argument in ("-e", folder)]
+    editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
     install(session, *TESTS, *editable)
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *session.posargs)
@@ -69,7 +72,7 @@ def tests(session: nox.Session) -> None:
 @nox.parametrize("package", [name for name in PACKAGES if name != "pegboard"])
 def alone(session: nox.Session, package: str) -> None:
     """One package with the core and nothing else of ours, against its own tests and the publish gate."""
-    install(session, *TESTS, *folders("pegboard", package, extra="[testing]"))
+    install(session, *TESTS, f"{PACKAGES['pegboard']}[testing]", *folders(package, extras=False))
     session.run("pytest", "-q", str(PACKAGES[package] / "tests"))
     session.chdir(PACKAGES[package])
     session.run("pegboard", "check")
@@ -92,7 +95,7 @@ def wheels(session: nox.Session) -> None:
 @nox.session
 def author(session: nox.Session) -> None:
     """What an author does: a new plugin passes its own tests and the publish gate the moment it is made."""
-    install(session, *folders("pegboard", extra="[testing]"))
+    install(session, f"{PACKAGES['pegboard']}[testing]")
     folder = Path(session.create_tmp()).resolve() / "author"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -124,7 +127,9 @@ def pin(session: nox.Session) -> None:
     session.install("uv")
     session.run("uv", "lock", "--upgrade")
     locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
-    found = {one["name"]: one["version"] for one in locked if "registry" in one.get("source", {})}
+    ours = [one for one in locked if "registry" in one.get("source", {})]
+    # Where newer Pythons would get a newer version, the one that the oldest takes is pinned for all.
+    found = {one["name"]: one["version"] for one in sorted(ours, key=lambda one: parse(one["version"]), reverse=True)}
     constraints, pyproject = ROOT / "constraints.txt", ROOT / "pyproject.toml"
     head = [line for line in constraints.read_text().splitlines() if line.startswith("#")]
     kept = dict(line.split("==") for line in constraints.read_text().splitlines() if "==" in line)
