@@ -266,6 +266,46 @@ async def test_what_comes_after_the_callers_deadline_is_marked_or_a_timeout(
         assert (await session.call("refuse", timeout_s=1)).error.code is ErrorCode.CONFLICT
 
 
+async def test_what_fails_beside_the_callers_deadline_is_a_timeout(hosted: Any, autojump_clock: MockClock) -> None:
+    async def both() -> None:
+        async def fail() -> None:
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise ValueError
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+            nursery.start_soon(trio.sleep_forever)
+
+    async def ask(asked: Any) -> bool:
+        await both()
+        return True
+
+    tools = [tool(name="works")(both), tool(name="asks", requires_confirmation=True)(both)]
+    async with hosted(*tools, config={"approval_timeout_s": 3}) as host:
+        session = host.session(confirm=ask)
+        assert (await session.call("works", timeout_s=1)).error.code is ErrorCode.TIMEOUT
+        assert (await session.call("asks", timeout_s=1)).error.code is ErrorCode.TIMEOUT
+        assert (await session.call("asks")).error.code is ErrorCode.FORBIDDEN
+
+
+async def test_a_nested_call_ends_with_its_parents_deadline(hosted: Any, autojump_clock: MockClock) -> None:
+    @tool(timeout_s=50)
+    async def inner() -> None:
+        await trio.sleep_forever()
+
+    @tool(timeout_s=2)
+    async def outer(context: CallContext) -> ToolResult:
+        return await context.call("inner")
+
+    async with hosted(inner, outer) as host:
+        began = trio.current_time()
+        result = await host.session().call("outer")
+        assert trio.current_time() - began == pytest.approx(2)
+    assert (result.error.code, result.error.details["timeout_s"]) == (ErrorCode.TIMEOUT, 2)
+
+
 async def test_a_deadline_of_the_caller_that_does_not_fire_changes_nothing(hosted: Any) -> None:
     @tool(run="inplace")
     def seven() -> int:

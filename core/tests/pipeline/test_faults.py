@@ -362,6 +362,14 @@ async def test_a_hundred_megabytes_are_cut(hosted: Any, make: Any, raises: bool)
     assert "page 1 of" in result.text
 
 
+@pytest.mark.parametrize("make", [bytes, bytearray, lambda n: ImageContent(bytes(n)), lambda n: [bytes(n)]])
+async def test_a_hundred_megabytes_of_bytes_are_left_out(hosted: Any, make: Any) -> None:
+    async with hosted(running("inplace", lambda: make(100_000_000))) as host:
+        result = await host.session().call("it")
+    assert len(json.dumps(result.to_json())) < 300_000
+    assert "of 100000000 bytes left out" in result.text or "page 1 of" in result.text
+
+
 async def test_many_blocks_that_are_too_large_together_are_cut(hosted: Any) -> None:
     async with hosted(running("inplace", lambda: [ImageContent(b"x" * 90_000)] * 50)) as host:
         result = await host.session().call("it")
