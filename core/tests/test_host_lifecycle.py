@@ -209,6 +209,32 @@ async def test_a_resource_whose_background_task_fails_ends_the_host_with_a_reaso
     assert "the connection is gone" in caplog.text
 
 
+async def test_a_resource_that_fails_while_the_block_has_tasks_of_its_own_is_told_too(
+    make_plugin: Any, hosted: Any, caplog: Any
+) -> None:
+    go = trio.Event()
+
+    @contextlib.asynccontextmanager
+    async def background() -> AsyncIterator[Any]:
+        async def fail() -> None:
+            await go.wait()
+            raise ValueError
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+            yield Thing("x")
+
+    async def main() -> None:
+        async with hosted(plugins=[make_plugin("bad", open_resources=lambda: background())]):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep_forever)
+                nursery.start_soon(trio.sleep_forever)
+                go.set()
+
+    with pytest.raises(PluginError, match="the resources of 'bad' failed while the host ran"):
+        await main()
+
+
 async def test_what_the_block_raises_leaves_it_as_it_is(hosted: Any) -> None:
     problem = ValueError("mine")
 

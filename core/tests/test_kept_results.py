@@ -105,7 +105,7 @@ async def test_a_board_that_cannot_hang_read_result_still_answers(hosted: Any, m
     assert "read_result cannot be hung" in caplog.text
 
 
-async def test_nan_pages_and_huge_errors_are_bounded(hosted: Any) -> None:
+async def test_a_huge_error_is_bounded(hosted: Any) -> None:
     error = ToolError("CONFLICT", "y" * 300_000, reason="size", big="z" * 300_000)
     async with hosted(make("it", error)) as host:
         result = await host.session().call("it")

@@ -145,3 +145,12 @@ def test_trio_runs_a_host_as_a_guest_of_asyncio() -> None:
         return done.result().unwrap()
 
     assert asyncio.run(main()).data == {"result": 3.0}
+
+
+def test_a_host_under_plain_asyncio_is_refused_with_the_ways_that_work() -> None:
+    async def main() -> None:
+        async with open_host({}, []):
+            raise AssertionError("it opened")
+
+    with pytest.raises(RuntimeError, match="open_host_sync"):
+        asyncio.run(main())

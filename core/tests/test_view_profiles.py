@@ -74,8 +74,6 @@ async def test_limits_of_a_profile_hold_where_they_are_tighter(hosted: Any, auto
 
     long, short = tool(name="long", timeout_s=50)(hang), tool(name="short", timeout_s=2)(hang)
     config = {"profiles": {"quick": {"timeout_s": 5, "max_result_bytes": 10}}}
-    big = make("big").handler
-    assert big is not None
     async with hosted(long, short, Tool(name="wide", handler=lambda: "x" * 50, run="inplace"), config=config) as host:
         session = host.session(profile="quick")
         assert (await session.call("long")).error.details["timeout_s"] == 5

@@ -157,3 +157,12 @@ def test_any_value_is_a_result_that_is_json_or_unusable(value: Any) -> None:
     line = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert ToolResult.from_json(line) == result
     assert size >= 0
+
+
+def test_a_text_of_a_subclass_is_plain_text() -> None:
+    class Mark(str):
+        def __str__(self) -> str:
+            return "something else"
+
+    result, _ = to_result(Mark("as it is"))
+    assert (result.text, type(result.data["result"])) == ("as it is", str)
