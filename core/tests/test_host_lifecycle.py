@@ -225,11 +225,11 @@ async def test_a_resource_that_fails_while_the_block_has_tasks_of_its_own_is_tol
             yield Thing("x")
 
     async def main() -> None:
-        async with hosted(plugins=[make_plugin("bad", open_resources=lambda: background())]):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(trio.sleep_forever)
-                nursery.start_soon(trio.sleep_forever)
-                go.set()
+        plugin = make_plugin("bad", open_resources=lambda: background())
+        async with hosted(plugins=[plugin]), trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            nursery.start_soon(trio.sleep_forever)
+            go.set()
 
     with pytest.raises(PluginError, match="the resources of 'bad' failed while the host ran"):
         await main()
