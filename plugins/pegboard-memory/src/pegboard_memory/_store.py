@@ -245,13 +245,14 @@ class MemoryStore:
 
     async def _vector_of(self, user_id: str, text: str, within_s: float) -> bytes | None:
         """The query as the model sees it, after it caught up with memories that it has not seen."""
-        vectors = await self._embed([text])
-        if self.embedder is None or not vectors:
+        if self.embedder is None:
             return None
         model = self.embedder.model
-        missing: list[tuple[int, str]] = await self._read(
-            lambda connection: database.without_vector(connection, user_id, model, CATCH_UP), [], within_s
-        )
+        behind = await self._read(lambda connection: _behind(connection, user_id, model), None, within_s)
+        vectors = await self._embed([text]) if behind is not None else None  # without memories there is no need
+        if not vectors:
+            return None
+        missing = behind or []
         made = await self._embed([memory for _, memory in missing]) if missing else None
         if made:
             rows = list(zip([seq for seq, _ in missing], made, strict=True))
@@ -279,6 +280,14 @@ class MemoryStore:
 
 class _NotReadyError(Exception):
     """The file lacks migrations, which a reader cannot do."""
+
+
+def _behind(connection: sqlite3.Connection, user_id: str, model: str) -> list[tuple[int, str]] | None:
+    """Memories that the model has not seen, seq and text; None where the user has none at all."""
+    owner = database.owner_of(connection, user_id)
+    if owner is None or not owner.memories:
+        return None
+    return database.without_vector(connection, user_id, model, CATCH_UP)
 
 
 def _patience(within_s: float) -> float:
