@@ -99,12 +99,11 @@ def exact(codec: str, head: bytes) -> str:
 
 
 def decode(chunks: Iterable[bytes], codec: str, name: str) -> Iterator[str]:
-    """Text out of bytes, chunk by chunk; a byte order mark stays, as the character that it is, only in encodings whose
-    name says the order.
+    """Text out of bytes, chunk by chunk; a byte order mark stays, as the character that it is.
 
     Args:
         chunks: the bytes from the beginning of the file.
-        codec: as `find_codec` gives it.
+        codec: as `exact` gives it.
         name: the path, in quotes, for the error.
 
     Raises:
