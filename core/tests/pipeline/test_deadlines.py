@@ -457,6 +457,7 @@ async def test_a_thread_can_see_that_nobody_waits_any_more(hosted: Any, gate: th
 @pytest.fixture
 def workers_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """An importable module with functions that run in worker processes."""
+    pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     name = "functions_for_worker_processes"
     (tmp_path / f"{name}.py").write_text(
         textwrap.dedent("""
