@@ -178,6 +178,66 @@ async def test_a_mistake_of_the_package_is_not_called_trouble_of_the_database(
     assert_ok(await ada.call("add_task", {"title": "x"}))
 
 
+# -- reading
+
+
+async def test_reading_waits_for_a_file_that_another_has_for_itself(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        database = SqliteDatabase(tmp_path / "tasks.db")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(titles, database)
+            with trio.move_on_after(0.4):
+                await trio.sleep_forever()
+            assert nursery.child_tasks, "it is asked again and again"
+            other.execute("ROLLBACK")
+            other.close()
+        assert await titles(database) == []
+        await database.close()
+
+
+async def test_a_connection_on_which_reading_failed_is_not_used_again(database: SqliteDatabase) -> None:
+    seen = []
+
+    def fail(connection: Any) -> None:
+        seen.append(connection.connection.driver_connection)
+        raise sqlite3.DatabaseError("malformed")
+
+    for _ in range(3):
+        with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+            await database.read(fail, 5)
+    for connection in seen:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+    assert await titles(database) == []
+
+
+async def test_a_reader_that_outlives_its_engine_closes_its_own_connection(database: SqliteDatabase) -> None:
+    seen = []
+
+    def read(connection: Any) -> str:
+        seen.append(connection.connection.driver_connection)
+        database._file.start_over()
+        return "read"
+
+    assert await database.read(read, 5) == "read"
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        seen[0].execute("SELECT 1")
+
+
+async def test_hosts_that_open_one_database_at_once_make_it_once(database_url: str, open_tasks: Any) -> None:
+    hosts = [await open_tasks(database_url) for _ in range(6)]
+    async with trio.open_nursery() as nursery:
+
+        async def add(host: Any) -> None:
+            assert_ok(await host.session("ada").call("add_task", {"title": "x"}))
+
+        for host in hosts:
+            nursery.start_soon(add, host)
+    assert_ok(await hosts[0].session("ada").call("list_tasks"), text="Found 6 tasks")
+
+
 # -- the end
 
 
@@ -221,7 +281,7 @@ async def test_a_database_that_hangs_does_not_keep_the_host(
         go_on.wait(10)
 
     async with open_store(sqlite_url, 5) as store, trio.open_nursery() as nursery:
-        database = store._database
+        database = store.database
         nursery.start_soon(database.write, hang, 5)
         await trio.to_thread.run_sync(begun.wait, 10)
         nursery.cancel_scope.cancel()
@@ -250,7 +310,8 @@ async def test_threads_that_hang_are_as_many_as_there_may_be(monkeypatch: pytest
     assert not await threads.close()
     go_on.set()
     monkeypatch.setattr(threads_module, "CLOSE_S", 10)
-    assert await Threads(2).close()
+    assert await threads.close()
+    assert await threads.run(lambda: "used again", 5, writes=True) == "used again"
 
 
 async def test_nothing_is_left_behind(database_url: str, host_with: Any) -> None:

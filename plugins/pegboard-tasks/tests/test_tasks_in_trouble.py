@@ -505,3 +505,26 @@ async def test_a_file_is_whole_after_a_kill(sqlite_url: str) -> None:
         child.kill()
     with contextlib.closing(sqlite3.connect(file_of(sqlite_url))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+async def test_a_commit_that_a_server_does_not_confirm_leaves_open_what_became_of_it(
+    postgresql: Any, open_tasks: Any
+) -> None:
+    import psycopg
+    from sqlalchemy import Engine, event
+
+    url = postgresql.new_database()
+    ada = await with_an_old_task(await open_tasks(url))
+
+    def cut_the_connection(connection: Any) -> None:
+        with psycopg.connect(url, autocommit=True) as other:
+            server = connection.connection.driver_connection.info.backend_pid
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [server])
+
+    event.listen(Engine, "commit", cut_the_connection)
+    try:
+        error = assert_error(await ada.call("add_task", {"title": "new"}), "UPSTREAM_ERROR").error
+    finally:
+        event.remove(Engine, "commit", cut_the_connection)
+    assert error.details == {"retry": "unknown"}
+    await expect_old_alone(ada)

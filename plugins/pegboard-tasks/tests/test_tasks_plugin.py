@@ -144,7 +144,7 @@ from pegboard import open_host
 
 async def main():
     async with open_host({"plugins": {"tasks": {"url": sys.argv[1]}}}, plugins=[pegboard_tasks.plugin]) as host:
-        before = "sqlalchemy" in sys.modules
+        before = bool({"sqlalchemy", "sqlite3"} & set(sys.modules))
         result = await host.session("ada").call("list_tasks")
         print(before, "sqlalchemy" in sys.modules, result.ok, "psycopg" in sys.modules)
 
@@ -165,8 +165,11 @@ def findings(url: str | None) -> list[Any]:
     return found
 
 
-def test_doctor_makes_nothing(tmp_path: Path) -> None:
+def test_doctor_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert findings(f"sqlite:///{tmp_path}/tasks.db") == []
+    assert findings(None) == [], "the first call makes the folder"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from time import perf_counter
 from typing import Any
 
 import pytest
-import trio
 
 from pegboard.testing import assert_ok
 
@@ -26,25 +27,50 @@ mod(n, 10) = 0, '2026' FROM generate_series(1, {MANY}) AS n
 """
 
 
-async def test_sqlite_takes_five_thousand_adds_a_second_from_64_callers(sqlite_url: str, open_tasks: Any) -> None:
-    host = await open_tasks(sqlite_url)
-    each = 40
+ADD = f"""
+import sys
+from time import perf_counter
 
-    async def add(number: int) -> None:
-        session = host.session(f"user {number}")
-        for count in range(each):
-            assert_ok(await session.call("add_task", {"title": f"task {count}"}))
+import trio
 
-    await add(0)
-    rates: list[float] = []
-    while len(rates) < 8 and max(rates, default=0) < 5000:  # a round may meet other work on the machine
-        began = perf_counter()
-        async with trio.open_nursery() as nursery:
-            for number in range(CALLERS):
-                nursery.start_soon(add, number)
-        rates.append(CALLERS * each / (perf_counter() - began))
-    print(f"adds a second: {', '.join(f'{rate:,.0f}' for rate in rates)}")
-    assert max(rates) >= 5000
+import pegboard_tasks.plugin
+from pegboard import open_host
+
+CALLERS, EACH = {CALLERS}, 40
+
+
+async def main():
+    config = {{"plugins": {{"tasks": {{"url": sys.argv[1]}}}}}}
+    async with open_host(config, plugins=[pegboard_tasks.plugin]) as host:
+
+        async def add(number):
+            session = host.session(f"user {{number}}")
+            for count in range(EACH):
+                result = await session.call("add_task", {{"title": f"task {{count}}"}})
+                assert result.ok, result
+
+        await add(0)
+        rate = rounds = 0
+        while rate < 5000 and rounds < 8:  # a round may meet other work on the machine
+            began = perf_counter()
+            async with trio.open_nursery() as nursery:
+                for number in range(CALLERS):
+                    nursery.start_soon(add, number)
+            rate = max(rate, CALLERS * EACH / (perf_counter() - began))
+            rounds += 1
+        print(int(rate))
+
+
+trio.run(main)
+"""
+
+
+def test_sqlite_takes_five_thousand_adds_a_second_from_64_callers(sqlite_url: str) -> None:
+    # In a process of its own, where nothing counts the lines that run.
+    child = subprocess.run([sys.executable, "-c", ADD, sqlite_url], capture_output=True, text=True, timeout=60)
+    assert child.returncode == 0, child.stderr
+    print(f"adds a second: {child.stdout.strip()}")
+    assert int(child.stdout) >= 5000
 
 
 async def test_a_page_of_100_000_tasks_takes_less_than_50_ms(database_url: str, open_tasks: Any) -> None:

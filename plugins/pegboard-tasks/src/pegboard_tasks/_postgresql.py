@@ -91,21 +91,27 @@ class PostgresDatabase:
 
     def _begin(self, engine: Engine, wait_s: float) -> Connection:
         """A connection inside a transaction whose statements end in time."""
-        from sqlalchemy import text
         from sqlalchemy.exc import DBAPIError
 
-        limit = text("SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)")
-        while True:
-            connection = engine.connect()
-            try:
-                connection.execute(limit, {"ms": str(max(1, int(wait_s * 1000 * SERVERS_SHARE)))})
-            except BaseException as problem:
-                connection.close()
-                # It was lost while it lay in the pool; SQLAlchemy has emptied the pool, so the next one is new.
-                if isinstance(problem, DBAPIError) and problem.connection_invalidated:
-                    continue
+        try:
+            return self._begin_once(engine, wait_s)
+        except DBAPIError as problem:
+            if not problem.connection_invalidated:
                 raise
-            return connection
+            # It was lost while it lay in the pool. SQLAlchemy has emptied the pool, so the next one is new.
+            return self._begin_once(engine, wait_s)
+
+    def _begin_once(self, engine: Engine, wait_s: float) -> Connection:
+        from sqlalchemy import text
+
+        limit = text("SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)")
+        connection = engine.connect()
+        try:
+            connection.execute(limit, {"ms": str(max(1, int(wait_s * 1000 * SERVERS_SHARE)))})
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _ready(self, wait_s: float) -> Engine:
         with self._lock:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import trio
 
@@ -45,11 +44,29 @@ class Database(Protocol):
 
 
 class TaskStore:
-    """The tasks of all users; every operation says whose it means."""
+    """The tasks of all users; every operation says whose it means. Its database is made with the first one.
 
-    def __init__(self, database: Database, wait_s: float) -> None:
-        self._database = database
+    Args:
+        url: as in the settings.
+        wait_s: how long a call waits for the database, in seconds; less if its deadline is nearer.
+    """
+
+    def __init__(self, url: str | None, wait_s: float) -> None:
+        self._url = url
         self._wait_s = wait_s
+        self._made: Database | None = None
+
+    @property
+    def database(self) -> Database:
+        """Where the tasks are."""
+        if self._made is None:
+            self._made = make_database(self._url)
+        return self._made
+
+    async def close(self) -> None:
+        """Give back what was opened."""
+        if self._made is not None and not await self._made.close():
+            log.warning("the task database is still at work; what it does ends with the process")
 
     async def read(self, context: CallContext, doing: str, operation: Callable[[Connection], T]) -> T:
         """Run an operation that changes nothing.
@@ -62,11 +79,11 @@ class TaskStore:
         Raises:
             ToolError: UPSTREAM_ERROR: the database failed, or did not answer in time; or what the operation raised.
         """
-        return await self._run(context, doing, self._database.read, operation)
+        return await self._run(context, doing, self.database.read, operation)
 
     async def write(self, context: CallContext, doing: str, operation: Callable[[Connection], T]) -> T:
         """Run an operation and return when it is on the disk; arguments and errors as of `read`."""
-        return await self._run(context, doing, self._database.write, operation)
+        return await self._run(context, doing, self.database.write, operation)
 
     async def _run(
         self,
@@ -92,6 +109,8 @@ class TaskStore:
 
 def _is_the_databases(problem: Exception) -> bool:
     """Whether an exception is the database's fault, and not a mistake of this package."""
+    import sqlite3
+
     from sqlalchemy.exc import SQLAlchemyError
 
     from pegboard_tasks._migrating import NewerDatabaseError
@@ -102,16 +121,15 @@ def _is_the_databases(problem: Exception) -> bool:
 @contextlib.asynccontextmanager
 async def open_store(url: str | None, wait_s: float) -> AsyncIterator[TaskStore]:
     """The store as long as the block; its database is opened by the first call and closed at the end."""
-    database = make_database(url)
+    store = TaskStore(url, wait_s)
     try:
-        yield TaskStore(database, wait_s)
+        yield store
     finally:
         with trio.CancelScope(shield=True):
-            if not await database.close():
-                log.warning("the task database is still at work; what it does ends with the process")
+            await store.close()
 
 
-def make_database(url: str | None) -> Any:
+def make_database(url: str | None) -> Database:
     """The database of a URL; None for the file in the user's data folder. Opens nothing."""
     if url is not None and not url.startswith("sqlite:"):
         from pegboard_tasks._postgresql import PostgresDatabase

@@ -62,9 +62,13 @@ class Threads:
 
     async def close(self) -> bool:
         """Wait until no thread is at work; whether that came in time."""
+        taken = []
         with trio.move_on_after(CLOSE_S) as scope:
-            for _ in range(self.size):
-                await self._places.acquire_on_behalf_of(object())
+            for place in range(self.size):
+                await self._places.acquire_on_behalf_of(place)
+                taken.append(place)
+        for place in taken:
+            self._places.release_on_behalf_of(place)
         return not scope.cancelled_caught
 
 
