@@ -14,7 +14,6 @@ from pegboard import ErrorCode, ToolError
 from pegboard_system._judge import DEVICES, MAX_DEPTH, Policy, judge, locate, within
 from pegboard_system._rules import GIT, RULES, STARTERS, WRAPPERS, starts_programs
 
-
 PROGRAMS = ["ls", "cat", "cp", "sort", "grep", "tar", "dd", "git", "nice", "env", "timeout", "unknown", "uniq"]
 LINKS = {
     "awk": "mawk", "xzcat": "xz", "head": "busybox", "sh": "busybox", "mysort": "sort", "mywrap": "env",

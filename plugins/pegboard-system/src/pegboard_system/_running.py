@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SUPERVISOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_supervisor.py")
 END_S = 5.0
 """How long the end of all processes is waited for; what does not end by SIGKILL hangs in the kernel."""
+GRACE_S = 1.0
+"""How long outputs may stay open behind a supervisor that has ended, in seconds."""
 CHUNK = 65_536
 
 
@@ -153,10 +155,20 @@ async def _follow(
     with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
         with contextlib.suppress(trio.BrokenResourceError):
             await process.stdin.send_all(line)
-        async with trio.open_nursery() as nursery:
-            for output, stream in zip(outputs, (process.stdout, process.stderr, reports), strict=True):
-                nursery.start_soon(output.drain, stream)
+        async with trio.open_nursery() as watching:
+            watching.start_soon(_give_up, process, watching.cancel_scope)
+            async with trio.open_nursery() as draining:
+                for output, stream in zip(outputs, (process.stdout, process.stderr, reports), strict=True):
+                    draining.start_soon(output.drain, stream)
+            watching.cancel_scope.cancel()
     return bool(scope.cancelled_caught)
+
+
+async def _give_up(process: trio.Process, scope: trio.CancelScope) -> None:
+    """A supervisor that ends has closed everything; one that was killed has not, and who it left may write for ever."""
+    await process.wait()
+    await trio.sleep(GRACE_S)
+    scope.cancel()
 
 
 async def _end(process: trio.Process) -> None:
