@@ -118,6 +118,7 @@ async def test_all_words_come_before_some_and_rare_words_before_common_ones(ada:
     result = await ada.call("search_memory", {"query": "red whale"})
     scores = [memory["score"] for memory in result.data["memories"]]
     assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[1] > scores[2], "all words, a rare one, a common one"
     assert all(0 <= score <= 1 for score in scores)
 
 

@@ -148,6 +148,7 @@ async def test_writes_that_wait_together_are_committed_together_and_fail_alone(t
         assert (await store.search("ada", "", 1, None, WITHIN_S)).total == 201
     assert len(failed) == 1
     assert sum(statement == "COMMIT" for statement in seen) < 50
+    assert sum(statement == "BEGIN IMMEDIATE" for statement in seen) == seen.count("COMMIT") > 0
 
 
 async def test_a_job_whose_caller_is_gone_before_it_began_is_not_done(tmp_path: Path) -> None:
@@ -166,7 +167,8 @@ async def test_a_job_whose_caller_is_gone_before_it_began_is_not_done(tmp_path: 
                 scope.cancel()
                 await add(store, "ada", "of nobody who waits")
             go_on.set()
-        assert await texts(store, "ada", "") == ["first"]
+        await add(store, "ada", "second")  # behind the other in the queue
+        assert await texts(store, "ada", "") == ["second", "first"]
 
 
 WRITES = """

@@ -119,9 +119,16 @@ def version_of(connection: sqlite3.Connection) -> int:
     Raises:
         StorageError: more than there are, or the file is not ours.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    began = not connection.in_transaction
+    if began:
+        connection.execute("BEGIN")  # one state of the file: another host may be making its tables just now
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    finally:
+        if began and connection.in_transaction:
+            connection.execute("ROLLBACK")
     if application != APPLICATION_ID and (tables or version or application):
         raise StorageError("foreign", "the file holds something else than memories", retry="never")
     if version > len(MIGRATIONS):

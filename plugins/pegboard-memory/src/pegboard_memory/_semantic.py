@@ -43,7 +43,7 @@ NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 MAX_PIECES = 256
 """Pieces of words that the model was trained to read."""
-BATCH = 16
+BATCH = 4
 SCALE = 127
 LEAST_COSINE = 0.2
 """Below this two texts have nothing in common that the model could name."""
@@ -124,6 +124,7 @@ class Embedder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        options.enable_cpu_mem_arena = False  # what a long text needed is given back
         return tokenizer, onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def _checked(self, name: str) -> bytes:
