@@ -171,13 +171,13 @@ def search_candidates(
     found = Matches()
     root, folder = scope.open_folder(asked)
     with folder:
-        above = Ignored()
-        _read_above(root, folder.parts, above)
+        ignored = Ignored()
         for below in candidates:
             parts = (*folder.parts, *below)
             if wanted.glob is not None and not wanted.glob.matches("/".join(map(decoded, below))):
                 continue
-            if any(above.says(parts[:end], is_folder=end < len(parts)) for end in range(1, len(parts) + 1)):
+            _read_above(root, parts, ignored)
+            if any(ignored.says(parts[:end], is_folder=end < len(parts)) for end in range(1, len(parts) + 1)):
                 continue
             if not budget.spend():
                 break
@@ -196,8 +196,10 @@ def search_candidates(
 
 
 def _read_above(root: Root, parts: Parts, ignored: Ignored) -> None:
-    """Read the `.gitignore` files above a folder, from its root down."""
+    """Read the `.gitignore` files above a file or folder that are not known yet, from the root down."""
     for end in range(len(parts)):
+        if ignored.knows(parts[:end]):
+            continue
         try:
             with root.open(parts[:end], FOLDER) as folder:
                 ignored.enter(folder.fd, parts[:end])

@@ -26,20 +26,22 @@ MAX_LINE = 1000
 class Ignored:
     """The `.gitignore` files of a folder and of those above it that a walk has come by."""
 
-    _specs: list[tuple[Parts, Any]] = attrs.field(factory=list)
+    _entered: list[tuple[Parts, Any]] = attrs.field(factory=list)
 
     def enter(self, folder_fd: int, parts: Parts) -> None:
         """Read what a folder says, and forget what those said that do not lie above it."""
-        while self._specs and parts[: len(self._specs[-1][0])] != self._specs[-1][0]:
-            self._specs.pop()
-        spec = _read(folder_fd)
-        if spec is not None:
-            self._specs.append((parts, spec))
+        while self._entered and parts[: len(self._entered[-1][0])] != self._entered[-1][0]:
+            self._entered.pop()
+        self._entered.append((parts, _read(folder_fd)))
+
+    def knows(self, parts: Parts) -> bool:
+        """Whether this folder was entered, and none since that does not lie in it."""
+        return any(folder == parts for folder, _ in self._entered)
 
     def says(self, parts: Parts, is_folder: bool) -> bool:
         """Whether a file or folder is ignored; the nearest file that has an opinion decides."""
-        for folder, spec in reversed(self._specs):
-            if parts[: len(folder)] != folder:
+        for folder, spec in reversed(self._entered):
+            if spec is None or parts[: len(folder)] != folder:
                 continue
             path = "/".join(parts[len(folder) :])
             said = spec.check_file(path + "/" if is_folder else path).include

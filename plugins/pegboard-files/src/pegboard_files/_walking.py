@@ -233,8 +233,8 @@ def list_folder(scope: Scope, asked: Asked, recursive: bool, most: int, budget: 
     """
     shown, more = _collect(scope, asked, most, budget, recursive=recursive, wanted=lambda path: True)
     data = {"path": asked.text, "entries": [found.to_json() for found in shown], "truncated": more}
-    head = f"{asked.text} holds {_count(len(shown), 'entry', 'entries')}"
-    return _lines(printable(head), shown, more, data)
+    head = f"{asked} holds {_count(len(shown), 'entry', 'entries')}"
+    return _lines(head, shown, more, data)
 
 
 def search_names(scope: Scope, asked: Asked, pattern: str, glob: Glob, most: int, budget: Budget) -> ToolResult:
