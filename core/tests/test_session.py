@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pegboard import CallContext, ErrorCode, Tool, ToolError, tool
+from pegboard import CallContext, ErrorCode, Tool, ToolError, open_host, tool
 
 
 @tool(run="inplace", read_only=True)
@@ -188,3 +188,12 @@ def test_an_unknown_profile_is_refused_with_a_near_one(make_plugin: Any) -> None
     with pytest.raises(ConfigError) as caught:
         load_board({}, []).view("reader")
     assert caught.value.hint == "write one: [profiles.reader]"
+
+
+async def test_near_names_are_found_among_thousands_by_their_beginning():
+    async with open_host({}, []) as host:
+        host.add(
+            *(Tool(name=f"tool_{number}", handler=print) for number in range(2_000)), Tool(name="zebra", handler=print)
+        )
+        error = (await host.session().call("zebar")).error
+    assert error.details["near"] == ["zebra"]

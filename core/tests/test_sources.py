@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from pegboard import ErrorCode, Limits, SourceState, Tool, ToolError, tool
+from pegboard import ErrorCode, Limits, SourceState, Tool, ToolError, hookimpl, open_host, tool
 
 
 class Source:
@@ -309,3 +309,22 @@ async def test_a_swap_is_no_way_around_a_limit(with_source: Any, autojump_clock:
         assert (await host.session("bob").call("a")).text == "new"
         slots[0].replace([limited("changed", description="Another tool.")])
         assert (await session.call("a")).text == "changed"
+
+
+async def test_a_source_that_gave_its_tools_is_ready_without_saying_so():
+    class Quiet:
+        name = "quiet"
+        timeout_s = None
+
+        async def run(self, slot):
+            slot.replace([Tool(name="one", handler=print, run="inplace")])
+            await trio.sleep_forever()
+
+    class Brings:
+        @hookimpl
+        def provide_sources(self):
+            return [Quiet()]
+
+    async with open_host({}, [Brings()]) as host:
+        await wait_all_tasks_blocked()
+        assert host.board.state_of("one") == "ready"

@@ -9,7 +9,19 @@ from typing import Any
 import attrs
 import pytest
 
-from pegboard import Annotations, Example, Limits, Origin, RateLimit, Tool, ToolCall, ToolDefinitionError, thaw, tool
+from pegboard import (
+    Annotations,
+    Example,
+    Limits,
+    Origin,
+    RateLimit,
+    Tool,
+    ToolCall,
+    ToolDefinitionError,
+    load_board,
+    thaw,
+    tool,
+)
 
 
 def double(n: int) -> int:
@@ -140,3 +152,15 @@ def test_an_origin_reads_as_the_nearest_name() -> None:
 
 def test_a_call_has_no_arguments_unless_it_says_so() -> None:
     assert ToolCall("1", "a").arguments == {}
+
+
+def test_an_output_schema_that_is_none_is_refused_when_the_tool_is_hung():
+    board = load_board({}, [])
+
+    @tool(output_schema={"type": "objekt"})
+    def one() -> dict:
+        """One."""
+        return {}
+
+    with pytest.raises(ToolDefinitionError, match="objekt"):
+        board.add(one)

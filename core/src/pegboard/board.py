@@ -15,8 +15,9 @@ import attrs
 from pegboard.config import Config, load_config
 from pegboard.contract import Finding, Guard
 from pegboard.errors import ConfigError, ErrorCode, PegboardError, PluginError, ToolDefinitionError, ToolError
-from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan, order_guards
+from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan
 from pegboard.pipeline.runtime import Runtime
+from pegboard.pipeline.stages import order_guards
 from pegboard.plugins import PluginRecord, Plugins, load_plugins
 from pegboard.registry import Registry, search
 from pegboard.tools import Origin, Tool, tool

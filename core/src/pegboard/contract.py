@@ -62,7 +62,7 @@ class Guard:
         check: the check itself.
         peek: what `check` would say, without waiting and without spending anything: `peek(session, arguments)` returns
             a `ToolError`, a sentence ("asks for confirmation") or None. `session.check` and `--dry-run` ask it for
-            the stages approve and limit, and so does a limit in mode observe.
+            the stages approve and limit; so does mode observe of a check that is async, since that could wait.
         after: names of guards of the same stage that must have run before.
         mode: "observe" lets it decide and be audited without ever refusing, waiting or replacing.
 

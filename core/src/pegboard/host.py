@@ -244,8 +244,10 @@ class _Slot:
         self._name = name
 
     def replace(self, tools: Iterable[Tool]) -> None:
-        """Swap the source's tools."""
+        """Swap the source's tools; one that was starting is ready then."""
         self._board.replace_source(self._name, tools)
+        if self._board.source_states[self._name][0] is SourceState.STARTING:
+            self.set_state(SourceState.READY)
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
         """Say how the source is doing."""

@@ -150,3 +150,13 @@ class ToolResult:
 def stamped(result: ToolResult, id: str, name: str, duration_ms: float) -> ToolResult:  # noqa: A002 - the field's name
     """The result with the call's id, name and duration on it."""
     return ToolResult(result.content, result.data, result.error, result.details, id, name, duration_ms)
+
+
+def noted(result: ToolResult, details: Mapping[str, Any]) -> ToolResult:
+    """The result with details added: to its own, or to those of its error."""
+    error = result.error
+    if error is None:
+        noted = {**(result.details or {}), **details}
+    else:
+        noted, error = dict(result.details or {}), ToolError(error.code, error.message, {**error.details, **details})
+    return ToolResult(result.content, result.data, error, noted, result.id, result.name, result.duration_ms)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_COMPARED = 500
+"""With how many names one that is not there is compared, to suggest near ones."""
 AIR_S = 0.001
 """Calls in a row that never wait give the loop air at least this often."""
 
@@ -257,7 +259,10 @@ class Session:
             return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
         import difflib
 
-        near = difflib.get_close_matches(name[:200], list(self.tools), n=3, cutoff=0.6)
+        names = list(self.tools)
+        if len(names) > MAX_COMPARED:  # comparing with thousands would hold the loop: those that begin alike will do
+            names = [known for known in names if known[:2].casefold() == name[:2].casefold()][:MAX_COMPARED]
+        near = difflib.get_close_matches(name[:200], names, n=3, cutoff=0.6)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         return ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name[:80]!r}{hint}", near=near)
 

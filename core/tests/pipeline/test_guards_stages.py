@@ -10,7 +10,7 @@ import trio
 
 from pegboard import CallContext, ErrorCode, PluginError, Tool, ToolError, ToolResult, tool
 from pegboard.contract import Guard, Stage
-from pegboard.pipeline.plan import order_guards
+from pegboard.pipeline.stages import order_guards
 
 PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 

@@ -1,4 +1,4 @@
-"""Where a handler runs. Each way answers one question: what ends it when its deadline comes?
+"""Where a handler runs, and what comes of it. Each way answers one question: what ends it when its deadline comes?
 
 async     the scope around it; work that shields itself delays the answer, which then says so
 inplace   nothing: it cannot wait, so it gets no scope and no deadline
@@ -12,20 +12,30 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import logging
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard.errors import ErrorCode, PluginError, ToolDefinitionError, ToolError
+from pegboard.errors import ErrorCode, PluginError, Retry, ToolDefinitionError, ToolError
+from pegboard.pipeline.classify import classify, pass_on, timed_out
+from pegboard.pipeline.normalise import UnusableError, clean_error, make_normalise, unusable
+from pegboard.results import ToolResult, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from pegboard.context import CallContext
+    from pegboard.pipeline.plan import Plan
     from pegboard.pipeline.runtime import Runtime
     from pegboard.tools import Tool
 
     Invoke = Callable[[Mapping[str, Any], CallContext | None], Any]
+
+log = logging.getLogger("pegboard")
+
+LATE_S = 0.1
+"""From here on an answer that came after its deadline says by how much."""
 
 THREADS_PER_TOOL = 16
 """Threads that one tool may hold at once; its `concurrency`, where that is smaller. A tool whose threads all hang
@@ -138,3 +148,147 @@ def require_processes(tool: Tool) -> None:
             f"tool {tool.name!r} runs in a worker process, and trio-parallel is not installed",
             hint="pip install 'pegboard[process]'",
         )
+
+
+def is_async(tool: Tool) -> bool:
+    handler = inspect.unwrap(tool.handler)
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks what kind of callable it is
+
+
+def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
+    """Compile `execute(context, kwargs, call_id, started)`: run the handler where it belongs, answer what it does.
+
+    It gives the result and its size; it is a plain function for a plain handler that runs in place, else async.
+    """
+    import trio
+
+    tool = plan.tool
+    normalise = make_normalise(tool, plan.output_validator)
+    invoke, takes_context = make_invoke(tool)
+    handler = tool.handler
+
+    def failed(
+        problem: BaseException, context: CallContext | None, timed_out_after_s: float | None, **details: Any
+    ) -> tuple[ToolResult, int]:
+        secrets = () if context is None else context.secrets_read
+        error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
+        error, size = clean_error(error)
+        return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details})), size
+
+    def usable(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
+        try:
+            return normalise(value, call_id, started)
+        except UnusableError as problem:
+            return ToolResult.of_error(unusable(tool, problem)), 0
+        except BaseException as problem:  # a value of the author's own class may raise anything
+            pass_on(problem)
+            log.exception("what tool %s returned cannot be read", tool.name, exc_info=problem)
+            return ToolResult.of_error(unusable(tool, UnusableError("returned what breaks when it is read"))), 0
+
+    if tool.run == "inplace" and plan.executor is None:
+
+        def settle(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
+            result, size = usable(value, call_id, started)
+            return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
+
+        def execute_in_place(
+            context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        ) -> tuple[ToolResult, int]:
+            try:
+                value = invoke(kwargs, context) if takes_context else handler(**kwargs)
+            except BaseException as problem:  # noqa: BLE001 - classified in one place
+                return failed(problem, context, None)
+            return settle(value, call_id, started)
+
+        async def execute_async_in_place(
+            context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        ) -> tuple[ToolResult, int]:
+            try:
+                value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
+            except BaseException as problem:  # noqa: BLE001 - classified in one place
+                return failed(problem, context, None)
+            return settle(value, call_id, started)
+
+        return execute_async_in_place if is_async(tool) else execute_in_place
+
+    start = _make_start(plan, invoke)
+    plain = start is None and not takes_context
+    cancel_scope, current_time, limit_ms = trio.CancelScope, trio.current_time, timeout_s * 1000
+
+    async def execute(
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+    ) -> tuple[ToolResult, int]:
+        scope = cancel_scope(deadline=current_time() + timeout_s)
+        reached = Started(call_id) if start is not None else None
+        if context is not None:
+            context.deadline = scope.deadline
+        try:
+            with scope:
+                if plain:
+                    value = await handler(**kwargs)
+                elif start is None:
+                    value = await invoke(kwargs, context)
+                else:
+                    value = await start(kwargs, context, reached)
+        except BaseException as problem:  # noqa: BLE001 - classified in one place
+            details = _timeout_details(tool, scope.deadline, reached) if scope.cancel_called else {}
+            return failed(problem, context, timeout_s if scope.cancel_called else None, **details)
+        if scope.cancelled_caught:
+            details = _timeout_details(tool, scope.deadline, reached)
+            return ToolResult.of_error(timed_out(tool, timeout_s, **details)), 0
+        result, size = usable(value, call_id, started)
+        if scope.cancel_called or (result.duration_ms > limit_ms and current_time() > scope.deadline):
+            result = _late(result, timeout_s)
+        return result, size
+
+    return execute
+
+
+def _make_start(plan: Plan, invoke: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
+    """How a handler outside the loop is started; None for one that is simply awaited."""
+    import trio
+
+    tool, runtime = plan.tool, plan.runtime
+    if plan.executor is not None:
+        executor = plan.executor
+
+        async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
+            reached.yes = True
+            return await executor(context, kwargs)
+
+        return start_elsewhere
+    if tool.run == "thread":
+        limiter = trio.CapacityLimiter(min(tool.limits.concurrency or THREADS_PER_TOOL, THREADS_PER_TOOL))
+
+        async def start_thread(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:
+            return await run_in_thread(runtime, tool, limiter, lambda: invoke(kwargs, context), reached)
+
+        return start_thread
+    if tool.run == "process":
+        target = process_target(tool)
+        processes = trio.CapacityLimiter(tool.limits.concurrency or THREADS_PER_TOOL)
+
+        async def start_process(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:
+            reached.yes = True
+            return await run_in_process(runtime, target, kwargs, processes)
+
+        return start_process
+    return None
+
+
+def _timeout_details(tool: Tool, deadline: float, reached: Started | None) -> dict[str, Any]:
+    """What is left of a call that met its deadline."""
+    import trio
+
+    details: dict[str, Any] = {}
+    if trio.current_time() - deadline > LATE_S:
+        details["late_s"] = round(trio.current_time() - deadline, 3)
+    if reached is not None and not reached.yes:
+        details |= {"executed": False, "retry": Retry.SAME.value, "retry_after_s": 1}
+    elif reached is not None and tool.run == "thread":
+        details["still_running"] = True
+    return details
+
+
+def _late(result: ToolResult, timeout_s: float) -> ToolResult:
+    return noted(result, {"late": True, "timeout_s": timeout_s})

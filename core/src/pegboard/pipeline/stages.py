@@ -1,0 +1,333 @@
+"""The stages around the work: who may call, whether the arguments are right, who approves, what is limited, what is
+filtered. Each is asked through its guards, and refuses by raising the `ToolError` that answers the call.
+
+A guard that raises, or answers what is no answer, has failed, and a failed guard refuses: it is not for the host to
+guess. One in mode observe is heard and noted, and never refuses, waits or replaces.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from pegboard.contract import Guard, Stage, Verdict
+from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
+from pegboard.pipeline.classify import pass_on, repeat_of
+from pegboard.pipeline.normalise import check_output, to_result
+from pegboard.results import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pegboard.context import CallContext
+    from pegboard.contract import Validator
+    from pegboard.pipeline.plan import Plan
+    from pegboard.session import Session
+    from pegboard.tools import Tool
+
+    Verdicts = list[Verdict] | None
+    Prepared = tuple[Any, Mapping[str, Any], dict[str, Any] | None]
+    """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
+
+log = logging.getLogger("pegboard")
+
+
+def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Guards in the order they are asked: by stage, then by `after=`, then by name; never by installation.
+
+    Raises:
+        PluginError: two have one name, or `after=` goes in a circle.
+    """
+    guards = tuple(guards)
+    if len(guards) == 1 and isinstance(guards[0], Guard):
+        return guards
+    by_name: dict[str, Guard] = {}
+    for guard in guards:
+        if by_name.setdefault(guard.name, guard) is not guard:
+            raise PluginError(f"two guards are named {guard.name!r}")
+    stages = list(Stage)
+    waiting = sorted(by_name.values(), key=lambda guard: (stages.index(guard.stage), guard.name))
+    ordered: list[Guard] = []
+    while waiting:
+        left = {guard.name for guard in waiting}
+        ready = next((guard for guard in waiting if not left.intersection(guard.after)), None)
+        if ready is None:
+            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: mend their after=")
+        waiting.remove(ready)
+        ordered.append(ready)
+    return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
+
+
+def of_stage(guards: tuple[Guard, ...], stage: Stage) -> tuple[Guard, ...]:
+    return tuple(guard for guard in guards if guard.stage is stage)
+
+
+# admit: before anything is looked at
+
+
+def make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Verdicts], None] | None:
+    """Ask every admit guard; raises the refusal of the first that enforces one."""
+    if not guards:
+        return None
+
+    def admit(session: Session, verdicts: Verdicts) -> None:
+        for guard in guards:
+            started = perf_counter() if verdicts is not None else 0.0
+            try:
+                refusal = guard.check(session)
+                if refusal is not None and not isinstance(refusal, ToolError):
+                    refusal = _odd_guard(tool, guard, refusal)
+            except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+                refusal = _failed_guard(tool, guard, problem)
+            if verdicts is not None:
+                _record(verdicts, guard, refusal, started)
+            if refusal is not None and guard.mode == "enforce":
+                raise refusal
+
+    return admit
+
+
+def _record(verdicts: list[Verdict], guard: Guard, refusal: Any, started: float) -> None:
+    word = "passed"
+    if isinstance(refusal, GuardFailedError):
+        word = "failed"
+    elif isinstance(refusal, ToolError):
+        word = "refused" if guard.mode == "enforce" else "would_refuse"
+    verdicts.append(Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1)))
+
+
+class GuardFailedError(ToolError):
+    """The refusal of a guard that did not decide but broke."""
+
+
+def _odd_guard(tool: Tool, guard: Guard, answer: object) -> ToolError:
+    """A guard that answers what is no answer has failed: it is not for the host to guess what True means."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+    return _failed_guard(tool, guard, TypeError(f"it answered {type(answer).__name__}, expected ToolError or None"))
+
+
+def _failed_guard(tool: Tool, guard: Guard, problem: BaseException) -> ToolError:
+    pass_on(problem)
+    if isinstance(problem, ToolError):
+        return problem
+    log.error("guard %s of tool %s failed", guard.name, tool.name, exc_info=problem)
+    return GuardFailedError(
+        ErrorCode.INTERNAL_ERROR,
+        f"the guard {guard.name!r} failed, so the call was refused; its cause is in the host's log",
+        guard=guard.name,
+        executed=False,
+        retry=Retry.SAME.value,
+    )
+
+
+# validate: untrusted arguments in, typed ones out
+
+
+def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prepared]:
+    """From untrusted arguments to the handler's keyword arguments; raises INVALID_INPUT with every fault."""
+    signature, schema = tool.signature, tool.input_schema
+    bind = None if signature is None else signature.binder()
+    lets_more_in = schema.get("type") != "object"  # a schema that says so little that a list would pass
+    quick = signature.quick() if signature is not None and signature.schema is schema else None
+
+    def prepare(arguments: Any) -> Prepared:
+        try:
+            if quick is not None and (taken := quick(arguments)) is not None:
+                return arguments, taken, None
+            faults: Sequence[Fault] = validate(arguments) if validate is not None else ()
+            if not faults:
+                if bind is None:
+                    if lets_more_in and not isinstance(arguments, dict):
+                        raise invalid_input(tool.name, [Fault((), "an object", type(arguments).__name__)])
+                    return arguments, arguments, None
+                kwargs = bind(arguments)
+                if isinstance(kwargs, dict):
+                    return arguments, kwargs, None
+                return mend(arguments, kwargs)
+            return mend(arguments, faults)
+        except ToolError:
+            raise
+        except BaseException as problem:  # a validator, or a class of the author, that breaks
+            raise broken(tool, problem, executed=False) from problem
+
+    def mend(arguments: Any, faults: Sequence[Fault]) -> Prepared:
+        from pegboard.schema.repair import repair
+
+        repaired = repair(schema, arguments, faults)
+        if repaired is not None:
+            value, repairs = repaired
+            faults = validate(value) if validate is not None else ()
+            if not faults:
+                kwargs = value if bind is None else bind(value)
+                if isinstance(kwargs, dict):
+                    return value, kwargs, {"repaired": repairs}
+                faults = kwargs
+        raise invalid_input(tool.name, faults)  # of the repaired value: what was mended need not be said
+
+    return prepare
+
+
+def broken(tool: Tool, problem: BaseException, **details: Any) -> ToolError:
+    """INTERNAL_ERROR for a call that broke outside of its handler."""
+    pass_on(problem)
+    log.error("a call of tool %s failed in the host", tool.name, exc_info=problem)
+    return ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        f"the call of {tool.name!r} failed in the host ({type(problem).__name__}); its cause is in the host's log",
+        exception=type(problem).__name__,
+        **details,
+    )
+
+
+def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
+    """INVALID_INPUT with every fault at once: in the text for a model, in `details.faults` for a program."""
+    shown = "; ".join(map(str, faults[:10])) + ("; ..." if len(faults) > 10 else "")
+    return ToolError(
+        ErrorCode.INVALID_INPUT,
+        f"invalid arguments for {name!r}: {shown}",
+        faults=[fault.to_json() for fault in faults],
+    )
+
+
+# approve, limit, filter: the stages that may wait
+
+
+async def _ask(guard: Guard, *arguments: Any) -> Any:
+    answer = guard.check(*arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _observe(guard: Guard, given: tuple[Any, ...], session: Session, arguments: Any) -> Any:
+    """What a guard in mode observe says: its check where that does not wait, else what it foresees."""
+    if not inspect.iscoroutinefunction(guard.check):
+        answer = guard.check(*given)
+        if not inspect.isawaitable(answer):
+            return answer
+        if inspect.iscoroutine(answer):
+            answer.close()
+    return None if guard.peek is None else guard.peek(session, arguments)
+
+
+async def approve(
+    tool: Tool, guards: tuple[Guard, ...], timeout_s: float, context: CallContext, arguments: Any, verdicts: Verdicts
+) -> None:
+    import trio
+
+    for guard in guards:
+        started = perf_counter()
+        refusal: Any = None
+        with trio.move_on_after(timeout_s) as scope:
+            try:
+                if guard.mode == "observe":
+                    refusal = _observe(guard, (context, arguments), context.session, arguments)
+                else:
+                    refusal = await _ask(guard, context, arguments)
+                    if refusal is not None and not isinstance(refusal, ToolError):
+                        refusal = _odd_guard(tool, guard, refusal)
+            except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+                refusal = _failed_guard(tool, guard, problem)
+        if scope.cancelled_caught:
+            refusal = ToolError(
+                ErrorCode.FORBIDDEN,
+                f"nobody approved the call within {timeout_s:g} s",
+                reason="confirmation",
+                guard=guard.name,
+                executed=False,
+                retry=Retry.SAME.value,
+            )
+        if verdicts is not None:
+            _record(verdicts, guard, refusal, started)
+        if refusal is not None and guard.mode == "enforce":
+            raise refusal
+
+
+async def acquire(
+    tool: Tool, guards: tuple[Guard, ...], context: CallContext, arguments: Any, verdicts: Verdicts,
+    releases: list[Callable[[], object]],
+) -> None:  # fmt: skip
+    """Take from every limit, and note in `releases` how to give it back, at once: the next one may refuse."""
+    for guard in guards:
+        started = perf_counter()
+        try:
+            if guard.mode == "enforce":
+                taken = await _ask(guard, context)
+                if taken is not None and not isinstance(taken, ToolError) and not callable(taken):
+                    taken = _odd_guard(tool, guard, taken)
+            else:
+                taken = _observe(guard, (context,), context.session, arguments)
+        except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+            taken = _failed_guard(tool, guard, problem)
+        if verdicts is not None:
+            _record(verdicts, guard, taken, started)
+        if callable(taken):
+            releases.append(taken)
+        elif taken is not None and guard.mode == "enforce":
+            raise taken
+
+
+def give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
+    for release in reversed(releases):
+        try:
+            release()
+        except (Exception, SystemExit):
+            log.exception("a limit of tool %s could not be given back", tool.name)
+
+
+async def filter_result(
+    plan: Plan, guards: tuple[Guard, ...], context: CallContext, result: ToolResult, size: int, verdicts: Verdicts
+) -> tuple[ToolResult, int]:
+    """Let every filter replace content and data; what they made is checked again."""
+    for guard in guards:
+        started = perf_counter()
+        refusal: ToolError | None = None
+        try:
+            replaced, new_size = to_result(await _ask(guard, context, result))
+            if plan.output_validator is not None and replaced.error is None:
+                check_output(plan.output_validator, replaced)
+            if guard.mode == "enforce":
+                size = new_size
+                error = replaced.error or result.error  # no filter makes a failure a success
+                result = ToolResult(
+                    replaced.content, replaced.data, error, result.details, result.id, result.name, result.duration_ms
+                )
+        except BaseException as problem:  # a filter that fails withholds
+            pass_on(problem)
+            log.exception("filter %s of tool %s failed", guard.name, plan.tool.name, exc_info=problem)
+            refusal = GuardFailedError(
+                ErrorCode.INTERNAL_ERROR,
+                f"the tool {plan.tool.name!r} ran, but its result is withheld: the filter {guard.name!r} failed",
+                guard=guard.name,
+                executed=True,
+                retry=repeat_of(plan.tool).value,
+            )
+        if verdicts is not None:
+            _record(verdicts, guard, refusal, started)
+        if refusal is not None and guard.mode == "enforce":
+            raise refusal
+    return result, size
+
+
+# what a call would meet
+
+
+def name_stage(ask: Mapping[str, Any]) -> str:
+    return f"{ask['stage']} ({ask['guard']})"
+
+
+def foresee(guard: Guard, session: Session, arguments: Any) -> dict[str, Any] | None:
+    if guard.peek is None:
+        return {"guard": guard.name, "stage": guard.stage.value, "says": "is asked when the call runs"}
+    try:
+        says = guard.peek(session, arguments)
+    except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+        pass_on(problem)
+        says = ToolError(ErrorCode.INTERNAL_ERROR, f"the guard failed ({type(problem).__name__})")
+    if says is None:
+        return None
+    ask: dict[str, Any] = {"guard": guard.name, "stage": guard.stage.value, "says": str(says)}
+    if isinstance(says, ToolError):
+        ask["code" if guard.mode == "enforce" else "would_be"] = says.code.value
+    return ask
