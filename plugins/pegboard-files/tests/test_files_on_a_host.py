@@ -330,15 +330,14 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_readme_shows_what_the_program_answers(here: Path, tmp_path: Path) -> None:
-    """Each `$ pegboard ...` of the README is run in a folder with a configuration of its own, and prints what is shown."""
+    """Each `$ pegboard ...` of the README is run in a folder with its configuration, and prints what is shown."""
     text = README.read_text(encoding="utf-8")
     (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    for line in toml.splitlines():
-        (here / "pegboard.toml").open("a").write(line + "\n")
+    (here / "pegboard.toml").write_text(toml)
     (here / "notes").mkdir()
     (here / "notes" / "today.md").write_text("# Today\n- buy milk\n- call Ada\n")
     environment = {"HOME": str(tmp_path), "PATH": os.defpath, "XDG_STATE_HOME": str(tmp_path / "state")}
-    shown = re.findall(r"^    \$ pegboard (.*)\n((?:    (?!\$).*\n)*)", text, re.MULTILINE)
+    shown = re.findall(r"^    \$ pegboard (.*)\n((?:(?:    (?!\$).*)?\n(?=\n|    ))*)", text, re.MULTILINE)
     assert len(shown) >= 4
     for command, printed in shown:
         ran = subprocess.run(
@@ -349,5 +348,5 @@ def test_the_readme_shows_what_the_program_answers(here: Path, tmp_path: Path) -
             capture_output=True,
             text=True,
         )
-        wanted = [line[4:] for line in printed.splitlines()]
-        assert (ran.stdout + ran.stderr).splitlines() == wanted, command
+        wanted = "\n".join(line[4:] for line in printed.splitlines()).strip()
+        assert (ran.stdout + ran.stderr).strip() == wanted, command

@@ -86,6 +86,8 @@ def compile_wanted(pattern: str, *, ignore_case: bool, literal: bool) -> Any:
         raise wrong(f"has {len(pattern)} characters, at most {MAX_PATTERN} are read")
     if "\n" in pattern or "\r" in pattern:
         raise wrong("holds a line break; lines are searched one by one")
+    if "\0" in pattern:
+        raise wrong("holds a NUL character, which no line of a text does")
     try:
         return compile_pattern(pattern, ignore_case=ignore_case, literal=literal)
     except UnicodeEncodeError:
@@ -223,7 +225,6 @@ def _search_opened(opened: Opened, parts: Parts, wanted: Wanted, budget: Budget,
     if data is None:
         found.skipped += 1
         return
-    # Most files hold no match, and finding that out at once is much quicker than line by line.
     before = len(found.items)
     lines = data.split(b"\n")
     if lines and not lines[-1]:
