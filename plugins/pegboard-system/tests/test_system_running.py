@@ -327,10 +327,20 @@ def test_a_folder_that_a_command_locked_is_removed(tmp_path: Path) -> None:
     (scratch / "a" / "b").mkdir(parents=True)
     (scratch / "a" / "b" / "file").touch()
     (scratch / "link").symlink_to(tmp_path)
+    (scratch / "a" / "b").chmod(0)
     (scratch / "a").chmod(0)
+    deep = os.open(scratch, os.O_RDONLY)
+    for _ in range(1_500):  # deeper than a recursion goes, and than a path is long
+        os.mkdir("nested-folder", dir_fd=deep)
+        below = os.open("nested-folder", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    scratch.chmod(0)
     _running.remove_scratch(str(scratch))
     assert not scratch.exists()
     assert tmp_path.exists()
+    _running.remove_scratch(str(scratch))  # it is gone already, and that is all that was asked for
 
 
 @LINUX

@@ -1,14 +1,15 @@
 """One command, run: the supervisor is started, both outputs are drained at once, and nothing is left afterwards."""
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH101, PTH114, PTH118, PTH120
+# ruff: noqa: PTH100, PTH101, PTH104, PTH106, PTH108, PTH112, PTH114, PTH118, PTH120, PTH208
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-import shutil
+import secrets
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import attrs
 import trio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 SUPERVISOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_supervisor.py")
 END_S = 5.0
@@ -198,16 +199,37 @@ def make_scratch() -> str:
 
 
 def remove_scratch(path: str) -> None:
-    """Remove it, whatever the command made of it."""
+    """Remove it, whatever the command made of it: folders without rights, or nested deeper than a recursion goes.
 
-    def open_up(function: Any, path: str, problem: object) -> None:
-        with contextlib.suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-            function(path)
+    Each round takes one level away, and lifts what lies below to the top. What cannot be removed is left.
+    """
+    mark = secrets.token_hex(8)
+    numbers = itertools.count()
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o700)
+        while names := os.listdir(path):
+            for name in names:
+                _lift(os.path.join(path, name), path, mark, numbers)
+        os.rmdir(path)
 
-    shutil.rmtree(path, onerror=open_up)
+
+def _lift(one: str, top: str, mark: str, numbers: Iterator[int]) -> None:
+    if not _open_up(one):
+        os.unlink(one)
+        return
+    for name in os.listdir(one):
+        child = os.path.join(one, name)
+        _open_up(child)  # a folder that moves has to be writable itself
+        os.rename(child, os.path.join(top, f"{mark}-{next(numbers)}"))
+    os.rmdir(one)
+
+
+def _open_up(path: str) -> bool:
+    """Whether it is a folder, which may now be read and changed."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return False
+    os.chmod(path, 0o700)
+    return True
 
 
 def as_text(stdout: bytes, stderr: bytes, *, cut: bool) -> tuple[str, str, str]:
