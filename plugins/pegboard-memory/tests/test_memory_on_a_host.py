@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pegboard_memory.plugin
@@ -266,6 +267,29 @@ def test_any_query_text_gives_a_result_list_and_never_an_error(tmp_path: Path) -
     any_query()
 
 
+def test_any_text_and_tags_are_kept_as_they_are_or_refused_with_invalid_input(tmp_path: Path) -> None:
+    async def keep(text: str, tags: list[str]) -> None:
+        async with open_host(words_alone(tmp_path), plugins=[MemoryPlugin()]) as host:
+            session = host.session("ada")
+            result = await session.call("remember", {"text": text, "tags": tags})
+            if result.error is not None:
+                assert_error(result, "INVALID_INPUT")
+                return
+            assert await found(session, "", limit=1) == [text]
+            for tag in tags:
+                assert await found(session, "", limit=1, tag=tag) == [text]
+            await found(session, text)
+
+    @settings(deadline=None, max_examples=40)
+    @given(st.text(max_size=50), st.lists(st.text(max_size=8), max_size=3))
+    @example("\0", [])
+    @example("x", ["ẞ", "SS", "ﬀ"])
+    def any_text(text: str, tags: list[str]) -> None:
+        trio.run(keep, text, tags)
+
+    any_text()
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -326,6 +350,15 @@ async def test_the_readme_shows_what_calls_answer(ada: Any) -> None:
     masked = [re.sub(r"id [0-9a-f-]{36}|\d{4}-\d\d-\d\d", "~", line) for line in shown]
     assert masked == [re.sub(r"id [0-9a-f-]{36}|\d{4}-\d\d-\d\d", "~", line) for line in result.text.splitlines()]
     assert name in result.text
+
+
+def test_what_the_readme_sets_first_loads_and_holds() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    said = tomllib.loads(readme.split("```toml\n")[1].split("```")[0])
+    board = load_board(said, plugins=[MemoryPlugin()])
+    assert board.registry.plans["forget_memory"].tool.limits.requires_confirmation
+    assert board.registry.plans["remember"].tool.limits.rate_limit
+    assert board.config.core.user_id == "ada"
 
 
 def test_listing_the_tools_imports_neither_sqlite_nor_trio_nor_the_model() -> None:

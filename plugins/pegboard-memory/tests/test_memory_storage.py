@@ -217,12 +217,12 @@ async def test_kill_9_loses_no_acknowledged_memory(tmp_path: Path) -> None:
 @pytest.fixture
 async def ada(tmp_path: Path) -> AsyncIterator[Any]:
     (tmp_path / "data").mkdir()
-    config = {
-        "plugins": {"memory": {"url": f"sqlite:///{tmp_path}/data/memory.db", "semantic": False}},
-        "tools": {name: {"timeout_s": 1.0} for name in ("remember", "search_memory", "forget_memory")},
-    }
-    async with open_host(config, plugins=[MemoryPlugin()]) as host:
+    async with open_host(of_data(tmp_path), plugins=[MemoryPlugin()]) as host:
         yield host.session("ada")
+
+
+def of_data(folder: Path) -> dict[str, Any]:
+    return {"plugins": {"memory": {"url": f"sqlite:///{folder}/data/memory.db", "semantic": False}}}
 
 
 async def remember(session: Any, text: str = "something") -> Any:
@@ -246,15 +246,24 @@ def is_in_trouble(result: Any, reason: str, path: Path) -> None:
 
 async def test_a_locked_database_is_said_within_the_deadline_and_works_again(ada: Any, tmp_path: Path) -> None:
     first = (await data_of(remember(ada)))["id"]
-    other = sqlite3.connect(tmp_path / "data" / "memory.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    is_in_trouble(await remember(ada), "locked", tmp_path)
-    is_in_trouble(await ada.call("forget_memory", {"id": first}), "locked", tmp_path)
-    assert_ok(await search(ada))  # readers do not wait for writers
-    other.execute("ROLLBACK")
-    other.close()
-    assert_ok(await remember(ada))
-    assert (await data_of(search(ada)))["total"] == 2
+    hurried = {name: {"timeout_s": 1.5} for name in ("remember", "forget_memory")}
+    async with open_host({**of_data(tmp_path), "tools": hurried}, plugins=[MemoryPlugin()]) as host:
+        session = host.session("ada")
+        assert_ok(await remember(session))
+        other = sqlite3.connect(tmp_path / "data" / "memory.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        async with trio.open_nursery() as nursery:
+            for call in (remember(session), session.call("forget_memory", {"id": first})):
+                nursery.start_soon(is_locked, call, tmp_path)
+        assert (await data_of(search(session)))["total"] == 2, "readers do not wait for writers"
+        other.execute("ROLLBACK")
+        other.close()
+        assert_ok(await remember(session))
+        assert (await data_of(search(session)))["total"] == 3
+
+
+async def is_locked(call: Awaitable[Any], path: Path) -> None:
+    is_in_trouble(await call, "locked", path)
 
 
 async def test_a_file_that_is_removed_is_said_once_and_a_new_one_begins(ada: Any, tmp_path: Path) -> None:

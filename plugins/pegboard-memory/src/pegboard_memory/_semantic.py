@@ -83,7 +83,7 @@ class Embedder:
 
     def __attrs_post_init__(self) -> None:
         # Vectors of two models have nothing to do with each other: the name keeps them apart in the database.
-        self.model = MODEL if self.folder is None else f"folder:{Path(self.folder).name}"
+        self.model = MODEL if self.folder is None else f"folder:{Path(self.folder).absolute()}"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Each text as a vector; blocks, for threads.

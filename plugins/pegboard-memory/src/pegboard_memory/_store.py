@@ -41,7 +41,7 @@ POOL = 50
 """Hits that each order brings to the fusion, at least."""
 CATCH_UP = 16
 """Memories without a vector that one search has the model read: those from before the extra was installed."""
-MARGIN_S = 0.25
+MARGIN_S = 0.5
 """What is kept of a deadline to say that the database was too slow for it."""
 
 
