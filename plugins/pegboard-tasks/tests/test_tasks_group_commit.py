@@ -218,7 +218,7 @@ async def test_a_reader_that_outlives_its_engine_closes_its_own_connection(datab
 
     def read(connection: Any) -> str:
         seen.append(connection.connection.driver_connection)
-        database._file.start_over()
+        database._file.close()
         return "read"
 
     assert await database.read(read, 5) == "read"

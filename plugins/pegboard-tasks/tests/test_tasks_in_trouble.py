@@ -277,10 +277,10 @@ async def test_a_file_without_write_permission_fails_writes_until_it_has_it(
     connect = SqliteFile._connect
 
     def connect_by_permission(self: SqliteFile) -> sqlite3.Connection:
-        connection = connect(self)
         if is_root and not file_of(sqlite_url).stat().st_mode & 0o200:
-            connection.execute("PRAGMA query_only = ON")
-        return connection
+            for_reading = f"file:{file_of(sqlite_url)}?mode=ro"
+            return sqlite3.connect(for_reading, uri=True, isolation_level=None, check_same_thread=False)
+        return connect(self)
 
     monkeypatch.setattr(SqliteFile, "_connect", connect_by_permission)
     file_of(sqlite_url).chmod(0o400)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import trio
 
+from pegboard import ToolError
 from pegboard_tasks._threads import CLOSE_S, UnavailableError
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class GroupCommit:
             except Exception as problem:  # noqa: BLE001 - handed to those who wait
                 if self._file.is_busy(problem) and not self._closed:
                     continue  # each caller knows for itself how long it waits
-                self._file.start_over()
+                self._file.drop_writer()
                 self._fail(self._take(), problem, may_have_run=False)
                 continue
             jobs = self._take()
@@ -166,12 +167,16 @@ class GroupCommit:
                 committing = True
                 self._file.commit(connection)
             except Exception as problem:  # noqa: BLE001 - handed to those who wait
-                self._file.start_over()
+                self._file.drop_writer()
                 if committing or len(jobs) == 1:
                     self._fail(jobs, problem, may_have_run=committing)
                 else:
                     self._put_back(jobs)
             else:
+                if any(job.problem is not None and not isinstance(job.problem, ToolError) for job in jobs):
+                    # SQLite lets a file that it could open for reading alone begin transactions, and fails later. A
+                    # connection that failed may be one of those; the next one finds the file as it is by then.
+                    self._file.drop_writer()
                 self._tell(jobs)
         self._file.drop_writer()
 

@@ -76,7 +76,7 @@ class SqliteFile:
         self._engine: Engine | None = None
         self._identity: tuple[int, int] | None = None
         self._writer: Connection | None = None
-        self._was_there = path.exists()
+        self._was_there = self._identify() is not None
 
     # -- opening
 
@@ -109,7 +109,7 @@ class SqliteFile:
         return found.st_dev, found.st_ino
 
     def _make_file(self) -> None:
-        if self._path.exists():
+        if self._identify() is not None:
             self._was_there = True
             return
         if self._was_there:
@@ -160,14 +160,6 @@ class SqliteFile:
         with self._lock:
             self._forget()
 
-    def start_over(self) -> None:
-        """After a failure: close the writer's connection and every other, whatever it may have to do with it.
-
-        A connection that was opened while the file could only be read stays one that only reads.
-        """
-        self.drop_writer()
-        self.close()
-
     # -- using
 
     def read(self, operation: Callable[[Connection], T], until: float) -> T:
@@ -199,24 +191,13 @@ class SqliteFile:
                     connection.invalidate()  # nobody closes the pool it would go back to
 
     def begin_writing(self) -> Connection:
-        """The writer's connection, inside a transaction that holds the write lock.
-
-        One that fails may be older than the cure of its trouble, so a new one is tried before that is an error.
-        """
-        try:
-            return self._begin_writing()
-        except Exception as problem:
-            if self.is_busy(problem):
-                raise
-            self.start_over()
-            return self._begin_writing()
-
-    def _begin_writing(self) -> Connection:
+        """The writer's connection, inside a transaction that holds the write lock."""
         engine = self._ready()
         if self._writer is not None and self._writer.engine is not engine:
             self.drop_writer()
         if self._writer is None:
             self._writer = engine.connect()
+            self._writer.invalidate()  # what lay in the pool may be of a time when the file could only be read
         _driver(self._writer).execute("BEGIN IMMEDIATE")
         self._writer.begin()
         return self._writer
