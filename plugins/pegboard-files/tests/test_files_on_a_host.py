@@ -87,6 +87,36 @@ async def test_whether_a_file_is_there_is_not_told_where_nothing_is_allowed(here
     assert_error(await files.call("read_file", {"path": "open/x"}), ErrorCode.NOT_FOUND)
 
 
+async def test_what_none_may_use_is_closed_to_every_tool(here: Path, open_files: Any) -> None:
+    (here / "private").mkdir()
+    (here / "private" / "key").write_text("SECRET")
+    tools = {name: {"allowed_paths": ["."]} for name in (*READING, "write_file", "edit_file")}
+    files = await open_files(tools=tools, denied_paths=["private"])
+    for name, more in [
+        ("read_file", {}),
+        ("list_directory", {}),
+        ("search_files", {}),
+        ("search_text", {"pattern": "."}),
+        ("write_file", {"content": "x"}),
+        ("edit_file", {"edits": EDIT["edits"]}),
+    ]:
+        for path in ("private", "private/key", "private/nothing"):
+            assert_error(await files.call(name, {"path": path, **more}), ErrorCode.FORBIDDEN, reason="denied")
+    assert "SECRET" not in str(assert_ok(await files.call("search_text", {"pattern": "."})).to_json())
+
+
+async def test_a_near_name_is_suggested_unless_it_is_denied(here: Path, open_files: Any, opening: str) -> None:
+    (here / "sub").mkdir()
+    (here / "sub" / "Today.md").write_text("x")
+    (here / "sub" / "todoy.md").write_text("x")
+    files = await open_files(opening=opening, denied_paths=["sub/todoy.md"])
+    result = await files.call("read_file", {"path": "sub/todya.md"})
+    assert_error(result, ErrorCode.NOT_FOUND, says="did you mean 'Today.md'?")
+    assert result.error.details["suggestions"] == ["Today.md"]
+    for path in ("sub/qqqq", "nothing/todya.md", "a.txt/x"):
+        assert_error(await files.call("read_file", {"path": path}), ErrorCode.NOT_FOUND, says="list_directory shows")
+
+
 async def test_several_roots_are_reached_by_their_paths_and_the_first_by_relative_ones(
     here: Path, tmp_path: Path, host_with: Any
 ) -> None:

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from pegboard import ErrorCode, ToolError
-from pegboard_files._names import Asked, outside
+from pegboard_files._names import Asked, outside, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +68,13 @@ def answer_of(problem: OSError, asked: Asked) -> ToolError:
     if said.code is _UPSTREAM:
         log.warning("the system refused a file: %s", problem.strerror or type(problem).__name__)
     return ToolError(said.code, f"{asked} {said.text}", reason=said.reason, retry=said.retry)
+
+
+def missing(asked: Asked, near: list[str]) -> ToolError:
+    """The answer for what is not there, with the names that come near."""
+    hint = f"did you mean {' or '.join(map(shown, near))}?" if near else "list_directory shows what is"
+    message = f"{asked} is not there; {hint}"
+    return ToolError(ErrorCode.NOT_FOUND, message, reason="missing", suggestions=near)
 
 
 def not_regular(asked: Asked) -> ToolError:

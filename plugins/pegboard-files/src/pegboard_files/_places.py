@@ -22,7 +22,7 @@ import attrs
 
 from pegboard import ErrorCode, ToolError
 from pegboard_files import _faults as faults
-from pegboard_files._names import Asked, outside
+from pegboard_files._names import Asked, decoded, outside
 from pegboard_files._opening import FOLDER, READ, Openat2, Opened, Opening, Walk, best_opening
 from pegboard_files._rules import KERNEL_FOLDERS, Entry, Rules, entries, parts_of
 
@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 THREADS = 8
 LOCKS = 64
+MAX_NEAR = 1000
+"""Names of a folder that are compared with one that is not there."""
 
 
 class Root:
@@ -144,6 +146,7 @@ class Scope:
         except OSError as problem:
             if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
                 self._check(asked, root, parts, None)
+                raise faults.missing(asked, self._near(root, parts)) from problem
             raise faults.answer_of(problem, asked) from problem
         try:
             self._check(asked, root, opened.parts, opened.stat)
@@ -196,6 +199,23 @@ class Scope:
             why = "denied"
         if why is not None:
             raise faults.refused(asked, why)
+
+    def _near(self, root: Root, parts: Parts) -> list[str]:
+        """Names of what there is in the same folder that come near; none that the tool may not use."""
+        if not parts:
+            return []
+        import difflib
+        import itertools
+
+        try:
+            with root.open(parts[:-1], FOLDER) as folder, os.scandir(folder.fd) as found:
+                there = folder.parts
+                known = {entry.name.lower(): entry.name for entry in itertools.islice(found, MAX_NEAR)}
+        except OSError:
+            return []
+        near = difflib.get_close_matches(parts[-1].lower(), known, n=3)
+        places = [(*there, known[name]) for name in near]
+        return [decoded(place[-1]) for place in places if self.rules.refusal(root.real_parts + place) is None]
 
     def _is_denied(self, root: Root, parts: Parts, found: os.stat_result | None) -> bool:
         """Whether the file, or a folder on the way to it, is one that is denied, by identity and not by name."""
@@ -273,7 +293,7 @@ class Files:
         elif not roots:
             raise ToolError(ErrorCode.FORBIDDEN, "roots is empty, so there is no file to use", reason="not_allowed")
         all_bases = ["/" + "/".join(root.parts) for root in roots]
-        denied = entries(permissions.denied_paths, all_bases)
+        denied = entries((*self.settings.denied_paths, *permissions.denied_paths), all_bases)
         for folder in KERNEL_FOLDERS:
             if any(folder[: len(root.real_parts)] == root.real_parts for root in roots):
                 denied.append(Entry(folder))

@@ -40,6 +40,9 @@ class FilesSettings:
         help="the folders that the tools may use; relative paths of a call are tried in the first; not said: the "
         "working directory, for reading alone",
     )
+    denied_paths: tuple[str, ...] = setting(
+        (), widens=_takes_away, help="what none of the tools may use; relative ones count from every root"
+    )
     max_text_bytes: int = setting(100_000, validator=_above_zero, help="text that one read_file shows, in bytes")
     max_read_bytes: int = setting(
         50_000_000, validator=_above_zero, help="how far into a file one read_file looks for its lines, in bytes"
@@ -72,7 +75,7 @@ class PathPermissions:
         None, widens=True, help="what the tool may use; relative ones count from the first root; not said: all roots"
     )
     denied_paths: tuple[str, ...] = setting(
-        (), widens=_takes_away, help="what the tool may not use; relative ones count from every root"
+        (), widens=_takes_away, help="what this tool may not use; relative ones count from every root"
     )
 
 
