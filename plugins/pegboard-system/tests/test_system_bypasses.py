@@ -17,6 +17,8 @@ import pytest
 import pegboard_system.plugin
 from pegboard import open_host
 from pegboard_system._isolation import probe
+from pegboard_system._schema import Level
+from pegboard_system.plugin import SystemPlugin
 
 CANARY = "canary-5b1f0c"
 TRAPPED = "trapped"
@@ -91,20 +93,24 @@ def snapshot(folder: Path) -> dict[str, Any]:
     return seen
 
 
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_hostile_commands_are_refused_or_contained(kind: str, stage: Path) -> None:
-    levels = probe().levels
-    if not {"bubblewrap", "landlock"} & set(levels):
-        pytest.skip("neither bubblewrap nor Landlock works here")
-    permissions = {
-        "allowed_commands": ALLOWED, "denied_commands": ["mkfs", "rm"], "denied_paths": [str(stage / "work" / "kept")],
-        "least_level": "bubblewrap" if "bubblewrap" in levels else "rlimits",
-    }  # fmt: skip
+async def test_hostile_commands_are_refused_or_contained(kind: str, level: Level, stage: Path) -> None:
+    found = probe((level,))
+    if not found.levels:
+        pytest.skip(f"{level} does not work here: {found.why[level]}")
+    permissions: dict[str, Any] = {"allowed_commands": ALLOWED, "denied_commands": ["mkfs", "rm"], "least_level": level}
+    cases = [case for case in CORPUS if case["kind"] == kind]
+    if level == "bubblewrap":
+        permissions["denied_paths"] = ["kept"]
+    else:  # which cannot hide a part of what is allowed
+        shutil.rmtree(stage / "work" / "kept")
+        cases = [case for case in cases if "kept" not in case["command"]]
     before = snapshot(stage)
     wrong = []
-    async with open_host({"tools": {"execute_command": permissions}}, plugins=[pegboard_system.plugin]) as host:
+    async with open_host({"tools": {"execute_command": permissions}}, plugins=[SystemPlugin((level,))]) as host:
         session = host.session()
-        for command, expected in ((case["command"], case["expected"]) for case in CORPUS if case["kind"] == kind):
+        for command, expected in ((case["command"], case["expected"]) for case in cases):
             result = await session.call("execute_command", {"command": command, "timeout": 10})
             code = CONTAINED if result.error is None else result.error.code.value
             said = json.dumps(result.to_json(), ensure_ascii=False)
@@ -141,10 +147,10 @@ async def test_what_a_program_does_behind_the_judges_back_meets_the_isolation(st
         "cat ../secret.txt", f"cat {stage}/secret.txt", "cat link-out", "cat kept/key", "ls kept", "cat /etc/passwd",
         "env", "cat /proc/*/environ", "cat /proc/1/root/etc/shadow", "find / -name '*secret*'", "cat /proc/net/tcp",
         "echo x > made", "echo x > ../made", "rm -rf notes.txt", "mv notes.txt other", "chmod 777 notes.txt",
-        "mount -t tmpfs none /mnt", "umount kept", "unshare -U id", "kill -9 1", "kill -9 -1",
-        "mknod /tmp/sda b 8 0 && cat /tmp/sda", "ln -s /etc/passwd /tmp/x && cat /tmp/x", "echo x > /usr/bin/ls",
-        "cat /dev/sda", "cat /dev/mem", "head -c 10 /proc/kcore", "echo 1 > /proc/sys/kernel/panic",
-        "ls /root /home /var /run", "echo b > /proc/sysrq-trigger", "dd if=/dev/zero of=/x count=1", "touch /dev/shm/x",
+        "mount -t tmpfs none /mnt", "umount kept", "unshare -U id", "kill -9 1",
+        "mknod /tmp/sda b 8 0 && cat /tmp/sda", "ln -s /etc/passwd /tmp/x && cat /tmp/x", "echo x > /usr/bin/made",
+        "cat /dev/sda", "cat /dev/mem", "head -c 10 /proc/kcore", "echo x > /proc/sys/kernel/core_pattern",
+        "ls /root /home /var /run", "echo h > /proc/sysrq-trigger", "dd if=/dev/zero of=/x count=1", "touch /dev/shm/x",
     ]  # fmt: skip
     before = snapshot(stage)
     async with open_host({"tools": {"execute_command": permissions}}, plugins=[pegboard_system.plugin]) as host:
