@@ -428,6 +428,20 @@ async def test_neither_the_log_nor_an_answer_holds_the_password(
     assert "s3cret" not in caplog.text
 
 
+@pytest.mark.parametrize("url", ["postgresql://ada@s3cret@h:port/x", "postgresql://s3cret:[::/x"])
+async def test_a_url_that_cannot_be_read_fails_every_call(
+    open_tasks: Any, caplog: pytest.LogCaptureFixture, url: str
+) -> None:
+    await expect_failures((await open_tasks(url)).session("ada"), *CALLS)
+    assert "the URL cannot be read" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize("option", ["no_such_option=1", "connect_timeout=soon", "sslmode=perhaps", "port=http"])
+async def test_an_option_of_a_url_that_cannot_be_used_fails_every_call(open_tasks: Any, option: str) -> None:
+    await expect_failures((await open_tasks(f"postgresql://127.0.0.1:1/x?{option}")).session("ada"), *CALLS)
+
+
 async def test_titles_of_a_failed_write_are_not_in_the_log(
     sqlite_url: str, open_tasks: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -61,13 +61,15 @@ def _check_folder(folder: Path) -> Iterator[Finding]:
 
 
 def _check_server(url: str) -> Iterator[Finding]:
-    from sqlalchemy import create_engine, make_url
-    from sqlalchemy.exc import ArgumentError
+    from sqlalchemy import create_engine
+
+    from pegboard_tasks._postgresql import address_of
+    from pegboard_tasks._threads import UnavailableError
 
     try:
-        address = make_url(url).set(drivername="postgresql+psycopg")
-    except (ArgumentError, ValueError):
-        yield Finding(WHAT, WHERE, "the URL cannot be read", "write postgresql://user:password@host:5432/database")
+        address = address_of(url)
+    except UnavailableError as problem:
+        yield Finding(WHAT, WHERE, str(problem), "write postgresql://user:password@host:5432/database")
         return
     timeout = {} if "connect_timeout" in address.query else {"connect_timeout": CONNECT_S}
     yield from _check_tables(create_engine(address, connect_args=timeout, hide_parameters=True))

@@ -16,7 +16,7 @@ from pegboard_tasks._threads import Threads, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import URL, Connection, Engine
 
 T = TypeVar("T")
 
@@ -123,9 +123,9 @@ class PostgresDatabase:
             return self._engine
 
     def _make_engine(self) -> Engine:
-        from sqlalchemy import create_engine, make_url
+        from sqlalchemy import create_engine
 
-        url = make_url(self._url).set(drivername="postgresql+psycopg")
+        url = address_of(self._url)
         arguments = {name: value for name, value in CONNECT_ARGUMENTS.items() if name not in url.query}
         return create_engine(
             url,
@@ -149,3 +149,18 @@ class PostgresDatabase:
             connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(TASKS, 0))))
             migrating.upgrade(connection)
             connection.commit()
+
+
+def address_of(url: str) -> URL:
+    """The URL as SQLAlchemy reads it, for psycopg.
+
+    Raises:
+        UnavailableError: it cannot be read; nothing of it is in the text, since it may hold a password.
+    """
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(url).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError):
+        raise UnavailableError("the URL cannot be read; signs such as @ in a password are written %40") from None
