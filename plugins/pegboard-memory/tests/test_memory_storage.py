@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from pegboard import load_board, open_host
 from pegboard.testing import assert_error, assert_ok
@@ -169,6 +170,50 @@ async def test_a_job_whose_caller_is_gone_before_it_began_is_not_done(tmp_path: 
             go_on.set()
         await add(store, "ada", "second")  # behind the other in the queue
         assert await texts(store, "ada", "") == ["second", "first"]
+
+
+async def test_who_can_wait_longer_for_a_lock_goes_on_waiting(tmp_path: Path) -> None:
+    async with opened(tmp_path / "m.db") as store:
+        await add(store, "ada", "first")
+        other = sqlite3.connect(tmp_path / "m.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        kept: list[str] = []
+
+        async def wait_long() -> None:
+            await store.writer.run(lambda connection: kept.append("long"))
+
+        async def wait_briefly() -> None:
+            with pytest.raises(StorageError, match="locked"):
+                await store.writer.run(lambda connection: kept.append("brief"), 0.05)
+            other.execute("ROLLBACK")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait_long)
+            nursery.start_soon(wait_briefly)
+        other.close()
+    assert kept == ["long"]
+
+
+async def test_closing_finishes_what_waits_for_a_lock(tmp_path: Path) -> None:
+    async with opened(tmp_path / "m.db") as store:
+        await add(store, "ada", "first")
+        other = sqlite3.connect(tmp_path / "m.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        answers: list[str] = []
+
+        async def wait(patience_s: float) -> None:
+            try:
+                await store.writer.run(lambda connection: None, patience_s)
+            except StorageError as trouble:
+                answers.append(trouble.reason)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait, 0.05)
+            nursery.start_soon(wait, 0.15)
+            await trio.testing.wait_all_tasks_blocked()
+            await store.writer.aclose()
+        other.close()
+    assert answers == ["locked", "locked"]
 
 
 WRITES = """

@@ -95,13 +95,18 @@ def prepare(connection: sqlite3.Connection) -> None:
         StorageError: the file is another program's, or of a newer version.
         sqlite3.Error: what a database can be wrong with.
     """
-    version_of(connection)  # before anything is changed: the file may be somebody else's
+    version = version_of(connection)  # before anything is changed: the file may be somebody else's
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut, not only a crash
     connection.execute("PRAGMA secure_delete = ON")
+    if version < len(MIGRATIONS):
+        _migrate(connection)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(version_of(connection), len(MIGRATIONS)):
+        for number in range(version_of(connection), len(MIGRATIONS)):  # another host may have been quicker
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")

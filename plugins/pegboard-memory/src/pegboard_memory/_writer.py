@@ -1,7 +1,8 @@
 """One thread that writes. Jobs that wait together are committed together, and acknowledged after the commit.
 
 A job is a function of the connection. Each runs in a savepoint, so that one that fails takes nothing of the others with
-it; if the transaction is lost, all of its jobs fail. A job whose caller is gone before it began is not done. The thread
+it; if the transaction is lost, all of its jobs fail. A lock of another program is waited for as long as the most
+hurried job can; the others go on waiting after it. A job whose caller is gone before it began is not done. The thread
 starts with the first job and opens the file then; after trouble it opens the file afresh for the next job.
 """
 
@@ -11,6 +12,7 @@ import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,7 +20,7 @@ import attrs
 import trio
 
 from pegboard_memory import _database as database
-from pegboard_memory._trouble import trouble_of
+from pegboard_memory._trouble import StorageError, trouble_of
 
 if TYPE_CHECKING:
     from pegboard_memory._place import Identity, Place
@@ -38,7 +40,7 @@ Connect = Callable[..., sqlite3.Connection]
 @attrs.define(eq=False)
 class _Job(Generic[T]):
     work: Callable[[sqlite3.Connection], T]
-    patience_s: float
+    give_up_at: float
     token: trio.lowlevel.TrioToken
     done: trio.Event = attrs.field(factory=trio.Event)
     abandoned: bool = False
@@ -64,6 +66,7 @@ class Writer:
     place: Place
     connect: Connect = database.connect
     _jobs: queue.SimpleQueue[_Job[Any] | None] = attrs.field(factory=queue.SimpleQueue, init=False)
+    _again: list[_Job[Any]] = attrs.field(factory=list, init=False)
     _thread: threading.Thread | None = attrs.field(default=None, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _opened: Identity | None = attrs.field(default=None, init=False)
@@ -81,7 +84,7 @@ class Writer:
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="pegboard-memory writer", daemon=True)
             self._thread.start()
-        job = _Job(work, min(patience_s, MAX_PATIENCE_S), trio.lowlevel.current_trio_token())
+        job = _Job(work, time.monotonic() + min(patience_s, MAX_PATIENCE_S), trio.lowlevel.current_trio_token())
         self._jobs.put(job)
         try:
             await job.done.wait()
@@ -104,21 +107,21 @@ class Writer:
 
     def _write(self) -> None:
         more = True
-        while more:
-            batch, more = self._next_batch()
+        while more or self._again:
+            batch, more = self._next_batch(more)
             if batch:
                 try:
                     self._commit(batch)
                 except Exception as problem:  # noqa: BLE001 - whoever waits has to be answered, whatever broke
-                    self._fail(batch, problem)
+                    batch = self._fail(batch, problem)
                 for job in batch:
                     job.answer()
         self._close()
 
-    def _next_batch(self) -> tuple[list[_Job[Any]], bool]:
+    def _next_batch(self, more: bool) -> tuple[list[_Job[Any]], bool]:
         """The jobs that wait now, at least one; and whether there may be more."""
-        batch: list[_Job[Any]] = []
-        while len(batch) < MAX_BATCH:
+        batch, self._again = [job for job in self._again if not job.abandoned], []
+        while more and len(batch) < MAX_BATCH:
             try:
                 job = self._jobs.get(block=not batch)
             except queue.Empty:
@@ -127,14 +130,17 @@ class Writer:
                 return batch, False
             if not job.abandoned:
                 batch.append(job)
-        return batch, True
+        return batch, more
 
     def _commit(self, batch: list[_Job[Any]]) -> None:
-        connection = self._ready(max(job.patience_s for job in batch))
+        hurry_s = min(job.give_up_at for job in batch) - time.monotonic()
+        connection = self._ready(max(0.0, hurry_s))
         connection.execute("BEGIN IMMEDIATE")
         for job in batch:
             self._do(connection, job)
         connection.execute("COMMIT")
+        if any(isinstance(job.problem, StorageError) for job in batch):
+            self._close()  # what was wrong with the file may be mended by the next job
 
     def _do(self, connection: sqlite3.Connection, job: _Job[Any]) -> None:
         connection.execute("SAVEPOINT job")
@@ -163,11 +169,17 @@ class Writer:
         self._connection.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")
         return self._connection
 
-    def _fail(self, batch: list[_Job[Any]], problem: Exception) -> None:
+    def _fail(self, batch: list[_Job[Any]], problem: Exception) -> list[_Job[Any]]:
+        """Give the jobs their problem, but for those that can wait longer for a lock; the ones to be answered."""
         explained = _explained(problem)
-        for job in batch:
-            job.problem = job.problem or explained
         self._close()
+        locked = isinstance(explained, StorageError) and explained.reason == "locked"
+        now = time.monotonic()
+        self._again = [job for job in batch if locked and job.problem is None and job.give_up_at > now]
+        failed = [job for job in batch if job not in self._again]
+        for job in failed:
+            job.problem = job.problem or explained
+        return failed
 
     def _close(self) -> None:
         connection, self._connection, self._opened = self._connection, None, None
