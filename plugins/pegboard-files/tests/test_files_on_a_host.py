@@ -117,6 +117,20 @@ async def test_a_near_name_is_suggested_unless_it_is_denied(here: Path, open_fil
         assert_error(await files.call("read_file", {"path": path}), ErrorCode.NOT_FOUND, says="list_directory shows")
 
 
+async def test_a_name_that_is_no_text_is_judged_like_any_other(here: Path, open_files: Any) -> None:
+    for name in (b"caf\xe9.pem", b"caf\xe9.txt", b"caf\xe9.log"):
+        descriptor = os.open(os.fsencode(here) + b"/" + name, os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, b"SECRET\n")
+        os.close(descriptor)
+    (here / ".gitignore").write_text("*.log\n")
+    for ripgrep in ("rg", ""):
+        files = await open_files(denied_paths=["**/*.pem"], ripgrep=ripgrep)
+        found = assert_ok(await files.call("search_text", {"pattern": "SECRET"}))
+        assert [match["path"] for match in found.data["matches"]] == ["caf\\xe9.txt"]
+        named = assert_ok(await files.call("search_files", {"pattern": "caf*"}))
+        assert [match["name"] for match in named.data["matches"]] == ["caf\\xe9.log", "caf\\xe9.txt"]
+
+
 async def test_several_roots_are_reached_by_their_paths_and_the_first_by_relative_ones(
     here: Path, tmp_path: Path, host_with: Any
 ) -> None:
@@ -311,7 +325,7 @@ def findings(**settings: Any) -> list[str]:
 
 
 def test_doctor_is_content_where_nothing_is_wrong(here: Path) -> None:
-    assert [what for what in findings() if "name by name" not in what] == []
+    assert findings() == []
 
 
 def test_doctor_names_roots_that_are_missing_or_hold_a_home(
@@ -326,7 +340,8 @@ def test_doctor_names_roots_that_are_missing_or_hold_a_home(
 
 def test_doctor_says_where_openat2_is_missing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert findings() == ["files are opened name by name"]
+    assert findings(roots=(".",)) == ["files are opened name by name"]
+    assert findings() == []
 
 
 def test_there_are_no_tools_where_folders_cannot_be_held_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError
-from pegboard_files._names import shown
+from pegboard_files._names import decoded, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,10 +49,11 @@ class Glob:
         self._by_path = _compiled([one for one in alternatives if anchored or "/" in one], brackets)
 
     def matches(self, path: str) -> bool:
-        """Whether the glob means this path."""
-        if self._by_name is not None and self._by_name.fullmatch(path.rpartition("/")[2].encode("utf-8")) is not None:
+        """Whether the glob means this path. A name that is no text is matched as it is shown, by its bytes."""
+        text = decoded(path).encode("utf-8")
+        if self._by_name is not None and self._by_name.fullmatch(text.rpartition(b"/")[2]) is not None:
             return True
-        return self._by_path is not None and self._by_path.fullmatch(path.encode("utf-8")) is not None
+        return self._by_path is not None and self._by_path.fullmatch(text) is not None
 
 
 def compile_pattern(pattern: str, *, ignore_case: bool = False, literal: bool = False) -> Any:

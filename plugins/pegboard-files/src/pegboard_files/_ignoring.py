@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard_files._names import decoded
 from pegboard_files._opening import READ
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Ignored:
         for folder, spec in reversed(self._entered):
             if spec is None or parts[: len(folder)] != folder:
                 continue
-            path = "/".join(parts[len(folder) :])
+            path = "/".join(map(decoded, parts[len(folder) :]))
             said = spec.check_file(path + "/" if is_folder else path).include
             if said is not None:
                 return bool(said)

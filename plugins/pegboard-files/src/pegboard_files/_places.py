@@ -73,8 +73,11 @@ class Root:
         with self._lock:
             if self._fd < 0 or os.fstat(self._fd).st_nlink == 0:
                 fd = os.open(self._path, FOLDER)
-                if self._fd >= 0:  # others may still be working with it
-                    self._retired.append(self._fd)
+                if self._fd >= 0:
+                    if os.path.sameopenfile(fd, self._fd):  # a file system that counts no links
+                        os.close(fd)
+                        return self._fd
+                    self._retired.append(self._fd)  # others may still be working with it
                 self._fd = fd
                 self.real_parts = parts_of(os.path.realpath(self._path))
                 self._opening = self._opening or best_opening(fd)
