@@ -155,7 +155,7 @@ async def test_the_tools_own_deadline_bounds_the_timeout_that_a_caller_asks_for(
     config = permissions(allowed_commands=["sleep"], timeout_s=1.4)
     result = await call("execute_command", {"command": "sleep 60", "timeout": 50}, config)
     assert_error(result, "TIMEOUT")
-    assert result.error.details["timeout_s"] <= 0.4
+    assert 0.5 < result.error.details["timeout_s"] < 1.1
     assert result.error.details["level"] in STRONG
 
 
@@ -227,6 +227,14 @@ async def test_a_person_is_asked_where_the_configuration_says_so(work: Path) -> 
         result = await recorded.call("execute_command", {"command": "cat notes.txt"})
         assert_error(result, "FORBIDDEN", reason="confirmation")
         assert thaw(recorded.asked[0].arguments) == {"command": "cat notes.txt"}
+        assert_error(await recorded.call("execute_command", {"command": "cat ../x"}), "FORBIDDEN", reason="path")
+        assert len(recorded.asked) == 1  # nobody is asked about what would be refused
+
+
+@needs_isolation
+async def test_a_guard_that_only_observes_lets_nothing_through(work: Path) -> None:
+    config = {"observe": ["command"], **permissions(allowed_commands=["cat"])}
+    assert_error(await call("execute_command", {"command": "cat ../x"}, config), "FORBIDDEN", reason="path")
 
 
 # isolations, as they are found -----------------------------------------------------------------------------------

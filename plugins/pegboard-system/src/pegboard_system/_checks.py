@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pegboard import Finding
 from pegboard_system._isolation import INSTALL, can_hide, probe
 from pegboard_system._judge import locate
-from pegboard_system._permissions import CONFIGURE, NOT_CONFIGURED, CommandPermissions
+from pegboard_system._permissions import CommandPermissions
 from pegboard_system._rules import RULES, WRAPPERS, starts_programs
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
     permissions = getattr(hung, "permissions", None)
     if not isinstance(permissions, CommandPermissions):
         return
-    if not permissions.is_configured:
-        yield Finding("commands are off", "tool execute_command", NOT_CONFIGURED, f"write {CONFIGURE}", "warning")
+    if permissions.why_off is not None:
+        yield Finding("commands are off", "tool execute_command", *permissions.why_off, "warning")
         return
     yield from _check_level(permissions, levels)
     yield from _check_programs(permissions)

@@ -245,8 +245,8 @@ def _candidates(argument: str) -> Iterator[str]:
             yield from (part for part in argument.split(mark)[1:] if part)
     if argument.startswith("-") and len(argument) > 2 and argument[1] != "-":
         yield argument[2:]
-    if "/" in argument.lstrip("-") and not argument.startswith(("/", ".")):
-        yield argument[argument.index("/") :] if argument.startswith("-") or "=" in argument else argument
+    if argument.startswith("-") and "/" in argument:
+        yield argument[argument.index("/") :]
 
 
 def _judge_by_rule(name: str, rule: Rule, arguments: list[str], policy: Policy) -> None:

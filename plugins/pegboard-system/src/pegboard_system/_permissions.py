@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pegboard_system._judge import Policy
 
 NOT_CONFIGURED = "no allowed_commands are configured, so no command may run"
-CONFIGURE = '[tools.execute_command] allowed_commands = ["ls", "cat", "grep"]'
+CONFIGURE = 'write [tools.execute_command] allowed_commands = ["ls", "cat", "grep"]'
 
 
 def _programs(_: Any, field: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
@@ -111,9 +111,9 @@ class CommandPermissions:
     max_processes: int = _amount(256, "processes and threads of the user that commands run as")
 
     @property
-    def is_configured(self) -> bool:
-        """Whether any command may run."""
-        return bool(self.allowed_commands or self.unjudged_commands)
+    def why_off(self) -> tuple[str, str] | None:
+        """Why no command may run, and what to write; None if one may."""
+        return None if self.allowed_commands or self.unjudged_commands else (NOT_CONFIGURED, CONFIGURE)
 
     def limits(self) -> dict[str, int]:
         """Names of `resource`, and what they are set to."""

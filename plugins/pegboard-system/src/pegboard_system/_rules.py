@@ -214,7 +214,7 @@ RULES: dict[str, Rule] = {
     ),
     "jq": Rule(
         pattern=1, no_pattern=("-f", "--from-file"), values="fL",
-        options=("slurpfile", "rawfile"), long_values=("from-file", "arg", "argjson", "indent"),
+        options=("slurpfile", "rawfile", "argfile"), long_values=("from-file", "arg", "argjson", "indent"),
     ),
     "uniq": Rule(values="fsw", operands="second"),
     "xxd": Rule(flags="r", words=("-revert",), operands="second", values="cglosRn"),

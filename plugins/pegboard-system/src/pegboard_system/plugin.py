@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Finding, hookimpl
+from pegboard import Finding, Guard, Stage, hookimpl
 from pegboard_system._schema import LEVELS, Level
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ class SystemPlugin:
         return TOOLS
 
     @hookimpl
+    def make_guards(self, tool: Tool) -> Guard | None:
+        """The judgement of a command, before a person is asked to confirm it."""
+        from pegboard_system.tools import execute_command, refuse_early
+
+        if tool.handler is not execute_command.handler:
+            return None
+        return Guard("command", Stage.APPROVE, refuse_early)
+
+    @hookimpl
     def provide_checks(self) -> list[Any]:
         """Why no command may run, if none may, and what commands cannot be kept from."""
         return [self.check_commands]
@@ -73,6 +82,12 @@ def open_resources() -> AbstractAsyncContextManager[Isolation]:
 def provide_tools() -> Iterable[Tool]:
     """`echo`, `system_info` and `execute_command`."""
     return _plugin.provide_tools()
+
+
+@hookimpl
+def make_guards(tool: Tool) -> Guard | None:
+    """The judgement of a command, before a person is asked to confirm it."""
+    return _plugin.make_guards(tool)
 
 
 @hookimpl

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
 from pegboard.schema.markers import Ge, Le, MaxLen, MinLen
-from pegboard_system._permissions import CONFIGURE, NOT_CONFIGURED, CommandPermissions
+from pegboard_system._permissions import CommandPermissions
 from pegboard_system._schema import COMMAND_SCHEMA, ECHO_SCHEMA, LEVELS, SYSTEM_SCHEMA, Level
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import trio
 
     from pegboard_system._isolation import Found
@@ -20,7 +22,7 @@ TIMEOUT_S = 30.0
 MAX_TIMEOUT_S = 600.0
 """The deadline of the tool itself; `timeout_s` under `[tools.execute_command]` says another."""
 SPARE_S = 1.0
-"""How long before the tool's own deadline a command is ended, so that the answer can say what it wrote until then."""
+"""How long before the tool's own deadline a command is ended at most, so that the answer can say what it wrote."""
 TAIL = 2_000
 """Characters of each output that an error carries."""
 
@@ -130,29 +132,18 @@ async def execute_command(
 
     from pegboard_system import _isolation as isolation
     from pegboard_system import _running as running
-    from pegboard_system._judge import judge
-    from pegboard_system._split import words_of
 
     permissions: CommandPermissions = context.permissions
-    if not permissions.is_configured:
-        raise ToolError(
-            ErrorCode.FORBIDDEN, f"{NOT_CONFIGURED}; write {CONFIGURE}", reason="not_configured", retry="never"
-        )
-    words = words_of(command)
+    policy, judged = await judge_call(context, command)
     resource = context.resource(Isolation)
-
-    def look() -> tuple[Policy, Judged]:
-        policy = permissions.policy()
-        return policy, judge(words, policy)
-
-    policy, judged = await trio.to_thread.run_sync(look, limiter=resource.limiter)
     found = await resource.found()
     level = found.best(permissions.least_level)
     if level is not None and permissions.least_level != "rlimits" and not isolation.can_hide(level, policy):
         level = None
     if level is None:
         raise _no_level(permissions.least_level, found, policy)
-    timeout_s = min(timeout, max(context.deadline - trio.current_time() - SPARE_S, 0.05))
+    left = context.deadline - trio.current_time()
+    timeout_s = min(timeout, left - min(SPARE_S, left / 4))
     job, scratch = await _make_job(level, found, judged, policy, permissions, resource.limiter)
     try:
         ended = await running.run(job, timeout_s=timeout_s, max_bytes=permissions.max_output_bytes)
@@ -172,6 +163,38 @@ async def execute_command(
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(running.remove_scratch, scratch, limiter=resource.limiter)
     return _answer(ended, level, timeout_s)
+
+
+async def judge_call(context: CallContext, command: str | list[str]) -> tuple[Policy, Judged]:
+    """Whether a call may run, by the permissions of its tool. Asked before a person is, and again when it runs.
+
+    Raises:
+        ToolError: INVALID_INPUT, FORBIDDEN or NOT_FOUND; see `words_of` and `judge`.
+    """
+    import trio
+
+    from pegboard_system._judge import judge
+    from pegboard_system._split import words_of
+
+    permissions: CommandPermissions = context.permissions
+    if permissions.why_off is not None:
+        raise ToolError(ErrorCode.FORBIDDEN, "; ".join(permissions.why_off), reason="not_configured", retry="never")
+    words = words_of(command)
+
+    def look() -> tuple[Policy, Judged]:
+        policy = permissions.policy()
+        return policy, judge(words, policy)
+
+    return await trio.to_thread.run_sync(look, limiter=context.resource(Isolation).limiter)
+
+
+async def refuse_early(context: CallContext, arguments: Mapping[str, Any]) -> ToolError | None:
+    """The judgement as a guard: nobody is asked to confirm what would be refused anyway."""
+    try:
+        await judge_call(context, arguments["command"])
+    except ToolError as refusal:
+        return refusal
+    return None
 
 
 async def _make_job(
