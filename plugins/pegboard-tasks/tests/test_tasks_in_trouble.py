@@ -82,7 +82,7 @@ async def test_a_callers_own_deadline_is_kept_by_a_locked_file(sqlite_url: str, 
     ada = await with_an_old_task(await open_tasks(sqlite_url))
     with contextlib.closing(sqlite3.connect(file_of(sqlite_url), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        await expect_failures(ada, "add_task", timeout_s=0.5)
+        await expect_failures(ada, "add_task", timeout_s=1)
     await expect_old_alone(ada)
 
 
