@@ -27,10 +27,17 @@ ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 """What can be granted on a file that is no folder."""
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-_NO_NEW_PRIVS, _SET_SECCOMP = 38, 22
+_NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUNDING = 38, 22, 24
 
-_ARCHITECTURES = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
-"""AUDIT_ARCH, and the numbers of socket and io_uring_setup."""
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+SOCKETS = {"x86_64": (41, 425), "aarch64": (198, 425)}
+"""socket and io_uring_setup: Landlock alone holds only TCP, and not the sockets that other programs listen on."""
+CHANGES = {
+    "x86_64": (90, 268, 452, 92, 94, 260, 188, 189, 197, 198, 463, 466),
+    "aarch64": (53, 452, 54, 5, 6, 14, 15, 463, 466),
+}
+"""chmod, chown, setxattr and removexattr by a path, in all their forms: Landlock does not hold them. By a descriptor
+they are harmless, since what may not be written cannot be opened to be changed."""
 
 
 def abi_version() -> int:
@@ -43,6 +50,8 @@ def abi_version() -> int:
 
 def restrict(readable: list[str], writable: list[str], *, network: bool) -> None:
     """Leave this process and its children only these folders and files, no signals to others, and no sockets.
+
+    What Landlock does not hold - modes, owners, sockets - a filter of system calls does.
 
     Raises:
         OSError: the kernel refused; nothing may be started then.
@@ -65,8 +74,7 @@ def restrict(readable: list[str], writable: list[str], *, network: bool) -> None
         _hold(libc.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0)), "restrict")
     finally:
         os.close(rules)
-    if not network:
-        forbid_sockets()
+    forbid(CHANGES, *(() if network else (SOCKETS,)))
 
 
 def _add(libc: Any, rules: int, path: str, access: int) -> None:
@@ -83,32 +91,39 @@ def _add(libc: Any, rules: int, path: str, access: int) -> None:
         os.close(opened)
 
 
-def forbid_sockets() -> None:
-    """Let socket(2) and io_uring_setup(2) fail with EACCES: Landlock alone holds only TCP, and not the sockets that
-    other programs listen on in the file system.
+def forbid(*tables: dict[str, tuple[int, ...]]) -> None:
+    """Let these system calls fail with EACCES, from now on and for all children.
 
     Raises:
         OSError: the kernel refused, or the architecture is not known.
     """
-    known = _ARCHITECTURES.get(platform.machine())
-    if known is None:
+    machine = platform.machine()
+    if machine not in _AUDIT_ARCH:
         raise OSError("no filter for this architecture")
-    arch, socket, uring = known
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
     deny, allow, kill = 0x0005000D, 0x7FFF0000, 0x80000000
     program = [
-        (load, 0, 0, 4), (equal, 1, 0, arch), (give, 0, 0, kill),
+        (load, 0, 0, 4), (equal, 1, 0, _AUDIT_ARCH[machine]), (give, 0, 0, kill),
         (load, 0, 0, 0),
         (at_least, 0, 1, 0x40000000), (give, 0, 0, deny),  # the x32 numbers of x86_64
-        (equal, 0, 1, socket), (give, 0, 0, deny),
-        (equal, 0, 1, uring), (give, 0, 0, deny),
-        (give, 0, 0, allow),
     ]  # fmt: skip
+    for number in (number for table in tables for number in table[machine]):
+        program += [(equal, 0, 1, number), (give, 0, 0, deny)]
+    program.append((give, 0, 0, allow))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
     libc = _libc()
     _hold(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _hold(libc.prctl(_SET_SECCOMP, 2, ctypes.byref(header), 0, 0), "seccomp")
+
+
+def drop_capabilities() -> None:
+    """Take root's powers from what is started next; a user without them has none to lose."""
+    libc = _libc()
+    capability = 0
+    while libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0) == 0:
+        capability += 1
+    libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _libc() -> Any:

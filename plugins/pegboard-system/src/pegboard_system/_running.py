@@ -27,7 +27,10 @@ END_S = 5.0
 """How long the end of all processes is waited for; what does not end by SIGKILL hangs in the kernel."""
 GRACE_S = 1.0
 """How long outputs may stay open behind a supervisor that has ended, in seconds."""
-CHUNK = 65_536
+PIPE_BYTES = 1 << 20
+"""What a pipe holds and one read takes, where the system lets us choose."""
+REST_S = 0.002
+"""Between two reads of output that is dropped, in seconds."""
 
 
 class NotStartedError(Exception):
@@ -128,11 +131,12 @@ class _Output:
     dropped: bool = False
 
     async def drain(self, stream: trio.abc.ReceiveStream) -> None:
-        while chunk := await stream.receive_some(CHUNK):
+        while chunk := await stream.receive_some(PIPE_BYTES):
             room = self.cap - len(self.kept)
+            self.kept += chunk[: max(room, 0)]
             if len(chunk) > room:
                 self.dropped = True
-            self.kept += chunk[: max(room, 0)]
+                await trio.sleep(REST_S)  # who writes without end waits for us, and not the host for it
 
 
 async def _open(command: list[str], write_end: int) -> trio.Process:
@@ -142,7 +146,12 @@ async def _open(command: list[str], write_end: int) -> trio.Process:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True, env={}, cwd="/",
         )  # fmt: skip
-    return process  # noqa: RET504 - a scope may swallow, and mypy knows
+    import fcntl  # where a command can be started at all, it is there
+
+    for stream in (process.stdout, process.stderr):
+        with contextlib.suppress(OSError, AttributeError):
+            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
+    return process
 
 
 async def _follow(

@@ -104,11 +104,12 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
         if job["level"] != "bubblewrap" and sys.platform == "linux":
             sys.path.append(os.path.dirname(os.path.abspath(__file__)))
             landlock = importlib.import_module("_landlock")
+            landlock.drop_capabilities()
             if job["level"] == "landlock":
                 landlock.restrict(job["readable"], job["writable"], network=job["network"])
             elif not job["network"]:
                 with contextlib.suppress(OSError):
-                    landlock.forbid_sockets()
+                    landlock.forbid(landlock.SOCKETS)
         os.execve(job["words"][0], job["words"], job["environment"])  # noqa: S606 - that no shell starts it is the point
     except BaseException as problem:  # noqa: BLE001 - a forked child has nobody to raise to
         os.write(failure, f"{type(problem).__name__}: {problem}".encode("utf-8", "replace")[:4000] or b"?")
