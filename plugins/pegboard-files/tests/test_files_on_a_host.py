@@ -317,6 +317,29 @@ async def test_no_error_names_a_path_of_the_host(here: Path, open_files: Any) ->
                 assert "/etc" not in str(result.to_json())
 
 
+async def test_what_the_account_may_not_open_is_said(here: Path, open_files: Any, opening: str) -> None:
+    (here / "closed").write_text("x")
+    (here / "closed").chmod(0o000)
+    (here / "fixed").write_text("x")
+    (here / "fixed").chmod(0o444)
+    (here / "folder").mkdir(mode=0o000)
+    if os.access(here / "closed", os.R_OK):
+        pytest.skip("this account may open everything")
+    files = await open_files(opening=opening)
+    for tool, arguments in [
+        ("read_file", {"path": "closed"}),
+        ("read_file", {"path": "folder/x"}),
+        ("list_directory", {"path": "folder"}),
+        ("write_file", {"path": "fixed", "content": "y"}),
+        ("write_file", {"path": "folder/x", "content": "y"}),
+        ("edit_file", {**EDIT, "path": "fixed"}),
+    ]:
+        assert_error(await files.call(tool, arguments), ErrorCode.FORBIDDEN, reason="permission")
+    assert_ok(await files.call("list_directory", {"recursive": True}))
+    assert assert_ok(await files.call("search_text", {"pattern": "x"})).data["matches"] != []
+    (here / "folder").chmod(0o700)
+
+
 # -- doctor
 
 

@@ -25,7 +25,7 @@ from pegboard_files._grepping import Wanted, compile_wanted, search_folder
 from pegboard_files._names import parse
 from pegboard_files._places import Root, Scope
 from pegboard_files._reading import Caps, read
-from pegboard_files._rules import Rules
+from pegboard_files._rules import Entry, Rules, parts_of
 from pegboard_files._walking import Budget, list_folder
 from pegboard_files._writing import place_of, replace, still_there
 
@@ -401,3 +401,26 @@ def test_nothing_leaks_in_10000_reads_and_writes_while_a_folder_is_swapped(quick
     assert [one.name for one in outside.iterdir()] == ["secret.txt"]
     assert done > 500, "the folder was there often enough to be used"
     assert refused > 500, "and the link often enough to lead astray"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
+@pytest.mark.parametrize("swapped", ["a link to it", "itself"])
+def test_what_is_denied_stays_closed_while_it_is_swapped(quick_root: Path, opening: str, swapped: str) -> None:
+    root = quick_root
+    for name, text in (("open", "mine"), ("private", "SECRET")):
+        (root / name).mkdir()
+        (root / name / "a").write_text(text)
+    (root / "link").symlink_to("private")
+    seen = (root / "private").stat()
+    rules = Rules(None, (Entry(parts_of(f"{root}/private")),), frozenset({(seen.st_dev, seen.st_ino)}))
+    scope = Scope("test", (Root(str(root), WAYS[opening]),), rules, writable=True)
+    asked = parse("open/a")
+    said = []
+    with swapping(root / "open", root / ("link" if swapped == "a link to it" else "private")):
+        for _ in range(3000):
+            try:
+                said.append(read(scope, asked, "utf-8", 0, None, CAPS, nobody_waits_less).text)
+            except ToolError as error:
+                said.append(str(error.code))
+    scope.roots[0].close()
+    assert {"mine", "FORBIDDEN"} <= set(said) <= {"mine", "FORBIDDEN", "NOT_FOUND", "CONFLICT"}

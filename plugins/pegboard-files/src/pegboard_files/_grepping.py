@@ -151,7 +151,8 @@ def search_folder(scope: Scope, asked: Asked, wanted: Wanted, budget: Budget) ->
                 found.skipped += 1
                 continue
             with file:
-                _search_opened(file, item.parts, wanted, budget, found)
+                if file.identity == (item.stat.st_dev, item.stat.st_ino):  # else what was judged is gone
+                    _search_opened(file, item.parts, wanted, budget, found)
             if found.truncated:
                 break
     found.truncated |= budget.exhausted
@@ -189,12 +190,19 @@ def search_candidates(
                 continue
             with file:
                 # ripgrep follows no links; where one was followed here, something was swapped.
-                if file.parts == parts and scope.may_show(root, parts, (file.stat.st_dev, file.stat.st_ino)):
+                if file.parts == parts and _may_use(scope, root, file):
                     _search_opened(file, parts, wanted, budget, found)
             if found.truncated:
                 break
     found.truncated |= budget.exhausted
     return found
+
+
+def _may_use(scope: Scope, root: Root, file: Opened) -> bool:
+    try:
+        return scope.refusal(root, file) is None
+    except OSError:
+        return False
 
 
 def _read_above(root: Root, parts: Parts, ignored: Ignored) -> None:

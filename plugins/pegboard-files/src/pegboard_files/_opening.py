@@ -24,18 +24,22 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 if TYPE_CHECKING:
-    from pegboard_files._rules import Parts
+    from collections.abc import Iterator
+
+    from pegboard_files._rules import Identity, Parts
 
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 FOLDER = READ | getattr(os, "O_DIRECTORY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Passing through a folder takes no right to list it.
-_THROUGH = FOLDER | _NO_LINK | getattr(os, "O_PATH", 0)
+THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC if hasattr(os, "O_PATH") else FOLDER
+"""To pass through a folder, which takes no right to list it where the system can say so."""
 
 _SYS_OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 _RETRIES = 64
+MAX_ABOVE = 2100
+"""As many folders as a path can name."""
 
 
 class Opened:
@@ -60,6 +64,11 @@ class Opened:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def identity(self) -> Identity:
+        """What was opened, whatever it is called."""
+        return self.stat.st_dev, self.stat.st_ino
 
     @property
     def is_file(self) -> bool:
@@ -157,7 +166,7 @@ class Walk:
         at = os.dup(folder_fd)
         try:
             for part in parts[:-1]:
-                at = _step(at, part, _THROUGH)
+                at = _step(at, part, THROUGH | _NO_LINK)
             at = _step(at, parts[-1] if parts else ".", flags | _NO_LINK)
             return Opened(at, parts)
         except BaseException:
@@ -183,6 +192,27 @@ def _is_link(folder_fd: int, name: str) -> bool:
         return stat.S_ISLNK(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode)
     except OSError:
         return False
+
+
+def folders_above(folder_fd: int, top: Identity) -> Iterator[Identity]:
+    """A folder and those that it lies in, up to `top`, by what they are and not by what they are called.
+
+    Raises:
+        OSError: EXDEV: it does not lie beneath `top` any more.
+    """
+    at = os.dup(folder_fd)
+    try:
+        for _ in range(MAX_ABOVE):
+            seen = os.fstat(at)
+            yield seen.st_dev, seen.st_ino
+            if (seen.st_dev, seen.st_ino) == top:
+                return
+            up = os.open("..", THROUGH, dir_fd=at)
+            os.close(at)
+            at = up
+    finally:
+        os.close(at)
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 
 def real_parts(folder_fd: int, fd: int) -> Parts:

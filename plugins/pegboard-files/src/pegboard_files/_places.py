@@ -23,7 +23,7 @@ import attrs
 from pegboard import ErrorCode, ToolError
 from pegboard_files import _faults as faults
 from pegboard_files._names import Asked, decoded, outside
-from pegboard_files._opening import FOLDER, READ, Openat2, Opened, Opening, Walk, best_opening
+from pegboard_files._opening import FOLDER, READ, THROUGH, Openat2, Opened, Opening, Walk, best_opening, folders_above
 from pegboard_files._rules import KERNEL_FOLDERS, Entry, Rules, entries, parts_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 THREADS = 8
 LOCKS = 64
+MAX_TRIES = 64
+MOVED = (errno.EAGAIN, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
+"""What is said where something was moved or replaced after it was opened: it is opened anew, to be judged."""
 MAX_NEAR = 1000
 """Names of a folder that are compared with one that is not there."""
 
@@ -82,6 +85,11 @@ class Root:
                 self.real_parts = parts_of(os.path.realpath(self._path))
                 self._opening = self._opening or best_opening(fd)
             return self._fd
+
+    def identity(self) -> Identity:
+        """What the folder is, whatever it is called now."""
+        seen = os.fstat(self.fd())
+        return seen.st_dev, seen.st_ino
 
     def open(self, parts: Parts, flags: int) -> Opened:
         """Open what lies beneath it."""
@@ -144,19 +152,29 @@ class Scope:
             ToolError: it is not there, not allowed, or not to be opened.
         """
         root, parts = self.locate(asked)
-        try:
-            opened = root.open(parts, flags)
-        except OSError as problem:
-            if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
-                self._check(asked, root, parts, None)
-                raise faults.missing(asked, self._near(root, parts)) from problem
-            raise faults.answer_of(problem, asked) from problem
-        try:
-            self._check(asked, root, opened.parts, opened.stat)
-        except BaseException:
+        for _ in range(MAX_TRIES):
+            try:
+                opened = root.open(parts, flags)
+            except OSError as problem:
+                if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
+                    self.check(asked, root, parts)
+                    raise faults.missing(asked, self._near(root, parts)) from problem
+                raise faults.answer_of(problem, asked) from problem
+            try:
+                why = self.refusal(root, opened)
+            except OSError as problem:
+                opened.close()
+                if problem.errno not in MOVED:
+                    raise faults.answer_of(problem, asked) from problem
+                continue
+            except BaseException:
+                opened.close()
+                raise
+            if why is None:
+                return root, opened
             opened.close()
-            raise
-        return root, opened
+            raise faults.refused(asked, why)
+        raise faults.answer_of(OSError(errno.EAGAIN, "moved"), asked)
 
     def open_file(self, asked: Asked) -> tuple[Root, Opened]:
         """Open a regular file for reading.
@@ -182,26 +200,53 @@ class Scope:
             raise faults.no_folder(asked)
         return root, opened
 
-    def check(self, asked: Asked, root: Root, parts: Parts) -> None:
-        """Judge a place beneath a root where something is to be made.
+    def refusal(self, root: Root, opened: Opened) -> str | None:
+        """Why something that was opened may not be used, or None.
+
+        Raises:
+            OSError: it was moved or replaced since; or it left the root.
+        """
+        why = self.rules.refusal(root.real_parts + opened.parts)
+        denied = self.rules.denied_identities
+        if why is not None or not denied:
+            return why
+        if opened.identity in denied:
+            return "denied"
+        with contextlib.ExitStack() as stack:
+            folder = opened
+            if not opened.is_folder:
+                folder = stack.enter_context(root.open(opened.parts[:-1], THROUGH))
+                there = os.stat(opened.parts[-1], dir_fd=folder.fd, follow_symlinks=False)
+                if (there.st_dev, there.st_ino) != opened.identity:
+                    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            above = folders_above(folder.fd, root.identity())
+            return "denied" if any(one in denied for one in list(above)) else None
+
+    def check(self, asked: Asked, root: Root, parts: Parts, folder: Opened | None = None) -> None:
+        """Judge a place beneath a root where something is to be made, or was looked for.
+
+        Args:
+            asked: the path, for the error.
+            root: the root.
+            parts: the place.
+            folder: the folder that is to hold it, where it is open.
 
         Raises:
             ToolError: FORBIDDEN.
+            OSError: EXDEV: the folder left the root.
         """
-        self._check(asked, root, parts, None)
+        why = self.rules.refusal(root.real_parts + parts)
+        if why is None and folder is not None and self.rules.denied_identities:
+            above = folders_above(folder.fd, root.identity())
+            why = "denied" if any(one in self.rules.denied_identities for one in list(above)) else None
+        if why is not None:
+            raise faults.refused(asked, why)
 
     def may_show(self, root: Root, parts: Parts, identity: Identity) -> bool:
         """Whether a walk, which follows no links, may show and go into what lies here."""
         if identity in self.rules.denied_identities:
             return False
         return self.rules.refusal(root.real_parts + parts) is None
-
-    def _check(self, asked: Asked, root: Root, parts: Parts, found: os.stat_result | None) -> None:
-        why = self.rules.refusal(root.real_parts + parts)
-        if why is None and self.rules.denied_identities and self._is_denied(root, parts, found):
-            why = "denied"
-        if why is not None:
-            raise faults.refused(asked, why)
 
     def _near(self, root: Root, parts: Parts) -> list[str]:
         """Names of what there is in the same folder that come near; none that the tool may not use."""
@@ -219,20 +264,6 @@ class Scope:
         near = difflib.get_close_matches(parts[-1].lower(), known, n=3)
         places = [(*there, known[name]) for name in near]
         return [decoded(place[-1]) for place in places if self.rules.refusal(root.real_parts + place) is None]
-
-    def _is_denied(self, root: Root, parts: Parts, found: os.stat_result | None) -> bool:
-        """Whether the file, or a folder on the way to it, is one that is denied, by identity and not by name."""
-        denied = self.rules.denied_identities
-        if found is not None and (found.st_dev, found.st_ino) in denied:
-            return True
-        for end in range(1, len(parts) + 1):
-            try:
-                folder = os.stat("/".join(parts[:end]), dir_fd=root.fd(), follow_symlinks=False)
-            except OSError:
-                return False
-            if (folder.st_dev, folder.st_ino) in denied:
-                return True
-        return False
 
 
 class Files:

@@ -188,6 +188,10 @@ def _descend(levels: list[_Level], found: Found, budget: Budget, entered: Callab
     except OSError:
         return
     try:
+        opened = os.fstat(fd)
+        if (opened.st_dev, opened.st_ino) != (found.stat.st_dev, found.stat.st_ino):  # what was judged is gone
+            os.close(fd)
+            return
         levels.append(_Level(fd, found.parts, _names(fd, budget)))
     except OSError:
         os.close(fd)

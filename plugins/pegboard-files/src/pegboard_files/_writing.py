@@ -72,7 +72,7 @@ def place_of(scope: Scope, asked: Asked, *, create_dirs: bool = False) -> Iterat
         raise ToolError(ErrorCode.INVALID_INPUT, message, reason="folder")
     try:
         with _parent(scope, asked, root, parts, create_dirs) as (folder, name):
-            yield Place(root, folder, name, _before(asked, folder, name))
+            yield Place(root, folder, name, _before(scope, asked, folder, name))
     except OSError as problem:
         if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
             scope.check(asked, root, parts)
@@ -87,7 +87,7 @@ def _parent(scope: Scope, asked: Asked, root: Root, parts: Parts, create_dirs: b
         create_dirs = False
     folder, missing = _deepest(root, target[:-1]) if create_dirs else (_folder(scope, asked, root, target), ())
     try:
-        scope.check(asked, root, (*folder.parts, *missing, target[-1]))
+        scope.check(asked, root, (*folder.parts, *missing, target[-1]), folder)
         for name in missing:
             folder = _made(folder, name)
         yield folder, target[-1]
@@ -152,11 +152,13 @@ def _made(folder: Opened, name: str) -> Opened:
         return Opened(fd, (*folder.parts, name))
 
 
-def _before(asked: Asked, folder: Opened, name: str) -> os.stat_result | None:
+def _before(scope: Scope, asked: Asked, folder: Opened, name: str) -> os.stat_result | None:
     try:
         before = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
     except FileNotFoundError:
         return None
+    if (before.st_dev, before.st_ino) in scope.rules.denied_identities:
+        raise faults.refused(asked, "denied")
     if stat.S_ISDIR(before.st_mode):
         raise faults.is_folder(asked)
     if not stat.S_ISREG(before.st_mode):
@@ -257,5 +259,7 @@ def still_there(scope: Scope, asked: Asked, place: Place) -> None:
     if os.fstat(place.folder.fd).st_nlink == 0:
         message = f"the folder of {asked} was deleted meanwhile; nothing was written"
         raise ToolError(ErrorCode.CONFLICT, message, reason="changed", retry="same")
+    parts = place.folder.parts
     if place.root.opening.name == "openat2":
-        scope.check(asked, place.root, (*real_parts(place.root.fd(), place.folder.fd), place.name))
+        parts = real_parts(place.root.fd(), place.folder.fd)
+    scope.check(asked, place.root, (*parts, place.name), place.folder)
