@@ -312,6 +312,16 @@ def test_the_working_directory_is_what_is_allowed(work: Path) -> None:
     assert CommandPermissions(allowed_paths=("./notes.txt",)).policy().cwd == "/"
 
 
+def test_all_of_the_system_is_shown_only_to_who_says_so(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard_system._permissions import CommandPermissions
+
+    (work / "root").symlink_to("/")
+    assert CommandPermissions(writable_paths=("./root",)).policy().writable == ()
+    monkeypatch.chdir("/")
+    assert CommandPermissions().policy().readable == ()
+    assert CommandPermissions(allowed_paths=("/",)).policy().readable == ("/",)
+
+
 # promises of the package -----------------------------------------------------------------------------------------
 
 

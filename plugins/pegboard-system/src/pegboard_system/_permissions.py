@@ -136,8 +136,9 @@ class CommandPermissions:
             return tuple(os.path.realpath(os.path.expanduser(path)) for path in paths)
 
         here = os.path.realpath(os.getcwd())
-        readable, writable = real(self.allowed_paths), real(self.writable_paths)
-        if not readable:
+        readable = real(self.allowed_paths)
+        writable = tuple(path for path in real(self.writable_paths) if path != "/")
+        if not readable and here != "/":  # a service that starts in / has not chosen to show everything
             readable = (here,)
         seen = (*readable, *writable)
         folders = [here] if within(here, seen) else [path for path in seen if os.path.isdir(path)]
