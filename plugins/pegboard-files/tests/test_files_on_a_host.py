@@ -317,7 +317,9 @@ async def test_no_error_names_a_path_of_the_host(here: Path, open_files: Any) ->
                 assert "/etc" not in str(result.to_json())
 
 
-async def test_what_the_account_may_not_open_is_said(here: Path, open_files: Any, opening: str) -> None:
+@pytest.fixture
+def closed(here: Path) -> Path:
+    """A folder with a file and a folder that an ordinary account may not open, and a file that it may not write."""
     (here / "closed").write_text("x")
     (here / "closed").chmod(0o000)
     (here / "fixed").write_text("x")
@@ -325,6 +327,10 @@ async def test_what_the_account_may_not_open_is_said(here: Path, open_files: Any
     (here / "folder").mkdir(mode=0o000)
     if os.access(here / "closed", os.R_OK):
         pytest.skip("this account may open everything")
+    return here
+
+
+async def test_what_the_account_may_not_open_is_said(closed: Path, open_files: Any, opening: str) -> None:
     files = await open_files(opening=opening)
     for tool, arguments in [
         ("read_file", {"path": "closed"}),
@@ -337,7 +343,7 @@ async def test_what_the_account_may_not_open_is_said(here: Path, open_files: Any
         assert_error(await files.call(tool, arguments), ErrorCode.FORBIDDEN, reason="permission")
     assert_ok(await files.call("list_directory", {"recursive": True}))
     assert assert_ok(await files.call("search_text", {"pattern": "x"})).data["matches"] != []
-    (here / "folder").chmod(0o700)
+    (closed / "folder").chmod(0o700)
 
 
 # -- doctor
