@@ -113,6 +113,10 @@ async def run(job: Job, *, timeout_s: float, max_bytes: int) -> Ended:
         said |= json.loads(line)
     if "failed" in said:
         raise NotStartedError(said["failed"])
+    if not timed_out and "child" not in said:
+        raise NotStartedError(f"the supervisor failed: {outputs[1].kept.decode('utf-8', 'replace')}")
+    if job.level == "bubblewrap" and said.get("exit_code") == 1 and outputs[1].kept.startswith(b"bwrap: "):
+        raise NotStartedError(outputs[1].kept.decode("utf-8", "replace"))
     if not timed_out and "exit_code" not in said:
         _end_group(said.get("child"))
         raise LostError("the supervisor was killed")
@@ -144,7 +148,7 @@ async def _open(command: list[str], write_end: int) -> trio.Process:
     with trio.CancelScope(shield=True):
         process = await trio.lowlevel.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            pass_fds=(write_end,), start_new_session=True, env={}, cwd="/",
+            pass_fds=(write_end,), start_new_session=True, env=_interpreters_own(), cwd="/",
         )  # fmt: skip
     import fcntl  # where a command can be started at all, it is there
 
@@ -152,6 +156,11 @@ async def _open(command: list[str], write_end: int) -> trio.Process:
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
     return process
+
+
+def _interpreters_own() -> dict[str, str]:
+    """What this very interpreter may need to start again; the command gets none of it."""
+    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
 
 
 async def _follow(
