@@ -139,3 +139,24 @@ def test_order_is_kept_around_every_call_that_may_change_something(hosted: Any, 
             start = spans.index(("+", n))
             assert spans[start + 1] == ("-", n)
             assert {m for _, m in spans[:start]} == set(range(n))
+
+
+async def test_many_calls_at_once_leave_the_loop_air(hosted: Any) -> None:
+    @tool(run="inplace", read_only=True)
+    def at_once() -> int:
+        return 1
+
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    async with hosted(at_once) as host, trio.open_nursery() as nursery:
+        nursery.start_soon(count_turns)
+        results = await host.session().call_many([ToolCall(str(n), "at_once") for n in range(1280)])
+        nursery.cancel_scope.cancel()
+    assert [result.id for result in results] == [str(n) for n in range(1280)]
+    assert turns >= 20

@@ -36,6 +36,8 @@ MAX_COMPARED = 500
 """With how many names one that is not there is compared, to suggest near ones."""
 AIR_S = 0.001
 """Calls in a row that never wait give the loop air at least this often."""
+AT_ONCE = 64
+"""How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
 
 @attrs.frozen
@@ -174,7 +176,7 @@ class Session:
         index = 0
         while index < len(asked):
             end = index
-            while end < len(asked) and self._may_overlap(asked[end].name):
+            while end < len(asked) and self.may_overlap(asked[end].name):
                 end += 1
             if end - index < 2:
                 await one(index)
@@ -184,13 +186,16 @@ class Session:
                 async with trio.open_nursery() as nursery:
                     for overlapping in range(index, end):
                         nursery.start_soon(one, overlapping)
+                        if (overlapping - index) % AT_ONCE == AT_ONCE - 1:
+                            await trio.lowlevel.checkpoint()
             except BaseExceptionGroup as problem:
                 pass_on(problem)  # bare, out of the nursery's group
                 raise
             index = end
         return [result for result in results if result is not None]
 
-    def _may_overlap(self, name: str) -> bool:
+    def may_overlap(self, name: str) -> bool:
+        """Whether a call may run beside others: its tool is read-only, or declares it, or is not there."""
         hung = self._view.plans.get(name) if type(name) is str else None
         return hung is None or hung.tool.annotations.read_only or hung.tool.annotations.parallel
 
