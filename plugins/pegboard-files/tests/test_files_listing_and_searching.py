@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -346,26 +347,35 @@ async def test_where_ripgrep_fails_the_search_goes_on_without(tree: Path, open_f
     assert (len(result.data["matches"]), result.data["engine"]) == (2, "own")
 
 
+async def tell_nobody(found: int) -> None:
+    """Nobody wants to know how far it is."""
+
+
 async def test_ripgrep_that_cannot_be_started_or_names_nothing_is_no_answer(tree: Path) -> None:
     fd = os.open(tree, FOLDER)
     try:
-        assert await ripgrep.candidates(["/nonexistent/rg"], fd, 5) is None
-        assert await ripgrep.candidates(["/bin/sh", "-c", "exit 2"], fd, 5) is None
-        names = await ripgrep.candidates(["/bin/sh", "-c", "printf './b.md\\0'; pwd -P >&2"], fd, 5)
+        assert await ripgrep.candidates(["/nonexistent/rg"], fd, 5, tell_nobody) is None
+        assert await ripgrep.candidates(["/bin/sh", "-c", "exit 2"], fd, 5, tell_nobody) is None
+        names = await ripgrep.candidates(["/bin/sh", "-c", "printf './b.md\\0'; pwd -P >&2"], fd, 5, tell_nobody)
         assert names == ([("b.md",)], False)
     finally:
         os.close(fd)
 
 
 @pytest.mark.parametrize("ends", ["cancelled", "out of time"])
-async def test_ripgrep_never_outlives_its_search(root: Path, ends: str) -> None:
+async def test_ripgrep_never_outlives_its_search(root: Path, ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ripgrep, "_REPORT_EVERY_S", 0.02)
     fd = os.open(root, FOLDER)
     started = trio.Path(root / "pid")
     command = ["/bin/sh", "-c", "echo $$ > pid; exec sleep 60"]
     answer: list[object] = []
+    reports: list[int] = []
+
+    async def heard(found: int) -> None:
+        reports.append(found)
 
     async def search() -> None:
-        answer.append(await ripgrep.candidates(command, fd, 60 if ends == "cancelled" else 0.5))
+        answer.append(await ripgrep.candidates(command, fd, 60 if ends == "cancelled" else 0.5, heard))
 
     try:
         async with trio.open_nursery() as nursery:
@@ -377,6 +387,8 @@ async def test_ripgrep_never_outlives_its_search(root: Path, ends: str) -> None:
                 nursery.cancel_scope.cancel()
     finally:
         os.close(fd)
+    if ends == "out of time":
+        assert set(reports) == {0}
     assert answer == ([] if ends == "cancelled" else [([], True)])
     with pytest.raises(ProcessLookupError):
         os.kill(int((root / "pid").read_text()), 0)
@@ -404,7 +416,7 @@ def test_any_gitignore_is_read_and_decides(lines: list[str]) -> None:
     assert spec is None or spec.check_file("a/b").include in (True, False, None)
 
 
-@pytest.mark.skipif(not Path("/usr/bin/git").exists(), reason="there is no git here to compare with")
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here to compare with")
 def test_gitignore_means_what_git_says(root: Path) -> None:
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     lines = ["*.log", "!keep.log", "/only", "build/", "a/**/z", "x?", "[ab].c", "doc/*.txt", "#c", "\\#d", "sp\\ "]

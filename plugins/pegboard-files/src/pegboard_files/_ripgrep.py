@@ -12,10 +12,13 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from pegboard_files._rules import Parts
 
 MAX_FILES = 5000
 MAX_BYTES = 4 << 20
+_REPORT_EVERY_S = 0.25
 OPTIONS = (
     "--no-config",
     "--files-with-matches",
@@ -59,13 +62,16 @@ def parse(output: bytes) -> list[Parts]:
     return found
 
 
-async def candidates(command: list[str], folder_fd: int, timeout_s: float) -> tuple[list[Parts], bool] | None:
+async def candidates(
+    command: list[str], folder_fd: int, timeout_s: float, report: Callable[[int], Awaitable[None]]
+) -> tuple[list[Parts], bool] | None:
     """Run it in a folder.
 
     Args:
         command: from `arguments`.
         folder_fd: the folder; it has to stay open meanwhile.
         timeout_s: after this it is ended, in seconds.
+        report: hears now and then how many files were named so far.
 
     Returns:
         The files that it named, and whether there may be more; None where it failed, and somebody else has to search.
@@ -90,7 +96,11 @@ async def candidates(command: list[str], folder_fd: int, timeout_s: float) -> tu
         assert process.stdout is not None
         with trio.move_on_after(timeout_s):
             while len(output) < MAX_BYTES:
-                piece = await process.stdout.receive_some(1 << 16)
+                with trio.move_on_after(_REPORT_EVERY_S) as waiting:
+                    piece = await process.stdout.receive_some(1 << 16)
+                if waiting.cancelled_caught:
+                    await report(output.count(b"\0"))
+                    continue
                 if not piece:
                     whole = True
                     break

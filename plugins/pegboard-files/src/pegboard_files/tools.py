@@ -295,11 +295,17 @@ async def search_text(
         folder = await _run(context, lambda files, scope: scope.open_folder(asked)[1])
         try:
             patience_s = (min(context.deadline, trio.current_time() + 60) - trio.current_time()) / 2
-            named = await ripgrep.candidates(command, folder.fd, patience_s)
+            named = await ripgrep.candidates(
+                command,
+                folder.fd,
+                patience_s,
+                lambda found: context.progress(found, None, "ripgrep is looking for files"),
+            )
         finally:
             folder.close()
         if named is not None:
             names, more = named
+            budget.seen = len(names)  # what is reported only grows
             found = await _run(
                 context, lambda files, scope: grepping.search_candidates(scope, asked, names, wanted, budget)
             )
