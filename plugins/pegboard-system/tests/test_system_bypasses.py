@@ -20,6 +20,7 @@ from pegboard_system._isolation import probe
 from pegboard_system._schema import Level
 from pegboard_system.plugin import SystemPlugin
 
+FOUND = probe()
 CANARY = "canary-5b1f0c"
 TRAPPED = "trapped"
 """What a program says that must not have been started."""
@@ -93,12 +94,18 @@ def snapshot(folder: Path) -> dict[str, Any]:
     return seen
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param(
+            level,
+            marks=pytest.mark.skipif(level not in FOUND.levels, reason=f"no {level} here: {FOUND.why.get(level)}"),
+        )
+        for level in ("bubblewrap", "landlock")
+    ],
+)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_hostile_commands_are_refused_or_contained(kind: str, level: Level, stage: Path) -> None:
-    found = probe((level,))
-    if not found.levels:
-        pytest.skip(f"{level} does not work here: {found.why[level]}")
     permissions: dict[str, Any] = {"allowed_commands": ALLOWED, "denied_commands": ["mkfs", "rm"], "least_level": level}
     cases = [case for case in CORPUS if case["kind"] == kind]
     if level == "bubblewrap":
@@ -137,11 +144,9 @@ def test_the_corpus_is_large_and_says_each_command_once() -> None:
     assert len(set(commands)) == len(commands)
 
 
+@pytest.mark.skipif("bubblewrap" not in FOUND.levels, reason=f"no bubblewrap here: {FOUND.why.get('bubblewrap')}")
 async def test_what_a_program_does_behind_the_judges_back_meets_the_isolation(stage: Path) -> None:
     """A shell that may run anything stands for every program that the judge did not see through."""
-    found = probe(("bubblewrap",))
-    if not found.levels:
-        pytest.skip(f"bubblewrap does not work here: {found.why}")
     permissions = {"unjudged_commands": ["sh"], "least_level": "bubblewrap", "denied_paths": ["kept"]}
     attempts = [
         "cat ../secret.txt", f"cat {stage}/secret.txt", "cat link-out", "cat kept/key", "ls kept", "cat /etc/passwd",

@@ -28,10 +28,21 @@ from pegboard_system._isolation import probe
 from pegboard_system.plugin import SystemPlugin
 
 FOUND = probe()
-HERE = FOUND.levels
-ISOLATED = [level for level in FOUND.levels if level != "rlimits"] or [
-    pytest.param("landlock", marks=pytest.mark.skip("neither bubblewrap nor Landlock works here"))
-]
+
+
+def levels(*names: str) -> list[Any]:
+    """These isolations as parameters; skipped are those that this machine lacks."""
+    return [
+        pytest.param(
+            name,
+            marks=pytest.mark.skipif(name not in FOUND.levels, reason=f"no {name} here: {FOUND.why.get(name)}"),
+        )
+        for name in names
+    ]
+
+
+ISOLATED = levels("bubblewrap", "landlock")
+HERE = [*ISOLATED, *levels("rlimits")]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 
 
