@@ -16,6 +16,7 @@ import pegboard_files.plugin
 from pegboard import ConfigError, ErrorCode, load_board, open_host, thaw
 from pegboard.testing import assert_error, assert_ok, record
 from pegboard_files._checks import check_files
+from pegboard_files._places import Files
 from pegboard_files.plugin import FilesPlugin, FilesSettings
 
 READING = ("read_file", "list_directory", "search_files", "search_text")
@@ -281,9 +282,10 @@ async def test_nothing_is_left_open(root: Path) -> None:
         ("edit_file", {**EDIT, "path": "pipe"}),
     ]
 
-    def count() -> tuple[int, int]:
+    def count() -> tuple[int, int, int]:
         ours = [thread for thread in threading.enumerate() if not thread.name.startswith("Trio thread")]
-        return len(os.listdir("/dev/fd")), len(ours)
+        children = [one.read_text().split() for one in Path("/proc/self/task").glob("*/children")]
+        return len(os.listdir("/dev/fd")), len(ours), sum(map(len, children))
 
     for opening in ("walk", None):
         before = count()
@@ -298,6 +300,18 @@ async def test_nothing_is_left_open(root: Path) -> None:
                 await session.call(name, arguments)
             assert count() == open_now
         assert count() == before
+
+
+async def test_a_thread_that_hangs_does_not_hold_the_host_for_ever(
+    root: Path, fake_clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = Files(FilesSettings(roots=(str(root),)))
+    files.roots[0].fd()
+    await files._limiter.acquire_on_behalf_of("a thread that hangs")
+    await files.close()
+    assert "stay open" in caplog.text
+    assert files.roots[0].fd() >= 0
+    files.roots[0].close()
 
 
 async def test_no_error_names_a_path_of_the_host(here: Path, open_files: Any) -> None:

@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 THREADS = 8
 LOCKS = 64
+CLOSE_S = 10.0
 MAX_TRIES = 64
 MOVED = (errno.EAGAIN, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
 """What is said where something was moved or replaced after it was opened: it is opened anew, to be judged."""
@@ -349,12 +350,19 @@ class Files:
         return self._write_locks[hash((folder.st_dev, folder.st_ino, name)) % LOCKS]
 
     async def close(self) -> None:
-        """Wait for every thread that still works, then give the descriptors back."""
+        """Wait for every thread that still works, then give the descriptors back.
+
+        Where one hangs they are kept: a number that is given back is given to somebody else, and the thread would open
+        what lies beneath that.
+        """
         import trio
 
-        with trio.CancelScope(shield=True):
+        with trio.move_on_after(CLOSE_S, shield=True) as waiting:
             for _ in range(THREADS):
                 await self._limiter.acquire_on_behalf_of(object())
+        if waiting.cancelled_caught:
+            faults.log.warning("a file system hangs: the folders of the file tools stay open")
+            return
         for root in (*self.roots, *self._more_roots.values()):
             root.close()
 
