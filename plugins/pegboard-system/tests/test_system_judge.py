@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
-from pegboard_system._judge import DEVICES, MAX_DEPTH, Policy, judge, locate, within
+from pegboard_system._judge import DEVICES, MAX_DEPTH, Policy, judge, judge_arguments, locate, within
 from pegboard_system._rules import GIT, RULES, STARTERS, WRAPPERS, starts_programs
 
 PROGRAMS = ["ls", "cat", "cp", "sort", "grep", "tar", "dd", "git", "nice", "env", "timeout", "unknown", "uniq"]
@@ -221,6 +221,26 @@ def test_no_order_of_options_lets_sort_write_or_start_or_read_outside(arguments:
     read = [word for index, word in enumerate(before) if index not in values]
     assert not any(word.startswith(("-o", "-uo", "--out", "--comp", "--files0", "-T")) for word in read)
     assert not any(word in ("../secret.txt", "/etc/passwd") for word in read)
+
+
+PARTS = st.sampled_from(
+    ["..", ".", "/", "//", "etc", "passwd", "a", "-", "--", "=", ":", ",", "@", "-I", "share", "doc", "usr",
+     "proc", "self", "root", " ", "\n"]
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PARTS, max_size=8).map("".join))
+def test_no_word_that_passes_is_a_path_that_leads_out(word: str) -> None:
+    policy = Policy(allowed=(), readable=("/usr/share",), cwd="/usr/share")
+    for name in ("a-program-of-no-table", "ls-like", "unknown"):
+        try:
+            judge_arguments(name, [word], policy)
+        except ToolError:
+            continue
+        for path in (word, *word.split("=")[1:], word[2:] if word.startswith("-") else ""):
+            real = os.path.realpath(os.path.join(policy.cwd, path))
+            assert within(real, policy.readable) or path in DEVICES
 
 
 def test_within_takes_whole_names_only() -> None:

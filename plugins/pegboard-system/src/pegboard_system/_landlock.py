@@ -117,7 +117,7 @@ def forbid(*tables: dict[str, tuple[int, ...]]) -> None:
     _hold(libc.prctl(_SET_SECCOMP, 2, ctypes.byref(header), 0, 0), "seccomp")
 
 
-def drop_capabilities() -> None:
+def drop_capabilities() -> None:  # pragma: no cover - runs in the forked child
     """Take root's powers from what is started next; a user without them has none to lose."""
     libc = _libc()
     capability = 0

@@ -27,7 +27,7 @@ TICK_S = 0.02
 """How often the command is looked at where the kernel cannot tell that it ended, in seconds."""
 
 
-def main(status: int) -> int:
+def main(status: int) -> int:  # pragma: no cover - runs in a process of its own
     """Run one command; `status` is the descriptor to which its end is written."""
     os.set_inheritable(status, False)
     job = json.loads(_read_line(0))
@@ -52,12 +52,12 @@ def main(status: int) -> int:
     return 0
 
 
-def _say(status: int, **what: Any) -> None:
+def _say(status: int, **what: Any) -> None:  # pragma: no cover - runs in a process of its own
     with contextlib.suppress(BrokenPipeError):  # the host is gone, or wants no answer any more
         os.write(status, json.dumps(what).encode() + b"\n")
 
 
-def _read_line(descriptor: int) -> bytes:
+def _read_line(descriptor: int) -> bytes:  # pragma: no cover - runs in a process of its own
     line = b""
     while not line.endswith(b"\n"):
         chunk = os.read(descriptor, 65536)
@@ -67,7 +67,7 @@ def _read_line(descriptor: int) -> bytes:
     return line
 
 
-def _read_all(descriptor: int) -> bytes:
+def _read_all(descriptor: int) -> bytes:  # pragma: no cover - runs in a process of its own
     text = b""
     while chunk := os.read(descriptor, 65536):
         text += chunk
@@ -75,7 +75,7 @@ def _read_all(descriptor: int) -> bytes:
     return text
 
 
-def _become_subreaper() -> None:
+def _become_subreaper() -> None:  # pragma: no cover - runs in a process of its own
     if sys.platform == "linux":
         import ctypes
 
