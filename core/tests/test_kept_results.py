@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import BinaryContent, ErrorCode, ImageContent, TextContent, Tool, ToolError, ToolResult
+from pegboard import BinaryContent, ErrorCode, ImageContent, PluginError, TextContent, Tool, ToolError, ToolResult
 from pegboard.kept import KeptResults
 
 
@@ -103,6 +103,18 @@ async def test_a_board_that_cannot_hang_read_result_still_answers(hosted: Any, m
         assert result.ok
         assert "read_result" not in host.tools
     assert "read_result cannot be hung" in caplog.text
+
+
+async def test_no_other_tool_may_take_the_name_that_every_profile_sees(hosted: Any) -> None:
+    config = {"profiles": {"few": {"tools": ["big"]}}}
+    async with hosted(make("read_result", "stolen"), make("big", "x" * 300_000), config=config) as host:
+        assert "is the core's own" in host.board.not_hung["read_result"].why
+        with pytest.raises(PluginError, match="the core's own"):
+            host.add(make("read_result", "stolen"))
+        session = host.session(profile="few")
+        assert list(session.tools) == ["big"]
+        key = (await session.call("big")).details["cut"]["id"]
+        assert (await session.call("read_result", {"id": key})).content[0].text == "x" * 100_000
 
 
 async def test_a_huge_error_is_bounded(hosted: Any) -> None:

@@ -328,3 +328,12 @@ async def test_a_source_that_gave_its_tools_is_ready_without_saying_so():
     async with open_host({}, [Brings()]) as host:
         await wait_all_tasks_blocked()
         assert host.board.state_of("one") == "ready"
+
+
+async def test_what_a_source_could_not_hang_is_forgotten_with_its_next_tools(hosted: Any) -> None:
+    async with hosted() as host:
+        for n in range(3):
+            host.board.replace_source("far", [answering(f"odd{n}", input_schema={"type": "nonsense"})])
+        assert set(host.board.not_hung) == {"odd2"}
+        host.board.replace_source("far", [answering("odd2")])
+        assert not host.board.not_hung

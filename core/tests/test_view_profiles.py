@@ -120,3 +120,13 @@ def test_a_view_is_made_once_and_its_plans_stay_while_their_tools_do() -> None:
     assert view.plans["a"] is plans["a"]
     board.remove("a")
     assert "a" not in view.plans
+
+
+async def test_a_profile_never_loosens_what_the_host_or_the_source_gives(hosted: Any) -> None:
+    loose = {"timeout_s": 1000, "max_result_bytes": 10**9}
+    config = {"timeout_s": 20, "max_result_bytes": 50, "profiles": {"loose": loose}}
+    roomy = make("roomy", limits=Limits(timeout_s=40, max_result_bytes=60))
+    async with hosted(make("usual"), roomy, config=config) as host:
+        tools = host.session(profile="loose").tools
+        assert (tools["usual"].limits.timeout_s, tools["usual"].limits.max_result_bytes) == (20, 50)
+        assert (tools["roomy"].limits.timeout_s, tools["roomy"].limits.max_result_bytes) == (40, 60)

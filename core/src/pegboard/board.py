@@ -7,6 +7,7 @@ it - and what they answer goes into its plan.
 from __future__ import annotations
 
 import difflib
+import functools
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pegboard.config import Profile
     from pegboard.contract import Dialect, Executor, Export, SourceState, ToolSource, Validator
+    from pegboard.tools import Limits
 
 log = logging.getLogger("pegboard")
 
 PROGRAM = Origin()
 """The origin of tools that a program adds itself."""
+READ_RESULT = "read_result"
+"""The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
 
 @attrs.frozen
@@ -128,7 +133,17 @@ class Board:
                 f"there is no profile {profile!r}",
                 hint=f"did you mean {near[0]!r}?" if near else f"write one: [profiles.{profile}]",
             )
-        return ProfileView(self.registry, profile, found, self._recompile, read_only=read_only)
+        tighten = functools.partial(self._tightened, found)
+        return ProfileView(self.registry, profile, found, tighten, self._recompile, read_only=read_only)
+
+    def _tightened(self, profile: Profile, one: Tool) -> Limits:
+        """The tool's limits in sessions of a profile, which tightens what holds and loosens nothing."""
+        limits, runtime = profile.tighten(one.limits), self.runtime
+        if limits.timeout_s is not None:
+            limits = attrs.evolve(limits, timeout_s=min(limits.timeout_s, runtime.timeout_of(one)))
+        if limits.max_result_bytes is not None and one.limits.max_result_bytes is None:
+            limits = attrs.evolve(limits, max_result_bytes=min(limits.max_result_bytes, runtime.max_result_bytes))
+        return limits
 
     def _recompile(self, one: Tool) -> Hung:
         try:
@@ -202,6 +217,7 @@ class Board:
         """Swap all tools of a source for these, in one step. A source never unseats a tool that hangs, and one that was
         disabled stays so."""
         old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
+        self.not_hung = {name: one for name, one in self.not_hung.items() if one.origin.source != source}
         put: dict[str, Hung] = {}
         for one in tools:
             named = _from(one, attrs.evolve(one.origin, source=source))
@@ -265,6 +281,8 @@ class Board:
 
     def _hang(self, one: Tool) -> Hung:
         """Put the configuration's word over the author's, then make the plan."""
+        if one.name == READ_RESULT:
+            _require_own(one)
         said = self.config.tool_settings(one.name)
         limits = said.override(one.limits)
         if limits is not one.limits:
@@ -457,6 +475,13 @@ def _is_source(one: object) -> bool:
 
 def _is_dialect(one: object) -> bool:
     return isinstance(getattr(one, "name", None), str) and callable(getattr(one, "export", None))
+
+
+def _require_own(one: Tool) -> None:
+    from pegboard.kept import read_result
+
+    if one.handler is not read_result:
+        raise PluginError(f"the name {READ_RESULT!r} is the core's own", hint="give the tool another name")
 
 
 def _from(one: Tool, origin: Origin) -> Tool:

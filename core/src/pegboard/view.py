@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pegboard.config import Profile
     from pegboard.pipeline.plan import Hung
     from pegboard.registry import Registry
-    from pegboard.tools import Tool
+    from pegboard.tools import Limits, Tool
 
 
 class View(Protocol):
@@ -63,13 +63,20 @@ class ProfileView:
     """
 
     def __init__(
-        self, registry: Registry, name: str, profile: Profile, recompile: Callable[[Tool], Hung], *, read_only: bool
+        self,
+        registry: Registry,
+        name: str,
+        profile: Profile,
+        tighten: Callable[[Tool], Limits],
+        recompile: Callable[[Tool], Hung],
+        *,
+        read_only: bool,
     ) -> None:
         self.profile: str | None = name
         self.read_only = read_only or profile.read_only
         self._registry = registry
         self._selects = profile.selects
-        self._tighten = profile.tighten
+        self._tighten = tighten
         self._recompile = recompile
         self._made: dict[str, tuple[Hung, Hung]] = {}
         self._snapshot = Snapshot(-1, {})
@@ -97,7 +104,7 @@ class ProfileView:
         if known is not None and known[0] is hung:
             return known
         tool = hung.tool
-        limits = self._tighten(tool.limits)
+        limits = self._tighten(tool)
         if isinstance(hung, Refusal) or limits == tool.limits:
             return hung, hung
         return hung, self._recompile(attrs.evolve(tool, limits=limits))

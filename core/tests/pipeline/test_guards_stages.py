@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -314,3 +315,44 @@ async def test_an_outcome_carries_the_call_the_session_and_the_times(hosted: Any
     assert outcome.result is result
     assert outcome.duration_ms >= result.duration_ms * 0.5
     assert outcome.started_at > 1.7e9
+
+
+# a refusal that cannot be read ----------------------------------------
+
+
+class Unreadable(dict):  # type: ignore[type-arg]
+    """Details that break when they are read."""
+
+    def items(self) -> Any:
+        raise RuntimeError("no")
+
+
+def refusal(**odd: Any) -> ToolError:
+    error = ToolError("FORBIDDEN", "no", reason="house")
+    for name, value in odd.items():
+        setattr(error, name, value)
+    return error
+
+
+@pytest.mark.parametrize("stage", ["admit", "approve", "limit"])
+@pytest.mark.parametrize(
+    ("error", "code", "shown"),
+    [
+        (ToolError("FORBIDDEN", "no", big=10**5000), "FORBIDDEN", "a int"),
+        (ToolError("FORBIDDEN", "no", big=Unreadable(a=1)), "FORBIDDEN", "a Unreadable"),
+        (refusal(details=5), "FORBIDDEN", None),
+        (refusal(code="NO_SUCH_CODE"), "INTERNAL_ERROR", None),
+    ],
+    ids=["a number too long", "a value that breaks", "no details", "no code"],
+)
+async def test_a_refusal_answers_whatever_its_author_put_into_it(
+    guarded: Any, stage: str, error: ToolError, code: str, shown: str | None
+) -> None:
+    async with guarded([Guard("house", stage, lambda *given: error)], give) as host:
+        session = host.session()
+        results = [await session.call("give", {"n": 1})]
+        results += [session.check("give", {"n": 1})] if stage == "admit" else []
+        for result in results:
+            assert result.error.code.value == code
+            assert result.error.details.get("big") == shown
+            json.dumps(result.to_json())

@@ -170,22 +170,29 @@ def _checked(result: ToolResult) -> tuple[ToolResult, int]:
 
 def clean_error(error: ToolError) -> tuple[ToolError, int]:
     """An error that was raised, with details that are JSON whatever they were; and its size as of a result."""
-    try:
-        return (clean := ToolError(error.code, error.message, _to_plain(error.details))), _error_size(clean)
-    except UnusableError:
-        details = {str(key): _plain_or_named(value) for key, value in error.details.items()}
-        return (clean := ToolError(error.code, error.message, details)), _error_size(clean)
+    reads: tuple[Callable[[Any], Any], ...] = (_to_plain, _named_details, lambda details: {})
+    for read in reads:
+        try:
+            return (clean := ToolError(error.code, error.message, read(error.details))), _error_size(clean)
+        except Exception:  # noqa: BLE001, S112 - what an author put there may raise anything: less of it is read then
+            continue
+    return ToolError(ErrorCode.INTERNAL_ERROR, f"an error that cannot be read ({type(error).__name__})"), 0
 
 
 def _error_size(error: ToolError) -> int:
     return len(error.message) + len(_to_text(error.details))
 
 
+def _named_details(details: dict[Any, Any]) -> dict[str, Any]:
+    return {str(key): _plain_or_named(value) for key, value in details.items()}
+
+
 def _plain_or_named(value: Any) -> Any:
     try:
-        return _to_plain(value)
-    except UnusableError:
+        _to_text(plain := _to_plain(value))
+    except Exception:  # noqa: BLE001 - a value of the author's own class may raise anything
         return f"a {type(value).__name__}"
+    return plain
 
 
 def _to_object(value: Any, what: str) -> dict[str, Any]:

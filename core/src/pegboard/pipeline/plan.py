@@ -145,7 +145,7 @@ def _make_answer(
     tool, runtime, permissions = plan.tool, plan.runtime, plan.permissions
     name = tool.name
     approves, limits, filters = (of_stage(plan.guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
-    timeout_s = tool.limits.timeout_s or runtime.source_timeouts.get(tool.origin.source or "") or runtime.timeout_s
+    timeout_s = runtime.timeout_of(tool)
     approval_timeout_s = runtime.approval_timeout_s
     max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
     if tool.handler is read_result:
@@ -206,7 +206,7 @@ def _make_check(
                 admit(session, None)
             arguments, _, notes = prepare(arguments)
         except ToolError as refusal:
-            return ToolResult.of_error(refusal)
+            return ToolResult.of_error(clean_error(refusal)[0])
         asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]
         lines = [f"{name_stage(ask)}: {ask['says']}" for ask in asks] or ["nothing else is asked"]
         text = "\n".join([f"{tool.name}: the arguments are right and the call is admitted", *lines])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from pegboard.contract import Observer, Outcome
+    from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
 
@@ -101,6 +102,10 @@ class Runtime:
     failed_observers: Counter[str] = attrs.field(factory=Counter)
     ids: Iterator[str] = attrs.field(factory=_ids)
     """Draws an id for a call that brought none: unique in this run, and unlike those of another."""
+
+    def timeout_of(self, tool: Tool) -> float:
+        """The deadline of the tool's execution in seconds: its own, else its source's, else the host's."""
+        return tool.limits.timeout_s or self.source_timeouts.get(tool.origin.source or "") or self.timeout_s
 
     def observe(self, outcome: Outcome) -> None:
         """Tell every observer; one that raises is logged and counted, and the call does not notice."""
