@@ -155,3 +155,14 @@ def test_any_text_is_a_rate_above_zero_or_a_value_error(text: Any) -> None:
         return
     assert rate.count >= 1
     assert rate.period_s > 0
+
+
+def test_a_crowd_whose_limits_still_run_is_looked_through_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard.guards.rate.MAX_USERS", 8)
+    buckets, tables = Buckets(1, 1000.0), []
+    for user in range(100):
+        buckets.take(str(user), float(user))
+        if not tables or tables[-1] is not buckets._due:
+            tables.append(buckets._due)
+    assert len(buckets._due) == 100
+    assert len(tables) == 5  # at 8, 16, 32 and 64

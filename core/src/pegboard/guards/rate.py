@@ -32,6 +32,7 @@ class Buckets:
         self._interval_s = period_s / count
         self._tolerance_s = period_s - self._interval_s
         self._due: dict[str | None, float] = {}
+        self._crowd = MAX_USERS
 
     def wait_s(self, user: str | None, now: float) -> float:
         """Seconds until a call of that user would pass; 0 or less: it passes now."""
@@ -43,8 +44,9 @@ class Buckets:
 
     def take(self, user: str | None, now: float) -> None:
         """Spend one call."""
-        if len(self._due) >= MAX_USERS:
+        if len(self._due) >= self._crowd:
             self._due = {known: due for known, due in self._due.items() if due > now}
+            self._crowd = max(MAX_USERS, 2 * len(self._due))  # or every call of a crowd would look through all of it
         self._due[user] = max(self._due.get(user, now), now) + self._interval_s
 
 
