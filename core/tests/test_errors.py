@@ -98,3 +98,7 @@ def test_errors_are_split_by_who_is_at_fault() -> None:
     assert issubclass(ToolDefinitionError, PluginError)
     assert issubclass(PluginError, PegboardError)
     assert not issubclass(ToolError, PegboardError)
+
+
+def test_a_path_shows_the_beginning_of_a_key_of_any_length() -> None:
+    assert format_path(("a", "b" * 1_000_000, 0)) == f"a['{'b' * 80}'][0]"

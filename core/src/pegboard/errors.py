@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Step = str | int
 
+MAX_STEP = 80
+"""Of a longer key in a path only the beginning is shown, in characters: keys come from outside."""
+
 
 class ErrorCode(StrEnum):
     """The kinds of failure a caller can tell apart; stable strings, the numbers of a protocol live in its own layer.
@@ -170,10 +173,10 @@ def format_path(path: Iterable[Step]) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif step.replace("-", "_").isidentifier():
+        elif len(step) <= MAX_STEP and step.replace("-", "_").isidentifier():
             text += f".{step}" if text else step
         else:
-            text += f"[{step[:80]!r}]"
+            text += f"[{step[:MAX_STEP]!r}]"
     return text
 
 
