@@ -87,7 +87,12 @@ def provide_tools():
         """Play with the terminal."""
         return "red \\x1b[31m and \\u202eback"
 
-    return [add, add_async, who, echo, fail, wait, stubborn, wipe, picture, silent, rare, escape]
+    @tool(read_only=True)
+    async def fetch() -> str:
+        """Look for what is not there."""
+        raise ToolError("NOT_FOUND", "there is no such letter")
+
+    return [fetch, add, add_async, who, echo, fail, wait, stubborn, wipe, picture, silent, rare, escape]
 '''
 
 

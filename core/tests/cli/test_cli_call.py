@@ -73,6 +73,10 @@ def test_an_unknown_tool_is_not_found_with_a_near_name(run, tools):
     assert "hint: pegboard list" in run("call", "unicorn").err
 
 
+def test_what_a_tool_does_not_find_is_no_reason_to_look_at_the_list_of_tools(run, tools):
+    assert run("call", "fetch").err == "error: NOT_FOUND: there is no such letter\n"
+
+
 def test_a_failing_tool_shows_its_cause_with_debug_only(run, tools):
     answer = run("call", "fail")
     assert answer.status == 1

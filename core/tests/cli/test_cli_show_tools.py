@@ -208,11 +208,11 @@ def test_plugins_tells_what_each_provides(run, tools):
     rows = {row["name"]: row for row in run("plugins", "--json").json}
     assert rows["kit"]["distribution"] == "pegboard-test-kit"
     assert rows["kit"]["version"] == "1.0"
-    assert rows["kit"]["provides"] == {"provide_tools": 12}
+    assert rows["kit"]["provides"] == {"provide_tools": 13}
     assert rows["kit"]["import_ms"] > 0
     assert rows["json"]["builtin"] is True
     out = run("plugins").out
-    assert "12 tools" in out
+    assert "13 tools" in out
     assert "1 dialect" in out
     assert "guards" in out
 

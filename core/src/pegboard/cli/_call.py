@@ -193,8 +193,10 @@ def _tell(result: ToolResult) -> None:
         "INVALID_INPUT": f"pegboard show {printable_line(result.name, 80)}",
         "NOT_FOUND": "pegboard list shows the tools on the board",
     }
-    hint = None if error.details.get("near") else hints.get(error.code.value)
-    if hint is not None:
+    near = error.details.get("near")
+    hint = hints.get(error.code.value)
+    # Near ones stand in the message already; without any list of them it was the tool that did not find something.
+    if hint is not None and not near and not (near is None and error.code.value == "NOT_FOUND"):
         note(f"hint: {hint}")
 
 
