@@ -44,6 +44,11 @@ def test_a_line_that_is_no_call_is_answered_and_the_next_ones_run(run, tools):
     assert answer.lines[-2]["id"] == "x"
 
 
+def test_what_is_no_call_is_told_in_the_words_of_json(run, tools):
+    answer = run("batch", input=b'[]\n{"name": "add", "arguments": null}\n{"name": "add", "arguments": "{}"}')
+    assert [line["error"]["message"].rpartition(", got ")[2] for line in answer.lines] == ["array", "null", "string"]
+
+
 @settings(
     max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
 )

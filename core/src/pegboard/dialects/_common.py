@@ -46,7 +46,7 @@ def call_of(value: Any) -> ToolCall | ToolResult:
     A number is taken as an id, since many programs count their calls.
     """
     if not isinstance(value, dict):
-        return no_call(f"a call is an object with name and arguments, got {type(value).__name__}")
+        return no_call(f"a call is an object with name and arguments, got {_kind_of(value)}")
     given = value.get("id", "")
     call_id = str(given)[:200] if isinstance(given, (str, int)) and not isinstance(given, bool) else ""
     name = value.get("name")
@@ -54,6 +54,12 @@ def call_of(value: Any) -> ToolCall | ToolResult:
         return no_call("a call needs the name of a tool, as text", id=call_id)
     arguments = value.get("arguments", {})
     if not isinstance(arguments, dict):
-        why = f"arguments: expected an object, got {type(arguments).__name__}"
+        why = f"arguments: expected an object, got {_kind_of(arguments)}"
         return no_call(why, id=call_id, name=name)
     return ToolCall(call_id, name, arguments)
+
+
+def _kind_of(value: Any) -> str:
+    from pegboard.schema.kinds import kind_of  # late: only what is no call needs it
+
+    return kind_of(value)
