@@ -389,6 +389,13 @@ def test_sections_of_no_plugin_are_unknown_but_not_those_of_quarantined_ones():
     assert "'my-thing'" in str(caught.value)
 
 
+def test_the_section_of_a_plugin_that_is_not_installed_says_what_to_install():
+    config = load({"plugins": {"mcp": {"servers": {}}}})
+    with pytest.raises(ConfigError, match="a plugin that is not installed") as caught:
+        config.check_unknown(["tasks"])
+    assert "pip install pegboard-mcp" in str(caught.value)
+
+
 def test_the_guards_to_observe_are_named_at_the_top():
     assert load({"observe": ["cooldown"]}).observe == ("cooldown",)
 

@@ -182,7 +182,7 @@ class Config:
         known = tuple(known_plugins)
         sections = {self._find_key("plugins", name) for name in (*known, *quarantined)}
         unknown = [name for name in self.named_plugins if name not in sections]
-        self._raise(unknown_key(("plugins", name), known) for name in unknown)
+        self._raise(_not_installed(name, known) for name in unknown)
 
     def _settings_at(self, path: tuple[str, ...], raw: Mapping[str, Any], cls: type[T]) -> T:
         self._remember(path, cls)
@@ -427,6 +427,12 @@ def _unknown_profile(name: str, profiles: Iterable[str]) -> Fault:
     return Fault(
         ("profile",), "a profile that is configured", shorten(name), f"did you mean {near!r}?" if near else None
     )
+
+
+def _not_installed(name: str, known: Iterable[str]) -> Fault:
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else f"pip install pegboard-{name[:60]}, or remove the section"
+    return Fault(("plugins", name), "the section of an installed plugin", "one of a plugin that is not installed", hint)
 
 
 def _structure_core(said: Mapping[str, Any]) -> tuple[CoreSettings | None, list[Fault]]:
