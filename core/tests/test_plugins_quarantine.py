@@ -121,6 +121,32 @@ def test_a_plugin_that_is_not_installed_is_refused_with_a_near_one(install: Any)
         load_board({"without": ["wether"]})
 
 
+def test_a_plugin_that_is_named_twice_is_loaded_once(install: Any) -> None:
+    install("weather", GOOD.format(tool="w"))
+    assert list(load_board({}, ["weather", "pegboard-weather", "weather"]).tools) == ["w"]
+
+
+@pytest.mark.parametrize("given", [{"plugins": "dice"}, {"without": "audit"}])
+def test_one_text_where_a_list_of_plugins_is_due_is_not_taken_letter_by_letter(given: Any) -> None:
+    with pytest.raises(PluginError, match="expected a list, got the text") as caught:
+        load_board({}, **given)
+    assert caught.value.hint.startswith("write ['")
+
+
+def test_a_program_that_embeds_the_host_hears_of_a_plugin_that_is_put_aside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Stranger:
+        @hookimpl
+        def provide_tool(self) -> list[Tool]:
+            return []
+
+    load_board({}, [Stranger()])
+    (heard,) = [one for one in caplog.records if one.levelname == "WARNING"]
+    assert "'Stranger' is quarantined" in heard.getMessage()
+    assert "'provide_tools'" in heard.getMessage()
+
+
 def test_plugins_that_are_left_out_are_not_imported(install: Any) -> None:
     install("broken", "raise ValueError")
     board = load_board({"without": ["broken", "audit"]})

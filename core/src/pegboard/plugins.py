@@ -142,7 +142,7 @@ class Plugins:
         else:
             cause = f"{type(problem).__name__}: {_one_line(problem)}"
         record.quarantined = f"{where}: {cause}"
-        log.info("plugin %s is quarantined", record.label, exc_info=problem)
+        log.info("plugin %s failed", record.label, exc_info=problem)
         guards = hasattr(record.plugin, "make_guards")
         if self.manager.has_plugin(record.name):
             self.manager.unregister(name=record.name)
@@ -155,6 +155,7 @@ class Plugins:
                 f"plugin {record.label} failed at {where}: {cause}",
                 hint=getattr(problem, "hint", None) or f"mend or uninstall it; this is fatal because {why}",
             ) from problem
+        log.warning("plugin %s is quarantined: %s", record.label, record.quarantined)
 
     def check_hooks(self) -> None:
         """After loading: a misspelt hook is an error that names it and the nearest real one."""
@@ -268,6 +269,9 @@ def load_plugins(
         PluginError: a plugin failed whose failure is fatal, or one that is named is not installed.
         ConfigError: a plugin's section is wrong, or belongs to no plugin.
     """
+    for given, what in ((wanted, "plugins"), (without, "without")):
+        if isinstance(given, str):
+            raise PluginError(f"{what}: expected a list, got the text {given[:60]!r}", hint=f"write [{given[:60]!r}]")
     plugins = Plugins(strict=strict)
     left_out = {*without, *config.core.without}
     for name, module in BUILTINS.items():
@@ -302,13 +306,15 @@ def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[Plug
         return
     names = [one for one in wanted if isinstance(one, str)]
     installed = _installed() if names else []
+    chosen: dict[_Installed, None] = {}
     for name in names:
         found = [one for one in installed if name in (one.name, one.distribution)]
         if not found:
             known = [text for one in installed for text in (one.name, one.distribution) if text]
             raise PluginError(f"no plugin {name!r} is installed", hint=_nearest(name, known))
-        for one in found:
-            yield one.record(named=True), one.load
+        chosen |= dict.fromkeys(found)
+    for one in chosen:  # each once, however often and by whichever of its names it was asked for
+        yield one.record(named=True), one.load
     for plugin in wanted:
         if not isinstance(plugin, str):
             record = PluginRecord(_name_of(plugin))
