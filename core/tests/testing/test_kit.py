@@ -71,6 +71,18 @@ async def test_two_hosts_of_one_test_end_in_any_order(host_with):
     assert "greet" not in first.tools
 
 
+async def test_a_plugin_that_is_put_aside_fails_the_test_unless_it_is_meant_to(host_with):
+    class Misspelt:
+        @hookimpl
+        def provide_tool(self):
+            return []
+
+    with pytest.raises(PegboardError, match="the nearest is 'provide_tools'"):
+        await host_with(Misspelt())
+    host = await host_with(Misspelt(), config={"strict": False})
+    assert [record.name for record in host.board.plugins.quarantined] == ["Misspelt"]
+
+
 def test_a_new_plugin_is_named_after_what_was_asked(tmp_path):
     root = make_plugin("pegboard-word-count", tmp_path)
     assert root.name == "pegboard-word-count"

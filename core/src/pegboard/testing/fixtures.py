@@ -31,7 +31,8 @@ def fake_clock() -> MockClock:
 async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
     """`await host_with(plugin, ..., config={...})` opens a host with those plugins and the built-ins alone.
 
-    It reads no files and no entry points, and ends with the test.
+    It reads no files and no entry points, and ends with the test. It is strict: a plugin that fails, or misspells a
+    hook, fails the test; `config={"strict": False}` is for those that want to see it put aside.
     """
     import trio
 
@@ -40,7 +41,7 @@ async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
     async def keep(
         plugins: tuple[Any, ...], config: Mapping[str, Any] | None, *, task_status: trio.TaskStatus[Host]
     ) -> None:
-        async with open_host(config or {}, list(plugins)) as host:
+        async with open_host({"strict": True, **(config or {})}, list(plugins)) as host:
             task_status.started(host)
             await trio.sleep_forever()
 
