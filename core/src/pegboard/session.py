@@ -262,12 +262,12 @@ class Session:
     def _missing(self, name: Any) -> ToolError:
         if type(name) is not str:
             return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
-        import difflib
+        from pegboard.schema.near import NearNames
 
         names = list(self.tools)
         if len(names) > MAX_COMPARED:  # comparing with thousands would hold the loop: those that begin alike will do
             names = [known for known in names if known[:2].casefold() == name[:2].casefold()][:MAX_COMPARED]
-        near = difflib.get_close_matches(name[:200], names, n=3, cutoff=0.6)
+        near = NearNames().find(name, names, 3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         return ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name[:80]!r}{hint}", near=near)
 

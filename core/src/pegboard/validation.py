@@ -34,6 +34,8 @@ MAX_COMPILED = 512
 MAX_SHOWN = 10
 MAX_STEPS = 200_000
 """How many times one validation may follow a reference."""
+MAX_WALKED = 100_000
+"""How many schemas the walker visits where it is the validator, and not only the one who explains."""
 OTHER_PACKAGE = "pegboard-jsonschema-rs"
 """The package whose validator holds what this one declines."""
 
@@ -165,7 +167,7 @@ def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
     from pegboard.schema.explain import explain
 
     def walk(value: Any) -> None:
-        if faults := explain(schema, value):
+        if faults := explain(schema, value, visits=MAX_WALKED):
             raise fastjsonschema.JsonSchemaValueException(faults[0].expected)
 
     if lowered.has_multiples:

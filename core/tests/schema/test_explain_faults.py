@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pegboard.schema.explain import explain
+from pegboard.schema.explain import MAX_FAULTS, explain
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -226,3 +226,36 @@ def test_deep_values_and_schemas_that_explode_end_in_bounded_time():
 def test_a_pattern_that_explodes_is_not_tried():
     assert explain({"pattern": "^(a+)+$"}, "a" * 40 + "b") == []
     assert explain({"patternProperties": {r"\p{L}": False}, "additionalProperties": False}, {"x": 1}) == []
+
+
+# bounded, and as much as fits into the bound ----------------------------------------
+
+
+def test_one_wrong_item_is_found_among_very_many() -> None:
+    items = {"type": "array", "items": {"type": "integer"}}
+    assert [fault.where for fault in explain(items, [*range(50_000), "x"])] == ["[50000]"]
+    table = {"type": "object", "additionalProperties": {"type": "string", "description": "a word"}}
+    assert [fault.where for fault in explain(table, {**{f"k{n}": "v" for n in range(50_000)}, "x": 1})] == ["x"]
+
+
+def test_what_was_found_before_the_bound_is_told() -> None:
+    items = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    faults = explain({"type": "object", "properties": {"n": items}}, {"n": [1, "x", *range(50_000), "y"]})
+    assert [fault.where for fault in faults] == ["n[1]"]
+
+
+def test_what_an_alternative_found_before_the_bound_is_not_told() -> None:
+    many = ["x", *range(50_000)]
+    items = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    for schema in ({"anyOf": [items, {"type": "array"}]}, {"not": items}, {"if": items}, {"contains": items}):
+        value = [many] if "contains" in schema else many
+        (fault,) = explain(schema, value)
+        assert "bounded time" in fault.expected
+        assert fault.hint == "send less at once"
+
+
+def test_a_full_list_of_faults_ends_the_walk() -> None:
+    visits = MAX_FAULTS + 10
+    assert len(explain({"items": {"type": "string"}}, [1] * 5_000, visits=visits)) == MAX_FAULTS
+    assert len(explain({"additionalProperties": False}, {f"k{n}": 1 for n in range(5_000)}, visits=1)) == MAX_FAULTS
+    assert len(explain({"required": [f"k{n}" for n in range(5_000)]}, {}, visits=visits)) == MAX_FAULTS

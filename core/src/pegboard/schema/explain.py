@@ -12,13 +12,15 @@ meant (the only one of the value's type, the only one whose tag fits); else what
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.errors import Fault
 from pegboard.schema import patterns
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, dialect_of
+from pegboard.schema.near import NearNames
 from pegboard.schema.refs import References, base_inside
 
 if TYPE_CHECKING:
@@ -28,21 +30,25 @@ if TYPE_CHECKING:
     from pegboard.errors import Step
     from pegboard.schema.refs import Target
 
+    Assertion = Callable[[Any, Any, "Path"], Iterator[Fault]]
+
 MAX_FAULTS = 50
-MAX_VISITS = 100_000
+MAX_VISITS = 10_000
+"""How many schemas a walk visits, which takes some 50 ms; what it found by then is what it tells."""
 MAX_NAMED = 8
 """How many names or values an expectation lists."""
 
 Path = tuple["Step", ...]
 
 
-def explain(schema: Any, value: Any, *, root: Any = None) -> list[Fault]:
+def explain(schema: Any, value: Any, *, root: Any = None, visits: int = MAX_VISITS) -> list[Fault]:
     """Say everything that is wrong with `value`.
 
     Args:
         schema: a schema without faults, of draft 7 or 2020-12 as its `$schema` says.
         value: any Python value; one that is no JSON has that as its one fault.
         root: the document that `schema` is a part of, where it is not the whole: references look there.
+        visits: after how many visited schemas the walk ends.
 
     Returns:
         At most `MAX_FAULTS` faults, in the order of the schema; none where the value is right.
@@ -52,15 +58,25 @@ def explain(schema: Any, value: Any, *, root: Any = None) -> list[Fault]:
     if fault := check_value(value):
         return [fault]
     document = schema if root is None else root
-    walk = _Walk(document, dialect_of(document) or DRAFT_2020)
+    walk = _Walk(document, dialect_of(document) or DRAFT_2020, visits)
     try:
         return walk.start(schema, value)
-    except (_SpentError, RecursionError):
-        return [Fault((), "a value that can be checked in bounded time", shorten(value))]
+    except _SpentError as spent:
+        return spent.faults[:MAX_FAULTS] or [_too_much(value)]
+    except RecursionError:
+        return [_too_much(value)]
+
+
+def _too_much(value: Any) -> Fault:
+    return Fault((), "a value that can be checked in bounded time", shorten(value), "send less at once")
 
 
 class _SpentError(Exception):
-    """The walk visited as many schemas as it may."""
+    """The walk visited as many schemas as it may; `faults` are those it had found, outside of alternatives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: list[Fault] = []
 
 
 class _Report:
@@ -83,11 +99,17 @@ class _Report:
         self.names |= other.names
         self.items |= other.items
 
+    @property
+    def is_full(self) -> bool:
+        """Whether more faults would not be listed."""
+        return len(self.faults) >= MAX_FAULTS
+
     def add(self, faults: Iterable[Fault]) -> None:
         """Note faults, as many as there is room for."""
         for fault in faults:
-            if len(self.faults) < MAX_FAULTS:
-                self.faults.append(fault)
+            if self.is_full:
+                break
+            self.faults.append(fault)
 
 
 class _Place(NamedTuple):
@@ -102,10 +124,17 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, schema: Any, dialect: Dialect) -> None:
+    def __init__(self, schema: Any, dialect: Dialect, visits: int) -> None:
         self.dialect = dialect
         self.refs = References(schema, dialect)
-        self.left = MAX_VISITS
+        self.left = visits
+        self.near = NearNames()
+        self.assertions: dict[str, Assertion] = {**_ASSERTIONS, "enum": partial(_enum, near=self.near)}
+
+    def spend(self, visits: int = 1) -> None:
+        self.left -= visits
+        if self.left < 0:
+            raise _SpentError
 
     def start(self, schema: Any, value: Any) -> list[Fault]:
         document, base = self.refs.root
@@ -113,10 +142,15 @@ class _Walk:
 
     def visit(self, schema: Any, value: Any, at: _Place, *, inside: bool = False) -> _Report:
         """Hold one value against one schema; `at.base` is in force around it, or `inside` it."""
-        self.left -= 1
-        if self.left < 0:
-            raise _SpentError
+        self.spend()
         report = _Report()
+        try:
+            return self._visit(schema, value, at, report, inside=inside)
+        except _SpentError as spent:
+            spent.faults[:0] = report.faults
+            raise
+
+    def _visit(self, schema: Any, value: Any, at: _Place, report: _Report, *, inside: bool) -> _Report:
         if not isinstance(schema, dict):
             if schema is False:
                 report.add([Fault(at.path, "nothing here", shorten(value))])
@@ -131,8 +165,10 @@ class _Walk:
         if "$dynamicRef" in schema and self.dialect != DRAFT_7:
             target = self.refs.resolve_dynamic(schema["$dynamicRef"], base, at.entered)
             report.take(self._refer(target, value, at))
-        for keyword, faults_of in _ASSERTIONS.items():
+        for keyword, faults_of in self.assertions.items():
             if keyword in schema:
+                if keyword == "enum":
+                    self.spend(len(schema["enum"]) // 10)
                 report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
         if isinstance(value, dict):
             self._object(schema, value, at, report)
@@ -156,15 +192,21 @@ class _Walk:
         properties = schema.get("properties", {})
         by_pattern = schema.get("patternProperties", {})
         for name in schema.get("required", ()):
-            if name not in value:
+            if name not in value and not report.is_full:
                 report.add([self._missing(name, properties.get(name, True), value, properties, at)])
         self._dependencies(schema.get("dependencies", {}), value, at, report)
         if self.dialect != DRAFT_7:
             self._dependencies(schema.get("dependentRequired", {}), value, at, report)
             self._dependencies(schema.get("dependentSchemas", {}), value, at, report)
         additional = schema.get("additionalProperties", True)
+        plain = _plain_types(additional) if not (by_pattern or "propertyNames" in schema) else ()
         for name, item in value.items():
             known = name in properties
+            if report.is_full:
+                return
+            if not known and type(item) in plain:
+                report.names.add(name)
+                continue
             if known:
                 report.add(self.visit(properties[name], item, at.down(name)).faults)
             for pattern, subschema in by_pattern.items():
@@ -173,7 +215,7 @@ class _Walk:
                 if found:
                     report.add(self.visit(subschema, item, at.down(name)).faults)
             if not known and additional is False:
-                report.add([_unknown(name, item, properties, value, at)])
+                report.add([self._unknown(name, properties, value, at)])
             elif not known and additional is not True:
                 report.add(self.visit(additional, item, at.down(name)).faults)
             if known or "additionalProperties" in schema:
@@ -183,10 +225,20 @@ class _Walk:
                     report.add([Fault(fault.path, f"as a name {fault.expected}", fault.got, fault.hint)])
 
     def _missing(self, name: str, subschema: Any, value: Any, properties: Any, at: _Place) -> Fault:
-        strangers = [key for key in value if key not in properties]
-        near = get_close_matches(name, strangers[:100], n=1) if len(name) < 100 else []
+        near = self.near.find(name, islice((key for key in value if key not in properties), 100))
         hint = f"it is required; is {shorten(near[0])} meant to be it?" if near else "it is required"
         return Fault((*at.path, name), self.describe(subschema, at), "nothing", hint)
+
+    def _unknown(self, name: str, properties: dict[str, Any], value: Any, at: _Place) -> Fault:
+        near = self.near.find(name, islice((known for known in properties if known not in value), 200))
+        if near:
+            hint: str | None = f"did you mean {shorten_text(near[0])}?"
+        elif properties:
+            more = f" and {len(properties) - MAX_NAMED} more" if len(properties) > MAX_NAMED else ""
+            hint = f"known: {', '.join(shorten_text(known, 30) for known in list(properties)[:MAX_NAMED])}{more}"
+        else:
+            hint = None
+        return Fault((*at.path, name), "a known name", "an unknown one", hint)
 
     def _dependencies(self, dependencies: dict[str, Any], value: Any, at: _Place, report: _Report) -> None:
         for name, due in dependencies.items():
@@ -210,15 +262,19 @@ class _Walk:
         if rest is False and len(value) > len(first):
             report.add([Fault(at.path, _at_most(len(first), "item"), shorten(value))])
         elif rest is not True:
+            plain = _plain_types(rest)
             for n in range(len(first), len(value)):
-                report.add(self.visit(rest, value[n], at.down(n)).faults)
+                if report.is_full:
+                    return
+                if type(value[n]) not in plain:
+                    report.add(self.visit(rest, value[n], at.down(n)).faults)
         if "items" in schema and self.dialect != DRAFT_7:
             report.items.update(range(len(value)))
         if "contains" in schema:
             self._contains(schema, value, at, report)
 
     def _contains(self, schema: dict[str, Any], value: Any, at: _Place, report: _Report) -> None:
-        found = [n for n, item in enumerate(value) if not self.visit(schema["contains"], item, at.down(n)).faults]
+        found = [n for n, item in enumerate(value) if not self._try(schema["contains"], item, at.down(n)).faults]
         report.items.update(found)
         new = self.dialect != DRAFT_7
         least, most = (schema.get("minContains", 1), schema.get("maxContains")) if new else (1, None)
@@ -243,7 +299,7 @@ class _Walk:
             rule = schema["unevaluatedProperties"]
             for name in [name for name in value if name not in report.names]:
                 if rule is False:
-                    report.add([_unknown(name, value[name], {}, value, at)])
+                    report.add([self._unknown(name, {}, value, at)])
                 else:
                     report.add(self.visit(rule, value[name], at.down(name)).faults)
                 report.names.add(name)
@@ -255,6 +311,14 @@ class _Walk:
 
     # Schemas that look at the same value.
 
+    def _try(self, schema: Any, value: Any, at: _Place) -> _Report:
+        """Visit a schema whose faults may be none of the value's."""
+        try:
+            return self.visit(schema, value, at)
+        except _SpentError as spent:
+            spent.faults.clear()
+            raise
+
     def _combine(self, schema: dict[str, Any], value: Any, at: _Place, report: _Report) -> None:
         for subschema in schema.get("allOf", ()):
             report.take(self.visit(subschema, value, at))
@@ -262,10 +326,10 @@ class _Walk:
             self._any_of(schema["anyOf"], value, at, report)
         if "oneOf" in schema:
             self._any_of(schema["oneOf"], value, at, report, only_one=True)
-        if "not" in schema and not self.visit(schema["not"], value, at).faults:
+        if "not" in schema and not self._try(schema["not"], value, at).faults:
             report.add([Fault(at.path, f"anything but {self.describe(schema['not'], at)}", shorten(value))])
         if "if" in schema:
-            condition = self.visit(schema["if"], value, at)
+            condition = self._try(schema["if"], value, at)
             if not condition.faults:
                 report.see(condition)
             branch = "else" if condition.faults else "then"
@@ -273,7 +337,7 @@ class _Walk:
                 report.take(self.visit(schema[branch], value, at))
 
     def _any_of(self, choices: list[Any], value: Any, at: _Place, report: _Report, *, only_one: bool = False) -> None:
-        reports = [self.visit(choice, value, at) for choice in choices]
+        reports = [self._try(choice, value, at) for choice in choices]
         fitting = [branch for branch in reports if not branch.faults]
         for branch in fitting:
             report.see(branch)
@@ -321,13 +385,14 @@ class _Walk:
                 allowed = [item for tag in tags for item in tag[name]]
                 path = (*at.path, name)
                 if name in value:
-                    return next(_enum(allowed, value[name], path), None)
+                    return next(_enum(allowed, value[name], path, self.near), None)
                 return Fault(path, _one_of(allowed), "nothing", "it says which of the alternatives is meant")
         return None
 
     def _tags(self, choice: Any, at: _Place) -> dict[str, list[Any]]:
         choice = self._behind(choice, at)
         properties = choice.get("properties", {}) if isinstance(choice, dict) else {}
+        self.spend(len(properties))
         fixed = {name: _fixed_values(self._behind(subschema, at)) for name, subschema in properties.items()}
         return {name: allowed for name, allowed in fixed.items() if allowed is not None}
 
@@ -347,6 +412,7 @@ class _Walk:
 
     def describe(self, schema: Any, at: _Place, depth: int = 0) -> str:
         """What a schema expects, in a few words."""
+        self.spend()
         schema = self._behind(schema, at)
         if not isinstance(schema, dict):
             return "nothing" if schema is False else "a value"
@@ -407,19 +473,6 @@ def _fixed_values(schema: Any) -> list[Any] | None:
     return None
 
 
-def _unknown(name: str, item: Any, properties: dict[str, Any], value: Any, at: _Place) -> Fault:
-    free = [known for known in properties if known not in value]
-    near = get_close_matches(name, free[:200], n=1) if len(name) < 100 else []
-    if near:
-        hint: str | None = f"did you mean {shorten_text(near[0])}?"
-    elif properties:
-        more = f" and {len(properties) - MAX_NAMED} more" if len(properties) > MAX_NAMED else ""
-        hint = f"known: {', '.join(shorten_text(known, 30) for known in list(properties)[:MAX_NAMED])}{more}"
-    else:
-        hint = None
-    return Fault((*at.path, name), "a known name", "an unknown one", hint)
-
-
 # Assertions on the value alone: the keyword's value, the value, the path; each gives its faults.
 
 
@@ -436,6 +489,23 @@ def type_names(value: Any) -> tuple[str, ...]:
     if isinstance(value, float):
         return ("number",)
     return ("object",) if isinstance(value, dict) else ("array",)
+
+
+_PLAIN = {
+    "string": frozenset({str}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+}
+_ANNOTATIONS = frozenset({"type", "title", "description", "default", "examples"})
+
+
+def _plain_types(schema: Any) -> frozenset[type]:
+    """Types of which every value fits a schema that says no more than a type; of a million items each costs a visit."""
+    if not isinstance(schema, dict) or not schema.keys() <= _ANNOTATIONS or not isinstance(schema.get("type"), str):
+        return frozenset()
+    return _PLAIN.get(schema["type"], frozenset())
 
 
 def _is_number(value: Any) -> bool:
@@ -470,15 +540,15 @@ def _type(due: Any, value: Any, path: Path) -> Iterator[Fault]:
         yield Fault(path, _or(list(allowed)), shorten(value), due=frozenset(allowed))
 
 
-def _enum(allowed: Any, value: Any, path: Path) -> Iterator[Fault]:
+def _enum(allowed: Any, value: Any, path: Path, near: NearNames | None = None) -> Iterator[Fault]:
     if any(same(item, value) for item in allowed):
         return
     hint, due = None, frozenset[str]()
     if isinstance(value, str):
         texts = [item for item in allowed if isinstance(item, str)]
         folded = {text.casefold(): text for text in reversed(texts[:1000])}
-        near = get_close_matches(value.casefold(), folded, n=1) if len(value) < 100 else []
-        hint = f"did you mean {shorten_text(folded[near[0]])}?" if near else None
+        found = (near or NearNames()).find(value.casefold(), folded)
+        hint = f"did you mean {shorten_text(folded[found[0]])}?" if found else None
         due = frozenset(type_names(item)[0] for item in allowed if not isinstance(item, str))
     yield Fault(path, _one_of(allowed), shorten(value), hint, due)
 
@@ -531,7 +601,7 @@ def _unique(wanted: Any, value: Any, path: Path) -> Iterator[Fault]:
             yield Fault((*path, n), "items that differ", f"{shorten(item)} again, as in item {first}")
 
 
-_ASSERTIONS: dict[str, Callable[[Any, Any, Path], Iterator[Fault]]] = {
+_ASSERTIONS: dict[str, Assertion] = {
     "type": _type,
     "enum": _enum,
     "const": _const,
