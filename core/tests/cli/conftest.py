@@ -45,17 +45,17 @@ def provide_tools():
         """Say it again."""
         return value * times + ("!" if loud else "")
 
-    @tool
+    @tool(parallel=True)
     async def fail() -> str:
         """Raise what nobody expects."""
         raise RuntimeError("the disk at /secret/place is gone")
 
-    @tool
+    @tool(parallel=True)
     async def wait() -> str:
         """Never end."""
         await trio.sleep_forever()
 
-    @tool
+    @tool(parallel=True)
     async def stubborn() -> str:
         """Never end, whatever happens."""
         with trio.CancelScope(shield=True):

@@ -155,13 +155,13 @@ def test_calls_overlap_up_to_parallel_and_a_slow_one_holds_back_the_order_alone(
         def provide_tools():
             gate = trio.Event()
 
-            @tool
+            @tool(parallel=True)
             async def first() -> list[str]:
                 "Wait for the second."
                 await gate.wait()
                 return list(seen)
 
-            @tool
+            @tool(parallel=True)
             async def second(n: int) -> str:
                 "Let the first go at the last."
                 seen.append(str(n))
@@ -296,7 +296,7 @@ def test_a_person_who_watches_sees_how_far_it_is(run, site, tmp_path, monkeypatc
 
         @hookimpl
         def provide_tools():
-            @tool
+            @tool(parallel=True)
             async def turn(n: int) -> int:
                 "Let others run, n times."
                 for _ in range(n):
@@ -334,14 +334,14 @@ def test_a_slow_call_holds_back_those_after_it_once_the_bound_is_reached(run, si
 
         @hookimpl
         def provide_tools():
-            @tool
+            @tool(parallel=True)
             async def slow() -> int:
                 "Say how many others ran meanwhile."
                 for _ in range(1000):
                     await trio.lowlevel.checkpoint()
                 return len(seen)
 
-            @tool
+            @tool(parallel=True)
             async def quick() -> str:
                 "A thousand bytes."
                 seen.append(1)
@@ -356,3 +356,39 @@ def test_a_slow_call_holds_back_those_after_it_once_the_bound_is_reached(run, si
     answer = run("batch", "--parallel", "2", input=data, plugins=("slow",))
     assert len(answer.lines) == 201
     assert 1 < answer.lines[0]["data"]["result"] <= most
+
+
+def test_calls_that_may_change_something_keep_the_order_of_their_lines(run, site):
+    site.install(
+        "ledger",
+        """
+        import trio
+        from pegboard import hookimpl, tool
+
+        heard = []
+
+        @hookimpl
+        def provide_tools():
+            @tool
+            async def write(n: int) -> list[str]:
+                "Change something."
+                heard.append(f"begin {n}")
+                for _ in range(20 - n):
+                    await trio.lowlevel.checkpoint()
+                heard.append(f"end {n}")
+                return list(heard)
+
+            @tool(read_only=True)
+            async def look() -> list[str]:
+                "Change nothing."
+                await trio.lowlevel.checkpoint()
+                return list(heard)
+
+            return [write, look]
+    """,
+    )
+    calls = [call("write", n=0), call("look"), call("look"), *(call("write", n=n) for n in range(1, 6)), call("look")]
+    answer = run("batch", input=lines_of(*calls), plugins=("ledger",))
+    told = [line["data"]["result"] for line in answer.lines]
+    assert told[1] == told[2] == ["begin 0", "end 0"]
+    assert told[-1] == [f"{what} {n}" for n in range(6) for what in ("begin", "end")]

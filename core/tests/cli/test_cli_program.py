@@ -214,7 +214,7 @@ def test_mcp_config_is_passed_on_where_somebody_reads_it(site, run):
 def test_a_plugin_adds_commands_and_gets_the_run(run, tools):
     tools.install("more", COMMANDS)
     wanted = ("kit", "more")
-    assert run("greet", "ada", plugins=wanted).out == "hello ada, there are 12 tools\n"
+    assert run("greet", "ada", plugins=wanted).out == "hello ada, there are 13 tools\n"
     assert "Say hello" in run("--help", plugins=wanted).out
     assert run("status", plugins=wanted).status == 7
 

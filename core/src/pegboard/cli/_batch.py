@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pegboard.cli._lines import Line
     from pegboard.host import Host
     from pegboard.session import Session
+    from pegboard.tools import ToolCall
 
 PARALLEL = 8
 CHUNK = 1 << 16
@@ -83,8 +84,9 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
     In:   {"id": "1", "name": "roll_dice", "arguments": {"notation": "2d6"}, "user_id": "ada"}
     Out:  {"id": "1", "name": "roll_dice", "ok": true, "content": [...], "data": {...}, ...}
 
-    Results come in the order of the lines, each as soon as it and those before it are done. Calls overlap; with
-    --parallel 1 each waits for the one before it. A line that is no call is answered with INVALID_INPUT.
+    Results come in the order of the lines, each as soon as it and those before it are done. Calls overlap where their
+    tools are read-only or declare that they may; any other waits for those before it. A line that is no
+    call is answered with INVALID_INPUT.
     """
     if sys.stdout is None:
         raise OutputError(None)
@@ -191,7 +193,7 @@ class Batch:
     """One run over one input.
 
     Args:
-        parallel: how many calls may run at once.
+        parallel: how many calls may run at once; only those of tools that are read-only or declare it do.
         user: who calls where a line does not say it; None: who the configuration says.
         size: of the input in bytes, where it is known, for the progress.
     """
@@ -210,6 +212,8 @@ class Batch:
         self._next = 0
         self._done: dict[int, bytes] = {}
         self._held = 0
+        self._alone = False
+        self._running = 0
         self._started = perf_counter()
 
     async def run(self, host: Host, source: IO[bytes]) -> None:
@@ -224,6 +228,7 @@ class Batch:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._max_line = int(host.board.config.core.max_arguments_bytes) + SPARE
         self._has_lines, self._has_room, self._wants_lines = (trio.lowlevel.ParkingLot() for _ in range(3))
+        self._turn, self._quiet = trio.lowlevel.ParkingLot(), trio.lowlevel.ParkingLot()
         self._wake, self._urgent = trio.Event(), trio.Event()
         async with trio.open_nursery() as nursery:
             self._scope = nursery.cancel_scope
@@ -261,8 +266,11 @@ class Batch:
         while True:
             while self._held > HELD or len(self._done) > WAITING:
                 await self._has_room.park()
+            while self._alone:
+                await self._turn.park()
             if not self._lines:
                 if self._ended:
+                    self._turn.unpark_all()
                     return
                 await self._has_lines.park()
                 continue
@@ -271,7 +279,33 @@ class Batch:
                 self._wants_lines.unpark_all()
             place = self._taken
             self._taken += 1
-            self._put(place, await self._answer(number, line))
+            asked = self._understand(number, line)
+            if isinstance(asked, ToolResult):
+                self._put(place, asked)
+            elif asked[0].may_overlap(asked[1].name):
+                self._put(place, await self._beside_others(*asked))
+            else:
+                self._put(place, await self._by_itself(*asked))
+
+    async def _beside_others(self, session: Session, call: ToolCall) -> ToolResult:
+        self._running += 1
+        self._turn.unpark()  # the next caller may come along; it wakes the one after it
+        try:
+            return await session.call(call.name, call.arguments, id=call.id)
+        finally:
+            self._running -= 1
+            if self._alone and not self._running:
+                self._quiet.unpark()
+
+    async def _by_itself(self, session: Session, call: ToolCall) -> ToolResult:
+        """A call that may change something: it waits for those before it and holds back those after it."""
+        self._alone = True
+        while self._running:
+            await self._quiet.park()
+        try:
+            return await session.call(call.name, call.arguments, id=call.id)
+        finally:
+            self._alone = False
 
     async def _write(self) -> None:
         """Write what is in order: in large chunks, at once where nothing is left to do, else after a moment."""
@@ -298,7 +332,8 @@ class Batch:
 
     # -- one line
 
-    async def _answer(self, number: int, line: bytes | None) -> ToolResult:
+    def _understand(self, number: int, line: bytes | None) -> tuple[Session, ToolCall] | ToolResult:
+        """Who calls what; or the answer to what is no call."""
         if line is None:
             return self._no_call(number, f"it is longer than {self._max_line:,} bytes")
         try:
@@ -314,7 +349,7 @@ class Batch:
             if user is not None and not isinstance(user, str):
                 return self._no_call(number, "user_id: expected text or null", call.id, call.name)
             session = self._session_of((user or "").strip())
-        return await session.call(call.name, call.arguments, id=call.id)
+        return session, call
 
     def _no_call(self, number: int, why: str, id: str = "", name: str = "") -> ToolResult:  # noqa: A002 - the field's name
         error = ToolError(ErrorCode.INVALID_INPUT, f"line {number} is no call: {why}", line=number)
