@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import Guard, Stage, Tool, hookimpl, load_board, tool
+from pegboard import Guard, Stage, Tool, hookimpl, load_board, setting, tool
 from pegboard.contract import SourceState
 from pegboard.doctor import HIDDEN, SAFE_NAME, hidden_in
 from pegboard.tools import Origin
@@ -297,3 +298,19 @@ def test_a_validator_that_breaks_is_found_and_another_holds_the_schema():
     (finding,) = [one for one in board.findings() if one.what == "a validator failed"]
     assert "breaks" in finding.where
     assert "ZeroDivisionError" in finding.why
+
+
+def test_a_tool_that_its_permissions_keep_off_is_a_note_with_its_fix():
+    @attrs.frozen
+    class Permissions:
+        paths: tuple[str, ...] = setting((), widens=True)
+
+        @property
+        def why_off(self):
+            return None if self.paths else ("no path is allowed", "write paths under [tools.one]")
+
+    guarded = plain(permissions=Permissions)
+    (found,) = findings(guarded)
+    assert (found.what, found.why, found.severity) == ("a tool is off", "no path is allowed", "note")
+    assert "one" not in load_board({"strict": True}, [Brings(guarded)]).tools
+    assert "one" in load_board({"tools": {"one": {"paths": ["."]}}}, [Brings(guarded)]).tools

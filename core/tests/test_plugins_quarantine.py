@@ -555,3 +555,57 @@ def test_a_settings_class_that_cannot_be_resolved_loses_its_plugin_alone(make_pl
     board = load_board({}, [make_plugin("bad", provide_settings=lambda: Settings), good])
     assert record_of(board, "bad").quarantined.startswith("provide_settings: ")
     assert list(board.tools) == ["coin"]
+
+
+# what is no ordinary exception, and nothing in a list ----------------------------------------
+
+
+class Panic(BaseException):
+    """As extensions written in Rust raise it: no `Exception`."""
+
+
+class Speechless(Exception):
+    """Its own text breaks."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def raising(problem: BaseException) -> Callable[[], Any]:
+    def hook() -> Any:
+        raise problem
+
+    return hook
+
+
+@pytest.mark.parametrize("problem", [Panic("at the disco"), Speechless(), BaseExceptionGroup("", [Panic()])])
+@pytest.mark.parametrize("hook", ["provide_settings", "provide_tools", "provide_sources", "add_hookspecs"])
+async def test_whatever_a_hook_raises_its_plugin_alone_is_lost(
+    make_plugin: Any, good: Any, hook: str, problem: BaseException
+) -> None:
+    async with open_host({}, [good, make_plugin("bad", **{hook: raising(problem)})]) as host:
+        assert record_of(host.board, "bad").quarantined.startswith(f"{hook}: {type(problem).__name__}")
+        assert (await host.session().call("coin")).ok
+
+
+@pytest.mark.parametrize("problem", [Panic("at the disco"), Speechless()])
+async def test_whatever_is_raised_later_is_said_and_the_rest_works(
+    make_plugin: Any, good: Any, problem: BaseException
+) -> None:
+    hooks = {name: raising(problem) for name in ("provide_checks", "provide_observers", "open_resources")}
+    plugins = [make_plugin(f"bad_{name}", **{name: hook}) for name, hook in hooks.items()]
+    async with open_host({}, [good, *plugins]) as host:
+        assert any(type(problem).__name__ in finding.why for finding in host.board.findings())
+        assert (await host.session().call("coin")).ok
+
+
+def test_ctrl_c_at_a_hook_ends_the_program(make_plugin: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_board({}, [make_plugin("slow", provide_tools=raising(KeyboardInterrupt()))])
+
+
+@pytest.mark.parametrize("hook", ["provide_tools", "provide_sources"])
+def test_nothing_in_a_list_is_rubbish_too(make_plugin: Any, good: Any, hook: str) -> None:
+    board = load_board({}, [good, make_plugin("bad", **{hook: [None]})])
+    assert "gave NoneType" in record_of(board, "bad").quarantined
+    assert list(board.tools) == ["coin"]

@@ -337,3 +337,19 @@ async def test_what_a_source_could_not_hang_is_forgotten_with_its_next_tools(hos
         assert set(host.board.not_hung) == {"odd2"}
         host.board.replace_source("far", [answering("odd2")])
         assert not host.board.not_hung
+
+
+async def test_a_source_whose_failure_cannot_be_read_leaves_the_host_alone(
+    with_source: Any, autojump_clock: MockClock
+) -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    async def body(slot: Any) -> None:
+        raise Speechless
+
+    async with with_source(body, answering("near")) as host:
+        await wait_all_tasks_blocked()
+        assert host.board.source_states["far"] == (SourceState.BACKING_OFF, "Speechless")
+        assert (await host.session().call("near")).ok

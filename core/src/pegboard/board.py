@@ -15,7 +15,15 @@ import attrs
 
 from pegboard.config import Config, load_config
 from pegboard.contract import Finding, Guard
-from pegboard.errors import ConfigError, ErrorCode, PegboardError, PluginError, ToolDefinitionError, ToolError
+from pegboard.errors import (
+    ConfigError,
+    ErrorCode,
+    PegboardError,
+    PluginError,
+    ToolDefinitionError,
+    ToolError,
+    reason_of,
+)
 from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan
 from pegboard.pipeline.runtime import Runtime
 from pegboard.pipeline.stages import order_guards
@@ -42,12 +50,20 @@ READ_RESULT = "read_result"
 
 @attrs.frozen
 class NotHung:
-    """A tool that was offered and does not hang: whose it was, why not, and how to mend it."""
+    """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
+
+    `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it.
+    """
 
     name: str
     origin: Origin
     why: str
     fix: str
+    is_off: bool = False
+
+
+class ToolOffError(PluginError):
+    """A tool's permissions say that it must not hang as they stand: it is off until somebody configures it."""
 
 
 class Board:
@@ -267,6 +283,9 @@ class Board:
         """Hang a tool of a plugin: what cannot be hung is noted, and costs that tool alone."""
         try:
             return self._hang(one)
+        except ToolOffError as off:
+            self.not_hung[one.name] = NotHung(one.name, one.origin, off.message, off.hint or "", is_off=True)
+            return None
         except ConfigError:
             raise
         except PegboardError as problem:
@@ -291,6 +310,11 @@ class Board:
 
     def _plan(self, one: Tool) -> Plan:
         check_plan(one)
+        permissions = self.config.structure_permissions(one.name, one.permissions)
+        off = getattr(permissions, "why_off", None)
+        if off is not None:
+            why, fix = off
+            raise ToolOffError(why, hint=fix)
         return Plan(
             one,
             self.runtime,
@@ -298,7 +322,7 @@ class Board:
             validator=self._validator(one, one.input_schema, "input_schema"),
             output_validator=self._validator(one, one.output_schema, "output_schema"),
             executor=self._executor(one),
-            permissions=self.config.structure_permissions(one.name, one.permissions),
+            permissions=permissions,
         )
 
     def _guards(self, one: Tool) -> tuple[Guard, ...]:
@@ -311,9 +335,11 @@ class Board:
                     if odd := [guard for guard in given if not isinstance(guard, Guard)]:
                         raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
                     guards += given
-            except (Exception, SystemExit) as problem:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
                 raise PluginError(
-                    f"plugin {record.label} could not guard it: {type(problem).__name__}: {problem}",
+                    f"plugin {record.label} could not guard it: {reason_of(problem)}",
                     hint=f"mend or uninstall {record.distribution or record.name}",
                 ) from problem
         if not guards:
@@ -339,7 +365,9 @@ class Board:
                     raise TypeError(f"gave {type(answer).__name__}, expected a callable")
             except PluginError:
                 raise  # the schema itself is wrong: a fault of whoever wrote the tool
-            except (Exception, SystemExit) as problem:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
                 log.exception("plugin %s failed at a schema of %s", record.label, one.name, exc_info=problem)
                 self.failed_validators[record.label] = f"{type(problem).__name__} at the {what} of {one.name!r}"
                 continue
@@ -379,8 +407,11 @@ class Board:
                 answer = make(tool=one, settings=record.settings)
                 if answer is not None and not callable(answer):
                     raise TypeError(f"gave {type(answer).__name__}, expected a callable")
-            except (Exception, SystemExit) as problem:
-                raise PluginError(f"plugin {record.label} could not make its executor: {problem}") from problem
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:
+                why = reason_of(problem)
+                raise PluginError(f"plugin {record.label} could not make its executor: {why}") from problem
             if answer is not None:
                 answers.append((record, answer))
         if len(answers) > 1:
@@ -461,8 +492,10 @@ class Board:
             try:
                 for check in make(settings=record.settings) or ():
                     found += check(self)
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a check that fails is itself a finding
-                why = f"{type(problem).__name__}: {problem}"
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - a check that fails is itself a finding
+                why = reason_of(problem)
                 found.append(Finding("a check failed", f"plugin {record.label}", why, "report it to its author"))
         return found
 

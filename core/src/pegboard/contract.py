@@ -229,7 +229,8 @@ class Dialect(Protocol):
         ...
 
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+"""An error breaks something, a warning will; a note is worth knowing and nothing is wrong."""
 
 
 class Finding(NamedTuple):

@@ -79,7 +79,11 @@ def check_plugins(board: Board) -> Iterator[Finding]:
 def check_hanging(board: Board) -> Iterator[Finding]:
     """Tools that were offered and do not hang, and names that two plugins claim."""
     for absent in board.not_hung.values():
-        yield Finding("a tool is not on the board", f"tool {absent.name} of {absent.origin}", absent.why, absent.fix)
+        where = f"tool {absent.name} of {absent.origin}"
+        if absent.is_off:
+            yield Finding("a tool is off", where, absent.why, absent.fix, "note")
+        else:
+            yield Finding("a tool is not on the board", where, absent.why, absent.fix)
     for name, hung in board.registry.plans.items():
         error = getattr(hung, "error", None)
         if error is not None and error.details.get("reason") == "conflict":

@@ -180,6 +180,15 @@ def format_path(path: Iterable[Step]) -> str:
     return text
 
 
+def reason_of(problem: BaseException, limit: int = 300) -> str:
+    """Type and text of what a stranger's code raised, in one line; an exception whose own text breaks is its type."""
+    try:
+        text = " ".join(str(problem).split())
+    except Exception:  # noqa: BLE001 - it is the stranger's `__str__`
+        text = ""
+    return f"{type(problem).__name__}: {text}"[:limit] if text else type(problem).__name__
+
+
 class PegboardError(Exception):
     """What a person in front of the host reads: one line, and a hint that says how to mend it."""
 

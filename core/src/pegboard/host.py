@@ -18,7 +18,7 @@ import trio
 
 from pegboard.board import Board, load_board
 from pegboard.contract import SourceState
-from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError
+from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
 from pegboard.kept import READ_RESULT
 from pegboard.pipeline.classify import pass_on
 from pegboard.session import Session
@@ -181,11 +181,11 @@ class Host:
                 pass_on(problem)
                 if record.named or record.builtin or self.board.plugins.strict:
                     raise PluginError(
-                        f"plugin {record.label} could not open its resources: {type(problem).__name__}: {problem}",
+                        f"plugin {record.label} could not open its resources: {reason_of(problem)}",
                         hint="mend its settings, or uninstall it; this is fatal because the configuration names it",
                     ) from problem
                 log.exception("plugin %s could not open its resources", record.label, exc_info=problem)
-                self._lost[record.name] = f"{type(problem).__name__}: {problem}"
+                self._lost[record.name] = reason_of(problem)
             else:
                 self._resources += opened if isinstance(opened, tuple) else [opened]
 
@@ -219,7 +219,7 @@ class Host:
                 log.exception("source %s crashed", source.name, exc_info=problem)
                 if trio.current_time() - began > BACK_OFF_S[1]:
                     pause_s = BACK_OFF_S[0]
-                slot.set_state(SourceState.BACKING_OFF, f"{type(problem).__name__}: {problem}"[:300])
+                slot.set_state(SourceState.BACKING_OFF, reason_of(problem))
                 await trio.sleep(pause_s * random.uniform(0.5, 1.5))
                 pause_s = min(2 * pause_s, BACK_OFF_S[1])
             else:
@@ -279,7 +279,7 @@ async def _forgiving(
             except BaseException as problem:
                 pass_on(problem)  # the scope's own end, and Ctrl-C
                 log.exception("plugin %s could not close its resources", record.label, exc_info=problem)
-                lost[record.name] = f"{type(problem).__name__}: {problem}"
+                lost[record.name] = reason_of(problem)
     if scope.cancelled_caught:
         log.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
 

@@ -20,7 +20,7 @@ import attrs
 import pluggy
 
 from pegboard import hookspecs
-from pegboard.errors import ConfigError, PegboardError, PluginError
+from pegboard.errors import ConfigError, PegboardError, PluginError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -114,7 +114,9 @@ class Plugins:
         try:
             record.plugin = load()
             self.manager.register(record.plugin, name=record.name)
-        except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's import raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - whatever a stranger's import raises
             self.quarantine(record, "import", problem)
         finally:
             record.import_s = time.perf_counter() - started
@@ -137,10 +139,7 @@ class Plugins:
         Raises:
             PluginError: its failure is fatal.
         """
-        if isinstance(problem, PegboardError):
-            cause = str(problem)
-        else:
-            cause = f"{type(problem).__name__}: {_one_line(problem)}"
+        cause = str(problem) if isinstance(problem, PegboardError) else reason_of(problem)
         record.quarantined = f"{where}: {cause}"
         log.info("plugin %s failed", record.label, exc_info=problem)
         guards = hasattr(record.plugin, "make_guards")
@@ -176,7 +175,9 @@ class Plugins:
         for record, make in self.implementations("provide_settings"):
             try:
                 cls = make()
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
                 self.quarantine(record, "provide_settings", problem)
                 continue
             if cls is None:
@@ -210,7 +211,9 @@ class Plugins:
         for record, implementation in list(self.implementations(hook)):
             try:
                 answer = implementation(settings=record.settings, **arguments)
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
                 self.quarantine(record, hook, problem)
             else:
                 if answer is not None:
@@ -223,12 +226,13 @@ class Plugins:
         for record, answer in self.ask(hook):
             try:
                 values = list(answer)
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a generator of a stranger
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - a generator of a stranger
                 self.quarantine(record, hook, problem)
                 continue
-            wrong = next((value for value in values if not kind(value)), None)
-            if wrong is not None:
-                self.quarantine(record, hook, PluginError(f"gave {_kind(wrong)}, expected {what}"))
+            if wrong := [value for value in values if not kind(value)]:
+                self.quarantine(record, hook, PluginError(f"gave {_kind(wrong[0])}, expected {what}"))
                 continue
             record.provides[hook] = len(values)
             yield record, values
@@ -244,10 +248,6 @@ def _adapt(implementation: Any) -> Callable[..., Any]:
 
 def _kind(value: object) -> str:
     return value.__name__ if isinstance(value, type) else type(value).__name__
-
-
-def _one_line(problem: BaseException) -> str:
-    return " ".join(str(problem).split())[:300]
 
 
 def load_plugins(

@@ -84,7 +84,9 @@ class Registry:
         for watcher in tuple(self._watchers):
             try:
                 watcher(old, self.snapshot)
-            except (Exception, SystemExit):
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
                 log.exception("a watcher of the board failed")
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:

@@ -225,7 +225,9 @@ class Tool:
         icons: MCP's icon objects.
         version: of the tool itself, for those who pin it.
         secrets: names that `CallContext.secret` may ask for; their values are masked everywhere.
-        permissions: an attrs class, structured from `[tools.NAME]` and reached as `CallContext.permissions`.
+        permissions: an attrs class, structured from `[tools.NAME]` and reached as `CallContext.permissions`. A property
+            `why_off` of it that gives `(why, fix)` keeps the tool off the board, and doctor says both; None lets it
+            hang.
         run: where the handler runs: "async" in the loop, "inplace" in the loop because it cannot wait, "thread", or
             "process", where a deadline can end it.
         signature: how the handler's parameters are structured, where the schema was derived from them.

@@ -73,6 +73,15 @@ def test_an_unknown_tool_is_not_found_with_a_near_name(run, tools):
     assert "hint: pegboard list" in run("call", "unicorn").err
 
 
+def test_a_call_of_a_tool_that_is_not_on_the_board_points_to_doctor(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('[tools.add]\nfrom = "pegboard-elsewhere"\n')
+    away = run("--config", str(tmp_path / "c.toml"), "call", "add", "a=1")
+    assert away.status == 1
+    assert "hint: a tool or plugin is not on the board; pegboard doctor says why" in away.err
+    tools.install("broken", "raise ImportError('no such thing')")
+    assert "pegboard doctor says why" in run("call", "unicorn", plugins=None).err
+
+
 def test_what_a_tool_does_not_find_is_no_reason_to_look_at_the_list_of_tools(run, tools):
     assert run("call", "fetch").err == "error: NOT_FOUND: there is no such letter\n"
 
@@ -145,10 +154,10 @@ def test_dry_run_says_what_would_be_met_and_runs_nothing(run, tools):
 
 
 def test_rate_limits_say_when_to_come_back():
-    from pegboard import ToolError, ToolResult
+    from pegboard import ToolError, ToolResult, load_board
     from pegboard.cli._call import _tell
 
-    _tell(ToolResult.of_error(ToolError("RATE_LIMITED", "slow down", retry_after_s=3)))
+    _tell(ToolResult.of_error(ToolError("RATE_LIMITED", "slow down", retry_after_s=3)), load_board({}, []))
 
 
 def test_read_only_refuses_before_anything_runs(run, tools):

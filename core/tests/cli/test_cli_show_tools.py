@@ -90,6 +90,8 @@ def test_list_shows_disabled_and_contested_tools_with_their_state(run, tools, tm
     rows = run("--config", str(tmp_path / "c.toml"), "list", "--json", plugins=("kit", "other")).json
     states = {row["name"]: row["state"] for row in rows}
     assert (states["add"], states["echo"], states["who"]) == ("disabled", "conflict", "ready")
+    shown = run("show", "echo", plugins=("kit", "other")).out
+    assert "conflict: pegboard-test-kit and pegboard-test-other both bring a tool 'echo'" in shown
 
 
 def test_list_shows_what_the_profile_selects(run, tools, tmp_path):

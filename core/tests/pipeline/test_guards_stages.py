@@ -356,3 +356,15 @@ async def test_a_refusal_answers_whatever_its_author_put_into_it(
             assert result.error.code.value == code
             assert result.error.details.get("big") == shown
             json.dumps(result.to_json())
+
+
+async def test_a_limit_that_cannot_be_given_back_is_logged_whatever_it_raises(guarded: Any, caplog: Any) -> None:
+    class Panic(BaseException):
+        pass
+
+    def release() -> None:
+        raise Panic
+
+    async with guarded([Guard("house", "limit", lambda context: release)], give) as host:
+        assert (await host.session().call("give", {"n": 1})).ok
+    assert "could not be given back" in caplog.text

@@ -19,7 +19,9 @@ from pegboard.schema.jsontext import JsonTextError, loads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pegboard.board import Board
     from pegboard.content import Content
+    from pegboard.errors import ToolError
     from pegboard.host import Host
     from pegboard.results import ToolResult
     from pegboard.session import Confirmation
@@ -64,7 +66,7 @@ def command(
     elif result.ok:
         _show(result)
     else:
-        _tell(result)
+        _tell(result, run.load_board())
     return DONE if result.ok and not (dry_run and _would_refuse(result)) else TOOL_ERROR
 
 
@@ -183,7 +185,7 @@ def _shown(block: Content) -> str:
     return f"[{', '.join([*named, block.mime_type, size])}]"
 
 
-def _tell(result: ToolResult) -> None:
+def _tell(result: ToolResult, board: Board) -> None:
     error = result.error
     assert error is not None
     note(f"error: {error.code.value}: {printable(error.message)}")
@@ -191,13 +193,21 @@ def _tell(result: ToolResult) -> None:
         "INTERNAL_ERROR": "pegboard --debug call ... shows the cause",
         "RATE_LIMITED": f"repeat it after {error.details.get('retry_after_s', 1)} s",
         "INVALID_INPUT": f"pegboard show {printable_line(result.name, 80)}",
-        "NOT_FOUND": "pegboard list shows the tools on the board",
+        "NOT_FOUND": _where_to_look(result.name, error, board),
     }
-    near = error.details.get("near")
     hint = hints.get(error.code.value)
-    # Near ones stand in the message already; without any list of them it was the tool that did not find something.
-    if hint is not None and not near and not (near is None and error.code.value == "NOT_FOUND"):
+    if hint is not None:
         note(f"hint: {hint}")
+
+
+def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
+    """Who misses a tool is told why it is not there; who misses something else was told so by the tool."""
+    near = error.details.get("near")
+    if near is None:
+        return None
+    if name in board.not_hung or (not near and board.plugins.quarantined):
+        return "a tool or plugin is not on the board; pegboard doctor says why"
+    return None if near else "pegboard list shows the tools on the board"
 
 
 def _would_refuse(result: ToolResult) -> bool:

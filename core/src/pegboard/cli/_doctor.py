@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pegboard.cli._run import ProgramRun
     from pegboard.host import Host
 
+SEVERITIES = ("error", "warning", "note")
 OPEN_S = 10.0
 """How long resources may take to open and close."""
 
@@ -26,18 +27,19 @@ OPEN_S = 10.0
 @click.option("--json", "as_json", is_flag=True, help="An array of {what, where, why, fix, severity}.")
 @click.pass_obj
 def command(run: ProgramRun, as_json: bool) -> int:
-    """Everything that is or will be wrong, each with its fix. Exit status 1 if anything is."""
+    """Everything that is or will be wrong, each with its fix. Exit status 1 if anything is; notes alone are not."""
     found = list(dict.fromkeys(_findings(run)))
-    found.sort(key=lambda one: one.severity != "error")
+    found.sort(key=lambda one: SEVERITIES.index(one.severity))
+    wrong = [one for one in found if one.severity != "note"]
     if as_json:
         emit_json([one.to_json() for one in found])
     elif found:
         emit_line("\n\n".join(map(_shown, found)))
-    else:
+    if not wrong and not as_json:
         board = run.load_board()
         plugins = sum(not record.builtin for record in board.plugins)
-        emit_line(f"nothing is wrong: {plugins} plugins, {len(board.registry.plans)} tools")
-    return TOOL_ERROR if found else DONE
+        emit_line(f"{chr(10) if found else ''}nothing is wrong: {plugins} plugins, {len(board.registry.plans)} tools")
+    return TOOL_ERROR if wrong else DONE
 
 
 def _findings(run: ProgramRun) -> Iterator[Finding]:

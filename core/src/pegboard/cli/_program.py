@@ -18,7 +18,7 @@ import click
 from pegboard.cli._output import OutputError, drop_stdout, note
 from pegboard.cli._run import ProgramRun, start_logging
 from pegboard.cli._text import printable
-from pegboard.errors import ConfigError, PegboardError, ToolError
+from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,10 +155,10 @@ class Program(click.Group):
             self._owner = record.label
             try:
                 register(cli=self)
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
-                self.lost.append(
-                    f"plugin {record.label} could not add its commands: {type(problem).__name__}: {problem}"
-                )
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
+                self.lost.append(f"plugin {record.label} could not add its commands: {reason_of(problem)}")
             finally:
                 self._owner = ""
 

@@ -62,6 +62,11 @@ def limits_of(tool: Tool) -> dict[str, Any]:
     }
 
 
+def _state(name: str, board: Board) -> str:
+    state, error = board.state_of(name), getattr(board.registry.plans[name], "error", None)
+    return f"{state}: {error.message}" if state == "conflict" and error is not None else state
+
+
 def _lines(tool: Tool, board: Board) -> list[str]:
     import json
 
@@ -78,7 +83,7 @@ def _lines(tool: Tool, board: Board) -> list[str]:
         "marks": ", ".join(marks),
         "limits": ", ".join(f"{name} {value}" for name, value in limits_of(tool).items()),
         "secrets": ", ".join(sorted(tool.secrets)),
-        "state": board.state_of(tool.name),
+        "state": _state(tool.name, board),
         "from": str(tool.origin),
         "version": tool.version,
         "fingerprint": tool.fingerprint,

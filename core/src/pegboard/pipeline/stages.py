@@ -272,7 +272,9 @@ def give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
     for release in reversed(releases):
         try:
             release()
-        except (Exception, SystemExit):
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             log.exception("a limit of tool %s could not be given back", tool.name)
 
 

@@ -163,8 +163,9 @@ def _load(names: list[str]) -> Board:
     from pegboard.board import load_board
 
     board = load_board({"strict": True}, names)
-    if board.not_hung:
-        name, refused = next(iter(board.not_hung.items()))
+    refusals = [(name, one) for name, one in board.not_hung.items() if not one.is_off]
+    if refusals:
+        name, refused = refusals[0]
         raise PluginError(f"the tool {name!r} does not hang: {refused.why}", hint=refused.fix)
     return board
 

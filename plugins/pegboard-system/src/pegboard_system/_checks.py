@@ -29,9 +29,6 @@ def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
     permissions = getattr(hung, "permissions", None)
     if not isinstance(permissions, CommandPermissions):
         return
-    if permissions.why_off is not None:
-        yield Finding("commands are off", "tool execute_command", *permissions.why_off, "warning")
-        return
     yield from _check_level(permissions, levels)
     yield from _check_programs(permissions)
     for path in (*permissions.allowed_paths, *permissions.writable_paths):

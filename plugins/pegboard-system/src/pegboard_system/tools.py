@@ -177,8 +177,6 @@ async def judge_call(context: CallContext, command: str | list[str]) -> tuple[Po
     from pegboard_system._split import words_of
 
     permissions: CommandPermissions = context.permissions
-    if permissions.why_off is not None:
-        raise ToolError(ErrorCode.FORBIDDEN, "; ".join(permissions.why_off), reason="not_configured", retry="never")
     words = words_of(command)
 
     def look() -> tuple[Policy, Judged]:
