@@ -564,7 +564,7 @@ class Panic(BaseException):
     """As extensions written in Rust raise it: no `Exception`."""
 
 
-class Speechless(Exception):
+class SpeechlessError(Exception):
     """Its own text breaks."""
 
     def __str__(self) -> str:
@@ -578,7 +578,7 @@ def raising(problem: BaseException) -> Callable[[], Any]:
     return hook
 
 
-@pytest.mark.parametrize("problem", [Panic("at the disco"), Speechless(), BaseExceptionGroup("", [Panic()])])
+@pytest.mark.parametrize("problem", [Panic("at the disco"), SpeechlessError(), BaseExceptionGroup("", [Panic()])])
 @pytest.mark.parametrize("hook", ["provide_settings", "provide_tools", "provide_sources", "add_hookspecs"])
 async def test_whatever_a_hook_raises_its_plugin_alone_is_lost(
     make_plugin: Any, good: Any, hook: str, problem: BaseException
@@ -588,7 +588,7 @@ async def test_whatever_a_hook_raises_its_plugin_alone_is_lost(
         assert (await host.session().call("coin")).ok
 
 
-@pytest.mark.parametrize("problem", [Panic("at the disco"), Speechless()])
+@pytest.mark.parametrize("problem", [Panic("at the disco"), SpeechlessError()])
 async def test_whatever_is_raised_later_is_said_and_the_rest_works(
     make_plugin: Any, good: Any, problem: BaseException
 ) -> None:

@@ -342,14 +342,14 @@ async def test_what_a_source_could_not_hang_is_forgotten_with_its_next_tools(hos
 async def test_a_source_whose_failure_cannot_be_read_leaves_the_host_alone(
     with_source: Any, autojump_clock: MockClock
 ) -> None:
-    class Speechless(Exception):
+    class SpeechlessError(Exception):
         def __str__(self) -> str:
             raise RuntimeError
 
     async def body(slot: Any) -> None:
-        raise Speechless
+        raise SpeechlessError
 
     async with with_source(body, answering("near")) as host:
         await wait_all_tasks_blocked()
-        assert host.board.source_states["far"] == (SourceState.BACKING_OFF, "Speechless")
+        assert host.board.source_states["far"] == (SourceState.BACKING_OFF, "SpeechlessError")
         assert (await host.session().call("near")).ok
