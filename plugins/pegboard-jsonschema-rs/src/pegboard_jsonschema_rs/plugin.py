@@ -22,7 +22,7 @@ from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, dialect_of
 from pegboard.schema.traits import hidden_numbers, may_explode
-from pegboard.validation import declined
+from pegboard.validation import MAX_WALKED, declined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,7 +110,7 @@ class RustValidator:
     def _is_valid_by_walking(self, value: Any) -> bool:
         from pegboard.schema.explain import explain
 
-        return not explain(self._schema, value)
+        return not explain(self._schema, value, visits=MAX_WALKED)
 
     def _own_faults(self, value: Any) -> list[Fault]:
         faults: list[Fault] = []
