@@ -4,6 +4,7 @@ stranger's plugin, a hook that grows."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,14 +19,15 @@ ROOT = Path(__file__).parent.parent
 
 
 def program(
-    *arguments: str, text: str = "", cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess:
+    *words: str, text: str = "", cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pegboard", *arguments],
+        [sys.executable, "-m", "pegboard", *words],
         input=text,
         capture_output=True,
         text=True,
         cwd=cwd,
+        env={**os.environ, **environment},
         timeout=60,
         check=False,
     )
@@ -49,19 +51,27 @@ async def test_a_call_goes_from_the_wire_through_the_board_and_back() -> None:
     assert f"= **{sum(kept)}**" in line["content"][0]["text"]
 
 
-def test_the_tour_of_the_readme_answers_every_call() -> None:
-    ran = program("batch", str(ROOT / "examples" / "tour.jsonl"))
-    assert ran.returncode == 0, ran.stderr
-    asked = [json.loads(line)["id"] for line in (ROOT / "examples" / "tour.jsonl").read_text().splitlines()]
+TOUR = ROOT / "examples" / "tour.jsonl"
+NOT_ON_TOUR = {
+    "forget_memory",  # takes an id that only the answer to `remember` tells
+    "edit_file",  # writes, and so wants a root
+    "write_file",
+}
+
+
+def test_the_tour_of_the_readme_answers_every_call(tmp_path) -> None:
+    ran = program("batch", str(TOUR), cwd=ROOT, XDG_DATA_HOME=str(tmp_path))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    asked = [json.loads(line)["id"] for line in TOUR.read_text().splitlines()]
     answered = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [line["id"] for line in answered] == asked
     assert all(line["ok"] for line in answered)
 
 
 def test_the_tour_calls_every_tool_that_needs_no_configuration() -> None:
-    lines = (ROOT / "examples" / "tour.jsonl").read_text().splitlines()
+    lines = TOUR.read_text().splitlines()
     board = pegboard.load_board({})
-    assert {json.loads(line)["name"] for line in lines} == set(board.tools)
+    assert {json.loads(line)["name"] for line in lines} | NOT_ON_TOUR == set(board.tools)
 
 
 # 2. The bad call: the model reads path and expectation, the person a cause.
