@@ -111,11 +111,28 @@ def test_any_printable_name_is_one(name: str) -> None:
         ({"risk": "huge"}, "risk"),
         ({"run": "fibre"}, "run"),
         ({"surprise": 1}, "surprise"),
+        ({"read_only": "no"}, "read_only: expected True or False, got 'no'"),
+        ({"destructive": 0}, "destructive"),
+        ({"requires_user": "false"}, "requires_user"),
+        ({"requires_confirmation": 1}, "requires_confirmation"),
+        ({"tags": "math"}, r"write \['math'\]"),
+        ({"tags": ["math", 1]}, "list of texts"),
+        ({"secrets": "TOKEN"}, r"write \['TOKEN'\]"),
+        ({"category": 5}, "category: expected a text"),
+        ({"description": 5}, "description: expected a text"),
+        ({"version": 3}, "version: expected a text"),
+        ({"examples": "n"}, "an example: expected its arguments"),
     ],
 )
 def test_a_wrong_option_is_named_with_its_tool(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ToolDefinitionError, match=f"(?s)double.*{named}"):
         tool(**options)(double)
+
+
+def test_a_misspelt_option_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(ToolDefinitionError, match="no option 'timeot_s'") as caught:
+        tool(timeot_s=1)(double)  # type: ignore[call-overload]
+    assert caught.value.hint == "did you mean 'timeout_s'?"
 
 
 def test_what_is_no_function_is_refused() -> None:

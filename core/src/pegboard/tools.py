@@ -100,8 +100,21 @@ class Annotations:
     destructive: bool | None = None
     idempotent: bool = False
     open_world: bool | None = None
-    risk: Risk = attrs.field(default="low", validator=attrs.validators.in_(RISKS))
+    risk: Risk = "low"
     parallel: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        _require_truths(self, ("read_only", "destructive", "idempotent", "open_world", "parallel"))
+        if self.risk not in RISKS:
+            raise ValueError(f"risk: expected one of {', '.join(RISKS)}, got {str(self.risk)[:40]!r}")
+
+
+def _require_truths(value: object, names: Iterable[str]) -> None:
+    """A mark is True, False or not said; a text would count as true whatever it says."""
+    for name in names:
+        said = getattr(value, name)
+        if said is not True and said is not False and said is not None:
+            raise ValueError(f"{name}: expected True or False, got {str(said)[:40]!r}")
 
 
 def _optional_rate(value: str | RateLimit | None) -> RateLimit | None:
@@ -137,6 +150,9 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not (type(value) in (int, float) and 0 < value < float("inf")):
                 raise ValueError(f"{name}: expected a number above zero, got {value!r}")
+        _require_truths(self, ("requires_user",))
+        if not isinstance(self.requires_confirmation, str):
+            _require_truths(self, ("requires_confirmation",))
 
 
 @attrs.frozen
@@ -174,6 +190,8 @@ def _example(value: Example | Mapping[str, Any]) -> Example:
     """An example, or its fields as a mapping, or simply the arguments as one."""
     if isinstance(value, Example):
         return value
+    if not hasattr(value, "keys"):
+        raise ValueError(f"an example: expected its arguments as a mapping, got {str(value)[:40]!r}")
     if isinstance(value.get("arguments"), dict) and value.keys() <= {"arguments", "description", "text"}:
         return Example(**value)
     return Example(value)
@@ -184,7 +202,12 @@ def _icons(values: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]
 
 
 def _words(values: Iterable[str]) -> frozenset[str]:
-    return frozenset(values)
+    if isinstance(values, str):  # its letters would be taken for words
+        raise ValueError(f"expected a list of texts, got one: write [{values[:40]!r}]")
+    words = frozenset(values)
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("expected a list of texts, got something else in it")
+    return words
 
 
 def _checked_name(name: object) -> str:
@@ -251,12 +274,20 @@ class Tool:
     version: str | None = None
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     permissions: type | None = None
-    run: Run = attrs.field(validator=attrs.validators.in_(RUNS))
+    run: Run = attrs.field()
     signature: Signature | None = attrs.field(default=None, repr=False)
 
     @run.default
     def _run_of_the_handler(self) -> Run:
         return "async" if inspect.iscoroutinefunction(inspect.unwrap(self.handler)) else "thread"
+
+    def __attrs_post_init__(self) -> None:
+        if self.run not in RUNS:
+            raise ValueError(f"run: expected one of {', '.join(RUNS)}, got {str(self.run)[:40]!r}")
+        for name in ("category", "description", "title", "version"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name in ("category", "description")):
+                raise ValueError(f"{name}: expected a text, got {str(value)[:40]!r}")
 
     @property
     def read_only(self) -> bool:
@@ -342,6 +373,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool 
 _ANNOTATION_NAMES = frozenset(field.name for field in attrs.fields(Annotations))
 _LIMIT_NAMES = frozenset(field.name for field in attrs.fields(Limits))
 _MARKS = _ANNOTATION_NAMES | _LIMIT_NAMES
+_OPTIONS = _MARKS | {field.name for field in attrs.fields(Tool)} - {"annotations", "handler", "limits", "signature"}
 
 
 def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool:
@@ -351,6 +383,12 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     where = getattr(function, "__qualname__", repr(function))
     if not callable(function):
         raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}")
+    if unknown := sorted(options.keys() - _OPTIONS):
+        import difflib
+
+        near = difflib.get_close_matches(unknown[0], sorted(_OPTIONS), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else None
+        raise ToolDefinitionError(f"tool {where}: @tool has no option {unknown[0]!r}", hint=hint)
     try:
         if options:
             fields["annotations"] = Annotations(**{k: options[k] for k in options.keys() & _ANNOTATION_NAMES})
