@@ -23,6 +23,8 @@ MAX_DEPTH = 16
 
 log = logging.getLogger("pegboard.tool")
 
+_NOBODY_WAITS: frozenset[Any] = frozenset()
+
 
 class CallContext:
     """What a handler may ask for: annotate a parameter with it and the host injects it.
@@ -40,7 +42,7 @@ class CallContext:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_secrets", "call_id", "deadline", "depth", "held", "permissions", "session", "tool")
+    __slots__ = ("_asked", "_secrets", "call_id", "deadline", "depth", "held", "permissions", "session", "tool")
 
     def __init__(
         self, session: Session, call_id: str, tool: Tool, permissions: Any, parent: CallContext | None
@@ -54,6 +56,8 @@ class CallContext:
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
         self._secrets: list[str] | None = None
+        # Scopes of what threads ask of the loop just now.
+        self._asked: set[Any] | frozenset[Any] | None = None
 
     def __repr__(self) -> str:
         return f"<CallContext {self.call_id} of {self.tool.name}>"
@@ -148,11 +152,27 @@ class CallContext:
 
         trio.from_thread.check_cancelled()
 
-    @staticmethod
-    def _from_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    def leave_thread(self) -> None:
+        """End what the handler's thread asked of the loop, now that nobody waits for it: trio runs that elsewhere."""
+        asked, self._asked = self._asked, _NOBODY_WAITS
+        for scope in tuple(asked or ()):
+            scope.cancel()
+
+    def _from_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         import trio
 
-        return trio.from_thread.run(function, *arguments)
+        async def ask() -> Any:
+            asked = self._asked = set() if self._asked is None else self._asked
+            if isinstance(asked, set):
+                with trio.CancelScope(deadline=self.deadline) as scope:
+                    asked.add(scope)
+                    try:
+                        return await function(*arguments)
+                    finally:
+                        asked.discard(scope)
+            raise ToolError(ErrorCode.TIMEOUT, "the call is over, and nobody waits for its thread any more")
+
+        return trio.from_thread.run(ask)
 
 
 def mask(text: str, secrets: tuple[str, ...]) -> str:

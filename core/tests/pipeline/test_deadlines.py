@@ -433,6 +433,44 @@ async def test_a_handler_in_a_thread_reaches_the_loop_through_its_context(hosted
     assert [said[1:] for said in heard] == [(1, 2, "half")]
 
 
+@pytest.mark.parametrize("by", ["the tool", "the caller"])
+async def test_what_a_thread_asked_of_the_loop_ends_with_its_call(hosted: Any, by: str) -> None:
+    ends: list[str] = []
+
+    @tool
+    async def inner() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ends.append("inner")
+
+    @tool(timeout_s=0.05 if by == "the tool" else 60)
+    def outer(context: CallContext) -> None:
+        for _ in range(2):
+            with contextlib.suppress(ToolError):
+                context.call_sync("inner")
+        ends.append("outer")
+
+    async with hosted(inner, outer) as host:
+        result = await host.session().call("outer", timeout_s=None if by == "the tool" else 0.05)
+        assert result.error.code is ErrorCode.TIMEOUT
+        await until(lambda: not host.runtime.threads.left_behind)
+    assert ends == ["inner", "outer"]
+
+
+async def test_a_handler_may_lend_its_context_to_threads_of_its_own(hosted: Any) -> None:
+    @tool
+    async def inner() -> str:
+        return "heard"
+
+    @tool
+    async def outer(context: CallContext) -> ToolResult:
+        return await trio.to_thread.run_sync(context.call_sync, "inner")
+
+    async with hosted(inner, outer) as host:
+        assert (await host.session().call("outer")).text == "heard"
+
+
 async def test_a_thread_can_see_that_nobody_waits_any_more(hosted: Any, gate: threading.Event) -> None:
     ended = threading.Event()
 

@@ -261,7 +261,11 @@ def _make_start(plan: Plan, invoke: Callable[..., Any]) -> Callable[..., Awaitab
         limiter = trio.CapacityLimiter(min(tool.limits.concurrency or THREADS_PER_TOOL, THREADS_PER_TOOL))
 
         async def start_thread(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:
-            return await run_in_thread(runtime, tool, limiter, lambda: invoke(kwargs, context), reached)
+            try:
+                return await run_in_thread(runtime, tool, limiter, lambda: invoke(kwargs, context), reached)
+            finally:
+                if context is not None:
+                    context.leave_thread()
 
         return start_thread
     if tool.run == "process":
