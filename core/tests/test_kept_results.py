@@ -105,6 +105,15 @@ async def test_a_board_that_cannot_hang_read_result_still_answers(hosted: Any, m
     assert "read_result cannot be hung" in caplog.text
 
 
+async def test_a_page_may_be_a_number_that_json_writes_with_a_point(hosted: Any) -> None:
+    async with hosted(make("big", "x" * 300_000)) as host:
+        session = host.session()
+        key = (await session.call("big")).details["cut"]["id"]
+        assert (await session.call("read_result", {"id": key, "page": 2.0})).data["page"] == 2
+        result = await session.call("read_result", {"id": key, "page": 10**4000})
+        assert result.error.message == "page: expected 1 to 3, got a very long integer"
+
+
 async def test_no_other_tool_may_take_the_name_that_every_profile_sees(hosted: Any) -> None:
     config = {"profiles": {"few": {"tools": ["big"]}}}
     async with hosted(make("read_result", "stolen"), make("big", "x" * 300_000), config=config) as host:

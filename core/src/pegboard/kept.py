@@ -12,6 +12,7 @@ import attrs
 from pegboard.content import Content, TextContent
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.results import ToolResult
+from pegboard.schema.jsontext import shorten
 from pegboard.tools import Annotations, Origin, Tool
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class KeptResults:
                 ErrorCode.NOT_FOUND, "no such result is kept; results are forgotten after some minutes: repeat the call"
             )
         if not 1 <= number <= len(kept.pages):
-            raise ToolError(ErrorCode.INVALID_INPUT, f"page: expected 1 to {len(kept.pages)}, got {number}")
+            raise ToolError(ErrorCode.INVALID_INPUT, f"page: expected 1 to {len(kept.pages)}, got {shorten(number)}")
         more = number < len(kept.pages)
         note = f"[page {number} of {len(kept.pages)}" + (f"; next: page={number + 1}]" if more else "]")
         data = {"id": key, "page": number, "pages": len(kept.pages)}
@@ -135,7 +136,7 @@ def _rebuilt(result: ToolResult, content: tuple[Content, ...], data: Any, detail
 
 def read_result(context: CallContext, /, id: str, page: int = 1) -> ToolResult:  # noqa: A002 - the name callers know
     """Read a page of a result that was too large to show at once."""
-    return context.session.kept.page(id, page)
+    return context.session.kept.page(id, int(page))  # JSON writes 2 as 2.0 too
 
 
 READ_RESULT = Tool(
