@@ -180,9 +180,11 @@ class Host:
             except BaseException as problem:
                 pass_on(problem)
                 if record.named or record.builtin or self.board.plugins.strict:
+                    said = problem if isinstance(problem, PegboardError) else None
                     raise PluginError(
-                        f"plugin {record.label} could not open its resources: {reason_of(problem)}",
-                        hint="mend its settings, or uninstall it; this is fatal because the configuration names it",
+                        f"plugin {record.label} could not open its resources: {said or reason_of(problem)}",
+                        hint=(said and said.hint)
+                        or "mend its settings, or uninstall it; this is fatal because the configuration names it",
                     ) from problem
                 log.exception("plugin %s could not open its resources", record.label, exc_info=problem)
                 self._lost[record.name] = reason_of(problem)

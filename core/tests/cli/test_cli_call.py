@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 
@@ -77,7 +79,7 @@ def test_a_call_of_a_tool_that_is_not_on_the_board_points_to_doctor(run, tools, 
     (tmp_path / "c.toml").write_text('[tools.add]\nfrom = "pegboard-elsewhere"\n')
     away = run("--config", str(tmp_path / "c.toml"), "call", "add", "a=1")
     assert away.status == 1
-    assert "hint: a tool or plugin is not on the board; pegboard doctor says why" in away.err
+    assert "hint: pegboard-test-kit brings it, and it is not on the board: [tools.add] takes it from" in away.err
     tools.install("broken", "raise ImportError('no such thing')")
     assert "pegboard doctor says why" in run("call", "unicorn", plugins=None).err
 
@@ -224,3 +226,11 @@ def test_a_stdin_that_is_closed_holds_no_arguments(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(click.UsageError, match="stdin is closed"):
         _call._read_base("-")
+
+
+def test_an_audit_that_cannot_be_written_is_said_and_the_call_answers(run, tools):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    answer = run("--log-json", "/dev/full", "call", "add", "a=1")
+    assert (answer.status, answer.out) == (0, "11.0\n")
+    assert answer.err == "warning: the audit could not be written: OSError (No space left on device); calls go on\n"

@@ -205,8 +205,10 @@ def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
     near = error.details.get("near")
     if near is None:
         return None
-    if name in board.not_hung or (not near and board.plugins.quarantined):
-        return "a tool or plugin is not on the board; pegboard doctor says why"
+    if absent := board.not_hung.get(name):
+        return f"{absent.origin} brings it, and it is not on the board: {absent.why}; {absent.fix}"
+    if board.plugins.quarantined and not near:
+        return "a plugin is not on the board; pegboard doctor says why"
     return None if near else "pegboard list shows the tools on the board"
 
 

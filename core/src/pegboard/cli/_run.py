@@ -188,7 +188,10 @@ class ProgramRun:
 
 
 def start_logging(*, debug: bool) -> None:
-    """The log of the library goes to stderr with `--debug`, and else nowhere: messages for people are the program's."""
+    """The log of the library goes to stderr with `--debug`, and else nowhere: messages for people are the program's.
+
+    An audit that cannot be written is said in any case: nobody would look for what is missing there.
+    """
     import logging
 
     root = logging.getLogger()
@@ -196,6 +199,12 @@ def start_logging(*, debug: bool) -> None:
     handler.set_name("pegboard program")
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     root.handlers[:] = [*(one for one in root.handlers if one.get_name() != handler.get_name()), handler]
+    audit, heard = logging.getLogger("pegboard.audit"), logging.StreamHandler(sys.stderr)
+    heard.setFormatter(logging.Formatter("warning: %(message)s"))
+    heard.set_name(handler.get_name())
+    audit.handlers[:] = [one for one in audit.handlers if one.get_name() != heard.get_name()]
+    if not debug:
+        audit.addHandler(heard)
     logging.getLogger("pegboard").setLevel(logging.DEBUG if debug else logging.NOTSET)
 
 

@@ -23,6 +23,7 @@ import attrs
 
 from pegboard.config import setting
 from pegboard.context import mask
+from pegboard.errors import ConfigError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.jsontext import MAX_DEPTH
 
@@ -55,6 +56,7 @@ class AuditLog:
     def __init__(self, stream: IO[str], *, arguments: bool) -> None:
         self._stream = stream
         self._arguments = arguments
+        self._has_failed = False
         self._lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="pegboard-audit", daemon=True)
         self._thread.start()
@@ -82,7 +84,10 @@ class AuditLog:
         try:
             act()
         except Exception as problem:  # noqa: BLE001 - a full disk, or a line that is no JSON: the next one may do
-            log.error("the audit could not be written: %s", type(problem).__name__)  # noqa: TRY400 - no traceback a line
+            if not self._has_failed:  # said once, and not for every call
+                why = getattr(problem, "strerror", None) or "a line that cannot be written"
+                log.error("the audit could not be written: %s (%s); calls go on", type(problem).__name__, why)  # noqa: TRY400 - no traceback
+            self._has_failed = True
 
 
 def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
@@ -171,7 +176,13 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
     if settings.file == "-":
         stream: IO[str] = sys.stderr
     else:
-        stream = await trio.to_thread.run_sync(_open_file, str(settings.file))
+        try:
+            stream = await trio.to_thread.run_sync(_open_file, str(settings.file))
+        except (OSError, ValueError) as problem:
+            why = getattr(problem, "strerror", None) or "no path that could be opened"
+            raise ConfigError(
+                f"{settings.file} cannot be written: {why}", hint="name a file that can be appended to, or - for stderr"
+            ) from problem
     audit = AuditLog(stream, arguments=settings.arguments)
     try:
         yield audit
