@@ -107,7 +107,7 @@ def check_configuration(board: Board) -> Iterator[Finding]:
     known = {_fold(name) for name in (*plans, *board.not_hung, "read_result")}
     for name in config.tools:
         if _fold(name) not in known:
-            near = get_close_matches(name, list(plans), n=1)
+            near = get_close_matches(name, [*plans, *board.not_hung], n=1)
             fix = f"write [tools.{near[0]}]" if near else "remove it, or install the plugin that brings the tool"
             yield Finding(
                 "settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning"

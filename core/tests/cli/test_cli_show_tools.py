@@ -66,6 +66,25 @@ def test_list_points_to_doctor_where_something_is_missing(run, tools):
     assert "pegboard doctor says why" in answer.err
 
 
+def test_a_profile_that_selects_nothing_is_not_an_empty_board(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('[profiles.none]\ntools = ["nothing_like"]\n')
+    answer = run("--config", str(tmp_path / "c.toml"), "--profile", "none", "list")
+    assert (answer.out, answer.err) == ("", "no tool matches; pegboard list without options and --profile shows all\n")
+
+
+def test_a_tool_that_is_off_until_it_is_configured_is_told_to_who_calls_it_alone(run, tools):
+    tools.install(
+        "off",
+        "import attrs\nfrom pegboard import hookimpl, tool\n@attrs.frozen\nclass P:\n    why_off = ('why', 'fix')\n"
+        "@hookimpl\ndef provide_tools():\n    @tool(permissions=P)\n    def dormant(): 'x'\n    return [dormant]\n",
+    )
+    assert run("list", plugins=("kit", "off")).err == ""
+    assert (
+        "hint: pegboard-test-off brings it, and it is not on the board: why; fix"
+        in run("call", "dormant", plugins=("kit", "off")).err
+    )
+
+
 def test_list_tokens_grow_with_the_definition(run, tools):
     rows = {row["name"]: row["tokens"] for row in run("list", "--tokens", "--json").json}
     assert set(rows["add"]) == {"json", "text"}

@@ -49,7 +49,7 @@ def command(
             ],
             right=range(4, 4 + len(dialects)),
         )  # fmt: skip
-    _note_the_rest(board, found=bool(tools), filtered=any((category, tag, text)))
+    _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 
 
 def _row(tool: Tool, board: Board) -> dict[str, Any]:
@@ -88,10 +88,11 @@ def _tokens_of(tool: Tool, board: Board) -> dict[str, int]:
 
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
-        note("no tool matches; pegboard list without options shows all")
+        note("no tool matches; pegboard list without options and --profile shows all")
     elif not found:
         note("no tool is on the board; install a plugin: pip install pegboard-calculator")
-    aside = len(board.not_hung) + len(board.plugins.quarantined)
+    # A tool that is off until somebody configures it is no reason to look into anything.
+    aside = sum(not one.is_off for one in board.not_hung.values()) + len(board.plugins.quarantined)
     if aside:
         what = "a tool or plugin is" if aside == 1 else f"{aside} tools or plugins are"
         note(f"{what} not on the board; pegboard doctor says why")
