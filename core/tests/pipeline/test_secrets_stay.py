@@ -62,6 +62,8 @@ WAYS = {
         AudioContent(secret.encode()),
         BinaryContent(None, uri=f"file:{secret}", name=secret),
         BinaryContent(secret.encode(), uri=secret),
+        BinaryContent(b"", mime_type=f"x/{secret}"),
+        ImageContent(b"", mime_type=secret),
     ],
     "a result": lambda secret: ToolResult(content=(TextContent(secret),), data={"a": secret}, details={"b": secret}),
     "an error result": lambda secret: ToolResult.error("CONFLICT", secret, owner=secret),

@@ -33,10 +33,11 @@ def _mask_block(block: Content, secrets: tuple[str, ...]) -> Content:
     data = block.data or b""
     for value in sorted(secrets, key=len, reverse=True):
         data = data.replace(value.encode("utf-8", "surrogateescape"), b"***")
+    mime_type = mask(block.mime_type, secrets)
     if isinstance(block, BinaryContent):
         uri, name = (_mask_value(text, secrets) for text in (block.uri, block.name))
-        return BinaryContent(None if block.data is None else data, block.mime_type, uri, name)
-    return attrs.evolve(block, data=data)
+        return BinaryContent(None if block.data is None else data, mime_type, uri, name)
+    return attrs.evolve(block, data=data, mime_type=mime_type)
 
 
 def _mask_value(value: Any, secrets: tuple[str, ...]) -> Any:
