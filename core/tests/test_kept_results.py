@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -161,6 +162,27 @@ def test_bytes_that_do_not_fit_alone_or_together_are_named(clock: Clock) -> None
     assert (cut.content[0], *cut.content[3:]) == (first, link, last)
     assert cut.content[1].text == "[application/octet-stream of 600 bytes left out: above the limit of 1000]"
     assert cut.content[2].text == "[image/png of 2000 bytes left out: above the limit of 1000]"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ToolResult(content=(TextContent(""),) * 20_000),
+        ToolResult(content=(BinaryContent(b""),) * 20_000),
+        BinaryContent(None, uri="x" * 500_000),
+        [BinaryContent(None, uri="x" * 10_000)] * 50,
+        BinaryContent(b"", mime_type="x" * 500_000),
+        ToolResult(content=(TextContent("x"),), details={"more": "x" * 500_000}),
+        ToolError("CONFLICT", "x", more="x" * 500_000),
+        ToolError("CONFLICT", "x", reason="x" * 500_000, retry="x" * 500_000),
+    ],
+    ids=["empty texts", "empty bytes", "an address", "addresses", "a media type", "details", "an error", "its reason"],
+)
+async def test_whatever_a_result_holds_it_is_cut(hosted: Any, given: Any) -> None:
+    async with hosted(make("it", given), config={"max_result_bytes": 50_000}) as host:
+        result = await host.session().call("it")
+    assert len(json.dumps(result.to_json())) < 200_000
+    assert "cut" in ((result.error.details if result.error else result.details) or {})
 
 
 def test_results_are_forgotten_after_their_time(clock: Clock) -> None:

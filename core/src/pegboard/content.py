@@ -82,6 +82,15 @@ class BinaryContent:
 Content = TextContent | ImageContent | AudioContent | BinaryContent
 CONTENT_TYPES = (TextContent, ImageContent, AudioContent, BinaryContent)
 
+BLOCK_BYTES = 30
+"""What a block takes in a line of JSON beside what it holds."""
+
+
+def labels_size(block: Content) -> int:
+    """Characters of media type, address and name."""
+    labels = (getattr(block, name, None) for name in ("mime_type", "uri", "name"))
+    return sum(len(label) for label in labels if isinstance(label, str))
+
 
 def content_from_json(block: Mapping[str, Any]) -> Content:
     """Read back one block that `to_json` wrote.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import time
 from collections import OrderedDict
@@ -9,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard.content import Content, TextContent
+from pegboard.content import BLOCK_BYTES, Content, TextContent, labels_size
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.results import ToolResult
-from pegboard.schema.jsontext import shorten
+from pegboard.schema.jsontext import shorten, shorten_text
 from pegboard.tools import Annotations, Origin, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pegboard.context import CallContext
+
+MAX_TEXTS = 1_000
+"""More blocks of text than that become one."""
+MAX_WORD = 200
 
 
 @attrs.frozen
@@ -52,10 +57,14 @@ class KeptResults:
         size = len(text.encode("utf-8", "surrogatepass"))
         others = tuple(block for block in blocks if not isinstance(block, TextContent))
         if size <= max_bytes:
+            if len(blocks) - len(others) > MAX_TEXTS:
+                blocks = [TextContent(text), *others]
             fits = result.data is None or _data_size(result.data) <= max_bytes
-            if fits and tuple(blocks) == result.content:
+            said = (result.details, result.error and result.error.details)
+            if fits and all(map(functools.partial(_fits, max_bytes), said)) and tuple(blocks) == result.content:
                 return result
-            return _rebuilt(result, tuple(blocks), result.data if fits else None, {"cut": {"data": not fits}})
+            data = result.data if fits else None
+            return _rebuilt(result, tuple(blocks), data, {"cut": {"data": not fits}}, max_bytes)
         # A page of characters that are one byte each; others take up to four, and get fewer on a page.
         per_page = max(1, max_bytes if size == len(text) else max_bytes // 4)
         pages = tuple(text[start : start + per_page] for start in range(0, len(text), per_page))
@@ -63,7 +72,7 @@ class KeptResults:
         advice = f'read on with read_result(id="{key}", page=2)' if key else "the rest is too large to be kept"
         note = f"[page 1 of {len(pages)}, {size} bytes in all; {advice}]"
         cut = {"id": key, "page": 1, "pages": len(pages), "bytes": size}
-        return _rebuilt(result, (TextContent(pages[0]), TextContent(note), *others), None, {"cut": cut})
+        return _rebuilt(result, (TextContent(pages[0]), TextContent(note), *others), None, {"cut": cut}, max_bytes)
 
     def page(self, key: str, number: int) -> ToolResult:
         """One page of a kept result.
@@ -103,17 +112,24 @@ class KeptResults:
 def _fitting_blocks(blocks: tuple[Content, ...], max_bytes: int) -> list[Content]:
     """The blocks, with a text in the place of bytes that do not fit, alone or after those before them."""
     fitting: list[Content] = []
-    left = max_bytes
+    left = room = max_bytes  # for bytes, and for what stands around them
     for block in blocks:
-        if isinstance(block, TextContent) or block.data is None:
+        if isinstance(block, TextContent):
             fitting.append(block)
-        elif len(block.data) <= left:
-            left -= len(block.data)
+            continue
+        size, around = len(block.data or b""), labels_size(block) + BLOCK_BYTES
+        if size <= left and around <= room:
+            left, room = left - size, room - around
             fitting.append(block)
         else:
-            note = f"[{block.mime_type} of {len(block.data)} bytes left out: above the limit of {max_bytes}]"
+            what = f"{shorten_text(block.mime_type)} of {size} bytes" if block.data is not None else "a link"
+            note = f"[{what} left out: above the limit of {max_bytes}]"
             fitting.append(TextContent(note))
     return fitting
+
+
+def _fits(max_bytes: int, said: Any) -> bool:
+    return said is None or _data_size(said) <= max_bytes
 
 
 def _data_size(data: Any) -> int:
@@ -122,16 +138,24 @@ def _data_size(data: Any) -> int:
     return len(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def _rebuilt(result: ToolResult, content: tuple[Content, ...], data: Any, details: dict[str, Any]) -> ToolResult:
+def _rebuilt(
+    result: ToolResult, content: tuple[Content, ...], data: Any, details: dict[str, Any], max_bytes: int
+) -> ToolResult:
     error = result.error
     if error is not None:  # a huge error: its text is in the pages
         shown = error.message[:1000]
         kept: dict[str, Any] = {
-            key: error.details[key] for key in ("retry", "retry_after_s", "reason") if key in error.details
+            key: value
+            for key in ("retry", "retry_after_s", "reason")
+            if isinstance(value := error.details.get(key), (int, float)) or _is_word(value)
         }
         error = ToolError(error.code, shown, {**kept, **details})
-    details = {**(result.details or {}), **details}
+    details = {**((_fits(max_bytes, result.details) and result.details) or {}), **details}
     return ToolResult(content, data, error, details, result.id, result.name, result.duration_ms)
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_WORD
 
 
 def read_result(context: CallContext, /, id: str, page: int = 1) -> ToolResult:  # noqa: A002 - the name callers know

@@ -22,7 +22,7 @@ import json
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard.content import CONTENT_TYPES, BinaryContent, TextContent
+from pegboard.content import BLOCK_BYTES, CONTENT_TYPES, BinaryContent, TextContent, labels_size
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.pipeline.classify import repeat_of
 from pegboard.results import ToolResult
@@ -206,12 +206,12 @@ def _block_size(block: Content) -> int:
     if isinstance(block, TextContent):
         if not isinstance(block.text, str):
             raise UnusableError("returned text content that holds no text")
-        return len(block.text)
+        return BLOCK_BYTES + len(block.text)
     if not isinstance(block.mime_type, str):
         raise UnusableError("returned content whose media type is no text")
     if block.data is not None and not isinstance(block.data, bytes):
         raise UnusableError("returned content whose data is no bytes")
-    return len(block.data or b"") * 4 // 3
+    return BLOCK_BYTES + labels_size(block) + len(block.data or b"") * 4 // 3
 
 
 def _to_plain(value: Any) -> Any:
