@@ -65,3 +65,14 @@ def test_nothing_of_one_machine_or_registry_is_committed() -> None:
             text = path.read_text(encoding="utf-8", errors="ignore")
             match = forbidden.search(text)
             assert match is None, f"{name} holds {match[0]!r}"
+
+
+def test_ruff_coverage_and_uv_know_every_package() -> None:
+    settings = read(ROOT)
+    names = {read(path)["project"]["name"] for path in PACKAGES}
+    modules = {name.replace("-", "_") for name in names}
+    assert set(settings["tool"]["coverage"]["run"]["source_pkgs"]) == modules
+    assert set(settings["tool"]["ruff"]["lint"]["isort"]["known-first-party"]) == modules
+    assert set(settings["tool"]["uv"]["sources"]) == names
+    wanted = {one.partition("[")[0] for one in settings["dependency-groups"]["dev"] if isinstance(one, str)}
+    assert wanted == names
