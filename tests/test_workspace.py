@@ -76,3 +76,10 @@ def test_ruff_coverage_and_uv_know_every_package() -> None:
     assert set(settings["tool"]["uv"]["sources"]) == names
     wanted = {one.partition("[")[0] for one in settings["dependency-groups"]["dev"] if isinstance(one, str)}
     assert wanted == names
+
+
+def test_the_plain_pip_way_installs_every_package_that_the_tour_calls() -> None:
+    (command,) = re.findall(r"pip install (-c [^\n]*(?:\\\n[^\n]*)*)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    patterns = re.findall(r"\./plugins/\S+", command)
+    named = {path for pattern in patterns for path in ROOT.glob(pattern.removeprefix("./"))}
+    assert named >= set(PACKAGES) - {ROOT / "core"}
