@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from pegboard.contract import Loss
 
+MAX_ID = 10**200
+
 
 @attrs.frozen(eq=False)
 class SimpleExport:
@@ -48,7 +50,8 @@ def call_of(value: Any) -> ToolCall | ToolResult:
     if not isinstance(value, dict):
         return no_call(f"a call is an object with name and arguments, got {_kind_of(value)}")
     given = value.get("id", "")
-    call_id = str(given)[:200] if isinstance(given, (str, int)) and not isinstance(given, bool) else ""
+    is_id = isinstance(given, str) or (type(given) is int and abs(given) < MAX_ID)
+    call_id = str(given)[:200] if is_id else ""
     name = value.get("name")
     if not isinstance(name, str) or not name:
         return no_call("a call needs the name of a tool, as text", id=call_id)
