@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pegboard.schema.explain import MAX_FAULTS, explain
@@ -259,3 +261,13 @@ def test_a_full_list_of_faults_ends_the_walk() -> None:
     assert len(explain({"items": {"type": "string"}}, [1] * 5_000, visits=visits)) == MAX_FAULTS
     assert len(explain({"additionalProperties": False}, {f"k{n}": 1 for n in range(5_000)}, visits=1)) == MAX_FAULTS
     assert len(explain({"required": [f"k{n}" for n in range(5_000)]}, {}, visits=visits)) == MAX_FAULTS
+
+
+def test_a_fault_in_the_deepest_level_of_alternatives_is_found() -> None:
+    closed = {"type": "object", "properties": {"c": {"$ref": "#/$defs/t"}}, "additionalProperties": False}
+    schema = {"$ref": "#/$defs/t", "$defs": {"t": {"anyOf": [{"allOf": [closed]}, {"type": "integer"}]}}}
+    value: Any = "bad"
+    for _ in range(62):
+        value = {"c": value}
+    (fault,) = explain(schema, value)
+    assert fault.path == ("c",) * 62

@@ -145,39 +145,36 @@ class _Walk:
         self.spend()
         report = _Report()
         try:
-            return self._visit(schema, value, at, report, inside=inside)
-        except _SpentError as spent:
+            if not isinstance(schema, dict):
+                if schema is False:
+                    report.add([Fault(at.path, "nothing here", shorten(value))])
+                return report
+            base = at.base if inside else base_inside(schema, at.base, self.dialect)
+            if base != at.base:
+                at = at._replace(base=base, entered=(*at.entered, base))
+            if "$ref" in schema:
+                report.take(self._refer(self.refs.resolve(schema["$ref"], base), value, at))
+                if self.dialect == DRAFT_7:
+                    return report
+            if "$dynamicRef" in schema and self.dialect != DRAFT_7:
+                target = self.refs.resolve_dynamic(schema["$dynamicRef"], base, at.entered)
+                report.take(self._refer(target, value, at))
+            for keyword, faults_of in self.assertions.items():
+                if keyword in schema:
+                    if keyword == "enum":
+                        self.spend(len(schema["enum"]) // 10)
+                    report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
+            if isinstance(value, dict):
+                self._object(schema, value, at, report)
+            elif isinstance(value, (list, tuple)):
+                self._array(schema, value, at, report)
+            self._combine(schema, value, at, report)
+            if not report.faults and self.dialect != DRAFT_7:
+                self._unevaluated(schema, value, at, report)
+            return report
+        except _SpentError as spent:  # no function of its own: each would cost a frame of every level
             spent.faults[:0] = report.faults
             raise
-
-    def _visit(self, schema: Any, value: Any, at: _Place, report: _Report, *, inside: bool) -> _Report:
-        if not isinstance(schema, dict):
-            if schema is False:
-                report.add([Fault(at.path, "nothing here", shorten(value))])
-            return report
-        base = at.base if inside else base_inside(schema, at.base, self.dialect)
-        if base != at.base:
-            at = at._replace(base=base, entered=(*at.entered, base))
-        if "$ref" in schema:
-            report.take(self._refer(self.refs.resolve(schema["$ref"], base), value, at))
-            if self.dialect == DRAFT_7:
-                return report
-        if "$dynamicRef" in schema and self.dialect != DRAFT_7:
-            target = self.refs.resolve_dynamic(schema["$dynamicRef"], base, at.entered)
-            report.take(self._refer(target, value, at))
-        for keyword, faults_of in self.assertions.items():
-            if keyword in schema:
-                if keyword == "enum":
-                    self.spend(len(schema["enum"]) // 10)
-                report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
-        if isinstance(value, dict):
-            self._object(schema, value, at, report)
-        elif isinstance(value, (list, tuple)):
-            self._array(schema, value, at, report)
-        self._combine(schema, value, at, report)
-        if not report.faults and self.dialect != DRAFT_7:
-            self._unevaluated(schema, value, at, report)
-        return report
 
     def _refer(self, target: Target | None, value: Any, at: _Place) -> _Report:
         if target is None:
