@@ -10,7 +10,7 @@ import trio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pegboard import ErrorCode, Tool, ToolError, tool
+from pegboard import ErrorCode, Tool, ToolError, open_host, tool
 from pegboard.contract import Guard
 
 
@@ -145,3 +145,17 @@ async def test_what_was_repaired_is_reported(hosted: Any) -> None:
     assert called.data == {"result": 1}
     assert called.details["repaired"] == checked.data["repaired"]
     assert "items" in str(called.details["repaired"])
+
+
+async def test_a_dry_run_says_which_declared_secret_is_not_set(monkeypatch) -> None:
+    @tool(secrets=["PEGBOARD_TEST_KEY"], run="inplace")
+    def one() -> None:
+        """Use a key."""
+
+    monkeypatch.delenv("PEGBOARD_TEST_KEY", raising=False)
+    async with open_host({}, []) as host:
+        host.add(one)
+        (ask,) = host.session().check("one").data["asks"]
+        assert (ask["guard"], ask["code"]) == ("secret", "FORBIDDEN")
+        monkeypatch.setenv("PEGBOARD_TEST_KEY", "abc")
+        assert host.session().check("one").data["asks"] == []

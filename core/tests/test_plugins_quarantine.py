@@ -168,7 +168,8 @@ def test_an_object_is_named_by_its_name_its_module_or_its_class() -> None:
     board = load_board({}, [Coiner(), module, Coiner])
     names = [record.name for record in board.plugins if not record.builtin]
     assert names == ["Coiner", "coin", "Coiner"]
-    assert [record.name for record in board.plugins.quarantined] == ["Coiner", "Coiner"]
+    assert sorted(record.name for record in board.plugins.quarantined) == ["Coiner", "Coiner", "coin"]
+    assert "implements no hook" in str(board.plugins.records["coin"].quarantined)
 
 
 # misspelt hooks ----------------------------------------
@@ -609,3 +610,30 @@ def test_nothing_in_a_list_is_rubbish_too(make_plugin: Any, good: Any, hook: str
     board = load_board({}, [good, make_plugin("bad", **{hook: [None]})])
     assert "gave NoneType" in record_of(board, "bad").quarantined
     assert list(board.tools) == ["coin"]
+
+
+def test_a_plugin_cannot_push_one_of_the_cores_own_off_the_board() -> None:
+    class Access:
+        name = "access"
+
+        @hookimpl
+        def provide_tools(self) -> list[Tool]:
+            return []
+
+    board = load_board({}, [Access()])
+    assert board.plugins.records["access"].builtin
+    assert board.plugins.records["access"].quarantined is None
+    assert [one.name for one in board.plugins.quarantined] == ["access"]
+
+
+def test_what_is_wrong_with_the_sections_of_two_plugins_is_said_at_once() -> None:
+    @attrs.frozen
+    class Settings:
+        size: int = 1
+
+    def plugin(name: str) -> Any:
+        return type(name, (), {"name": name, "provide_settings": hookimpl(lambda self: Settings)})()
+
+    with pytest.raises(ConfigError) as caught:
+        load_board({"plugins": {"one": {"size": "x"}, "two": {"sise": 1}}}, [plugin("one"), plugin("two")])
+    assert [fault.where for fault in caught.value.faults] == ["plugins.one.size", "plugins.two.sise"]

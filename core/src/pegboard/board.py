@@ -305,6 +305,7 @@ class Board:
         said = self.config.tool_settings(one.name)
         limits = said.override(one.limits)
         if limits is not one.limits:
+            self.config.check_loosened(one.name, one.limits, limits)
             one = attrs.evolve(one, limits=limits)
         return _disabled(one) if said.enabled is False else self._plan(one)
 

@@ -21,6 +21,7 @@ from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
 from pegboard.kept import READ_RESULT
 from pegboard.pipeline.classify import pass_on
+from pegboard.pipeline.execution import lead_a_group
 from pegboard.session import Session
 
 if TYPE_CHECKING:
@@ -287,12 +288,17 @@ async def _forgiving(
 
 
 async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGNORED) -> None:
+    """Worker processes, each the leader of a group of its own, and the folder where they say who works on what."""
+    import tempfile
+
     import trio_parallel
 
-    async with trio_parallel.open_worker_context(idle_timeout=60, grace_period=2) as workers:
-        task_status.started(workers)
-        with contextlib.suppress(trio.Cancelled):
-            await trio.sleep_forever()
+    with tempfile.TemporaryDirectory(prefix="pegboard-") as folder:
+        opened = trio_parallel.open_worker_context(idle_timeout=60, grace_period=2, init=lead_a_group)
+        async with opened as workers:
+            task_status.started((workers, folder))
+            with contextlib.suppress(trio.Cancelled):
+                await trio.sleep_forever()
 
 
 @contextlib.asynccontextmanager

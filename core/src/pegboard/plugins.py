@@ -130,7 +130,7 @@ class Plugins:
         )
         self._problems.append(record)
         self.quarantine(record, "name", problem)
-        if first.quarantined is None:
+        if first.quarantined is None and not first.builtin:  # nobody pushes one of the core's own off the board
             self.quarantine(first, "name", problem)
 
     def quarantine(self, record: PluginRecord, where: str, problem: BaseException) -> None:
@@ -143,7 +143,7 @@ class Plugins:
         record.quarantined = f"{where}: {cause}"
         log.info("plugin %s failed", record.label, exc_info=problem)
         guards = hasattr(record.plugin, "make_guards")
-        if self.manager.has_plugin(record.name):
+        if self.records.get(record.name) is record and self.manager.has_plugin(record.name):
             self.manager.unregister(name=record.name)
         self._order.clear()
         if record.named or guards or record.builtin or self.strict:
@@ -158,6 +158,11 @@ class Plugins:
 
     def check_hooks(self) -> None:
         """After loading: a misspelt hook is an error that names it and the nearest real one."""
+        for record in list(self.records.values()):
+            if record.quarantined is None and not self.manager.get_hookcallers(record.plugin):
+                self.quarantine(
+                    record, "hooks", PluginError("it implements no hook: mark its functions with @hookimpl")
+                )
         hooks = vars(self.manager.hook)
         known = [name for name, hook in hooks.items() if hook.has_spec()]
         for name, hook in list(hooks.items()):
@@ -171,7 +176,12 @@ class Plugins:
                 self.quarantine(self.records[implementation.plugin_name], "hooks", problem)
 
     def structure_settings(self, config: Config) -> None:
-        """Ask every plugin for its settings class and fill it from its section."""
+        """Ask every plugin for its settings class and fill it from its section.
+
+        Raises:
+            ConfigError: with what is wrong in all sections at once.
+        """
+        wrong: list[ConfigError] = []
         for record, make in self.implementations("provide_settings"):
             try:
                 cls = make()
@@ -190,6 +200,12 @@ class Plugins:
                 record.settings = config.plugin_settings(record.name, cls)
             except PluginError as problem:  # the class itself is wrong; a wrong value is the configuration's fault
                 self.quarantine(record, "provide_settings", problem)
+            except ConfigError as problem:
+                wrong.append(problem)
+        if wrong:
+            said = list(dict.fromkeys(problem.message for problem in wrong))
+            faults = [fault for problem in wrong for fault in problem.faults]
+            raise ConfigError("; ".join(said), faults, hint=wrong[0].hint) from wrong[0]
 
     def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
         """Who implements a hook, in the order of their names: never of installation."""

@@ -15,15 +15,15 @@ from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.kept import KeptResults
 from pegboard.pipeline.classify import pass_on, timed_out
+from pegboard.pipeline.stages import Trace
 from pegboard.registry import Page, page_of
 from pegboard.results import ToolResult, stamped
-from pegboard.tools import Tool, ToolCall
+from pegboard.tools import MAX_NAME, Tool, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from pegboard.context import CallContext
-    from pegboard.contract import Verdict
     from pegboard.host import Host
     from pegboard.view import View
 
@@ -213,7 +213,8 @@ class Session:
             result = ToolResult.of_error(self._missing(name))
         else:
             result = hung.check(self, EMPTY if arguments is None else arguments)
-        return stamped(result, "", name if type(name) is str else "", (perf_counter() - started) * 1000)
+        shown = name[:MAX_NAME] if type(name) is str else ""
+        return stamped(result, "", shown, (perf_counter() - started) * 1000)
 
     async def _call_with_care(
         self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
@@ -226,7 +227,7 @@ class Session:
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
         call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
         hung = self._view.plans.get(name) if type(name) is str else None
-        verdicts: list[Verdict] | None = [] if runtime.observers else None
+        trace = Trace()
         started_at, started = time.time(), perf_counter()
         result: ToolResult | None = None
         try:
@@ -235,18 +236,21 @@ class Session:
             if hung is None:
                 result = ToolResult.of_error(self._missing(name))
             elif timeout_s is None:
-                result = await hung.answer(self, call.arguments, call.id, parent, verdicts)
+                result = await hung.answer(self, call.arguments, call.id, parent, trace)
             else:
                 with trio.move_on_after(max(timeout_s, 0)) as scope:
-                    result = await hung.answer(self, call.arguments, call.id, parent, verdicts)
+                    result = await hung.answer(self, call.arguments, call.id, parent, trace)
                 left = runtime.threads.is_left(hung.tool.name, call.id)
-                result = _by_the_callers_deadline(hung.tool, result, scope.cancel_called, timeout_s, left=left)
-            result = stamped(result, call.id, name if type(name) is str else "", (perf_counter() - started) * 1000)
+                result = _by_the_callers_deadline(
+                    hung.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
+                )
+            shown = name[:MAX_NAME] if type(name) is str else ""
+            result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
             if runtime.observers:
                 duration_ms = (perf_counter() - started) * 1000
                 tool = None if hung is None else hung.tool
-                runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(verdicts or ())))
+                runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(trace)))
         return result
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
@@ -318,11 +322,13 @@ class Session:
 
 
 def _by_the_callers_deadline(
-    tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float, *, left: bool
+    tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float, *, left: bool, reached: bool
 ) -> ToolResult:
     """The caller's deadline over everything: nothing came, it came late, or the tool broke on being stopped."""
     if result is None:
         details: dict[str, Any] = {"still_running": True} if left else {}
+        if not reached:
+            details = {"executed": False, "retry": Retry.SAME.value, "retry_after_s": 1}
         return ToolResult.of_error(timed_out(tool, timeout_s, by="caller", **details))
     if not fired:
         return result

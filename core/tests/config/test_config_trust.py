@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pegboard.config import Config, ValueOrigin, is_trusted, load_config, setting, trust
 from pegboard.config._layers import Layer, Tree
 from pegboard.errors import ConfigError
+from pegboard.tools import Limits
 
 
 @attrs.frozen
@@ -289,3 +290,27 @@ def test_whatever_a_found_file_says_what_is_marked_stays_as_it_is_without_it_or_
     known = {**before.servers, **dict(enumerate(before.more))}
     for name, server in {**after.servers, **dict(enumerate(after.more))}.items():
         assert (server.command, server.args) == (known.get(name, Server()).command, known.get(name, Server()).args)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_looser"),
+    [
+        ("cooldown_s = 0", True),
+        ("cooldown_s = 1", True),
+        ("cooldown_s = 90", False),
+        ("concurrency = 9", True),
+        ("concurrency = 1", False),
+        ("rate_limit = '100/s'", True),
+        ("rate_limit = '1/day'", False),
+        ("timeout_s = 5", False),
+    ],
+)
+def test_a_found_file_tightens_the_brakes_of_an_author_and_lets_go_of_none(project, line, is_looser):
+    author = Limits(cooldown_s=60, concurrency=2, rate_limit="10/minute")
+    config = project(f"[tools.one]\n{line}")
+    now = config.tool_settings("one").override(author)
+    if is_looser:
+        assert widened(lambda: config.check_loosened("one", author, now)) == {f"tools.one.{line.split()[0]}"}
+    else:
+        config.check_loosened("one", author, now)
+    project("", f"[tools.one]\n{line}").check_loosened("one", author, now)

@@ -16,7 +16,17 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from pegboard import CallContext, ErrorCode, PluginError, Tool, ToolDefinitionError, ToolError, ToolResult, tool
+from pegboard import (
+    CallContext,
+    ErrorCode,
+    PluginError,
+    Tool,
+    ToolDefinitionError,
+    ToolError,
+    ToolResult,
+    open_host,
+    tool,
+)
 from pegboard.contract import Guard, Stage
 
 
@@ -517,6 +527,14 @@ def workers_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
             def pid() -> int:
                 return os.getpid()
 
+            def breed(path: str) -> None:
+                import subprocess
+                child = subprocess.Popen(["sleep", "600"])
+                with open(path, "w") as file:
+                    file.write(str(child.pid))
+                while True:
+                    pass
+
             def refuse() -> None:
                 raise ToolError("CONFLICT", "taken", owner="bob")
 
@@ -572,6 +590,37 @@ async def test_a_worker_process_that_spins_is_killed_at_the_deadline_and_none_is
         await until(lambda: not alive(spun))
         assert (await session.call("pid")).ok
     await until(lambda: not alive(other))
+
+
+async def test_what_a_worker_process_started_ends_with_it(hosted: Any, workers_module: Any, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    async with hosted(tool(run="process")(workers_module.breed)) as host:
+        result = await host.session().call("breed", {"path": str(note)}, timeout_s=1.5)
+        assert result.error.code is ErrorCode.TIMEOUT
+        child = int(note.read_text())
+        await until(lambda: not alive(child))
+
+
+async def test_the_callers_deadline_says_that_nothing_ran_where_nothing_did(autojump_clock: Any) -> None:
+    @tool(concurrency=1, timeout_s=100)
+    async def one() -> None:
+        """Take long."""
+        await trio.sleep(50)
+
+    async with open_host({}, []) as host, trio.open_nursery() as nursery:
+        host.add(one)
+        session = host.session()
+        nursery.start_soon(session.call, "one")
+        await wait_all_tasks_blocked()
+        waited = (await session.call("one", timeout_s=1)).error
+        nursery.cancel_scope.cancel()
+    async with open_host({}, []) as host:
+        host.add(one)
+        ran = (await host.session().call("one", timeout_s=1)).error
+    assert (waited.code, ran.code) == (ErrorCode.TIMEOUT, ErrorCode.TIMEOUT)
+    assert (waited.details["executed"], waited.details["retry"]) == (False, "same")
+    assert ran.details["retry"] == "unknown"
+    assert "executed" not in ran.details
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from pegboard.tools import Limits
+
 T = TypeVar("T")
 
 MAX_FAULTS = 100
@@ -258,9 +260,20 @@ class Config:
             ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
             for path in paths
         ]
-        said = ", ".join(fault.where for fault in faults[:5])
-        more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
-        raise ConfigError(f"{origin} was found, not named, and may not say {said}{more} yet", faults, hint=fix)
+        raise ConfigError(f"{origin} was found, not named, and may not yet say all that it says", faults, hint=fix)
+
+    def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
+        """Hold that no file which was merely found lets go of a brake that a tool's author set.
+
+        Raises:
+            ConfigError: naming each, and how to trust the file.
+        """
+        key = self._find_key("tools", tool)
+        if key is None or self._safe is None:
+            return
+        loosened = [name for name, is_looser in _BRAKES.items() if is_looser(getattr(author, name), getattr(now, name))]
+        paths: list[tuple[Step, ...]] = [("tools", key, name) for name in loosened]
+        self._refuse_untrusted([path for path in paths if self._found_at(path)])
 
     # -- origins, and what may be shown
 
@@ -380,6 +393,13 @@ def _quotes(got: str) -> bool:
 
 _KEY_OF: dict[Step, Step] = {"from_": "from"}  # no field can be called `from`
 _FIELD_OF = {"from": "from_"}
+_BRAKES: dict[str, Callable[[Any, Any], bool]] = {
+    "cooldown_s": lambda author, now: author is not None and (now is None or now < author),
+    "concurrency": lambda author, now: author is not None and now > author,
+    "rate_limit": lambda author, now: author is not None and now.count / now.period_s > author.count / author.period_s,
+}
+"""The limits that hold a caller back, and when one is looser than what the tool's author wrote."""
+
 _TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
 _NOTHING_SAID = ToolSettings()
 _FACTORY: Any = type(attrs.Factory(list))  # attrs types `Factory` as a function

@@ -91,11 +91,6 @@ def _brings_back(value: Any, otherwise: Any) -> bool:
     return otherwise is False and value is not False
 
 
-def _lifts(value: Any, otherwise: Any) -> bool:
-    """A cooldown of 0 takes away the author's, unless the trusted configuration says so too."""
-    return bool(value == 0 and otherwise != 0)
-
-
 def _replaces(value: Any, otherwise: Any) -> bool:
     """Something was said before, and is said otherwise."""
     return value != otherwise and otherwise is not None
@@ -150,7 +145,7 @@ class ToolSettings:
     from_: str | None = setting(None)
     executor: str | None = setting(None, widens=True)
     timeout_s: float | None = setting(None, validator=_above_zero)
-    cooldown_s: float | None = setting(None, validator=_not_negative, widens=_lifts)
+    cooldown_s: float | None = setting(None, validator=_not_negative)
     rate_limit: str | None = setting(None, validator=_a_rate)
     concurrency: int | None = setting(None, validator=_above_zero)
     requires_user: bool | None = setting(None, widens=_lets_go)

@@ -90,9 +90,18 @@ def _log(problem: BaseException, tool: Tool, secrets: tuple[str, ...]) -> None:
 
 
 def _leaves(problem: BaseException) -> list[BaseException]:
-    if isinstance(problem, BaseExceptionGroup):
-        return [leaf for inner in problem.exceptions for leaf in _leaves(inner)]
-    return [problem]
+    """What a group holds at its ends, each once: groups may share their children."""
+    leaves, waiting, seen = [], [problem], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, BaseExceptionGroup):
+            waiting += reversed(one.exceptions)
+        else:
+            leaves.append(one)
+    return leaves
 
 
 def _leaf(problem: BaseException, kind: type[BaseException]) -> BaseException | None:

@@ -13,6 +13,9 @@ import importlib
 import importlib.util
 import inspect
 import logging
+import os
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -125,16 +128,45 @@ def process_target(tool: Tool) -> tuple[str, str]:
     return module, qualname
 
 
-def call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
-    """In the worker process: find the handler and call it."""
+def lead_a_group() -> None:
+    """In a worker process, before its first work: what it starts shall end with it."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+
+
+def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any]) -> Any:
+    """In the worker process: say who works, then find the handler and call it."""
+    Path(note).write_text(str(os.getpid()), encoding="ascii")
     found: Any = functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
     return getattr(found, "handler", found)(**arguments)
 
 
 async def run_in_process(runtime: Runtime, target: tuple[str, str], arguments: Mapping[str, Any], limiter: Any) -> Any:
-    """Run the handler in a worker process, which is killed if the call ends before it does."""
-    workers = await runtime.workers()
-    return await workers.run_sync(call_by_name, *target, dict(arguments), kill_on_cancel=True, limiter=limiter)
+    """Run the handler in a worker process; it and all that it started are killed if the call ends before it does."""
+    import trio
+    import trio_parallel
+
+    workers, folder = await runtime.workers()
+    note = Path(folder) / f"{next(runtime.ids)}.pid"
+    try:
+        return await workers.run_sync(
+            call_by_name, str(note), *target, dict(arguments), kill_on_cancel=True, limiter=limiter
+        )
+    except (trio.Cancelled, trio_parallel.BrokenWorkerError):  # the worker is dead; a handler's own error leaves it be
+        _kill_group(note)
+        raise
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def _kill_group(note: Path) -> None:
+    """The worker is dead already; its group holds what the handler started."""
+    if not hasattr(os, "killpg"):
+        return
+    try:
+        os.killpg(int(note.read_text(encoding="ascii")), signal.SIGKILL)
+    except (OSError, ValueError):  # it never began, or left nobody
+        return
 
 
 def require_processes(tool: Tool) -> None:

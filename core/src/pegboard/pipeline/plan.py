@@ -30,6 +30,7 @@ from pegboard.pipeline.stages import (
     give_back,
     make_admit,
     make_prepare,
+    missing_secrets,
     name_stage,
     of_stage,
 )
@@ -170,6 +171,8 @@ def _make_answer(
                     await approve(tool, approves, approval_timeout_s, context, arguments, verdicts)
                 if limits:
                     await acquire(tool, limits, context, arguments, verdicts, releases)
+            if verdicts is not None:
+                verdicts.reached = True
             executed = execute(context, kwargs, call_id, started)
             result, size = await executed if waits else executed
             if filters and context is not None:
@@ -208,6 +211,7 @@ def _make_check(
         except ToolError as refusal:
             return ToolResult.of_error(clean_error(refusal)[0])
         asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]
+        asks += missing_secrets(tool)
         lines = [f"{name_stage(ask)}: {ask['says']}" for ask in asks] or ["nothing else is asked"]
         text = "\n".join([f"{tool.name}: the arguments are right and the call is admitted", *lines])
         return ToolResult.text(

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pegboard.contract import Guard, Stage, Verdict
 from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
@@ -27,11 +28,21 @@ if TYPE_CHECKING:
     from pegboard.session import Session
     from pegboard.tools import Tool
 
-    Verdicts = list[Verdict] | None
+    Verdicts: TypeAlias = "Trace | None"
     Prepared = tuple[Any, Mapping[str, Any], dict[str, Any] | None]
     """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
 
 log = logging.getLogger("pegboard")
+
+
+class Trace(list[Verdict]):
+    """What is noted of one call while it is answered: the guards' verdicts, and whether its handler was reached."""
+
+    __slots__ = ("reached",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = False
 
 
 def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
@@ -89,7 +100,7 @@ def make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Verd
     return admit
 
 
-def _record(verdicts: list[Verdict], guard: Guard, refusal: Any, started: float) -> None:
+def _record(verdicts: Trace, guard: Guard, refusal: Any, started: float) -> None:
     word = "passed"
     if isinstance(refusal, GuardFailedError):
         word = "failed"
@@ -333,3 +344,17 @@ def foresee(guard: Guard, session: Session, arguments: Any) -> dict[str, Any] | 
     if isinstance(says, ToolError):
         ask["code" if guard.mode == "enforce" else "would_be"] = says.code.value
     return ask
+
+
+def missing_secrets(tool: Tool) -> list[dict[str, Any]]:
+    """The secrets that the tool declares and that are not set: its handler would be refused them."""
+    return [
+        {
+            "guard": "secret",
+            "stage": "execute",
+            "says": f"the secret {name} is not set; set the environment variable {name} where the host runs",
+            "code": ErrorCode.FORBIDDEN.value,
+        }
+        for name in sorted(tool.secrets)
+        if not os.environ.get(name)
+    ]
