@@ -2,7 +2,8 @@
 
 A schema is looked at when a tool is hung (`schema.check`, `schema.lower`), and compiled at the first call, which
 costs milliseconds; the compiled ones that were used of late are kept. On the hot path a validator is one call of the
-generated function. Only when that refuses does the walker (`schema.explain`) say everything that is wrong.
+generated function. Only when that refuses does the walker (`schema.explain`) say everything that is wrong. A schema so
+large that compiling would hold the loop is never compiled: there the walker is the validator.
 
 The time a value can take is bounded: a schema whose references branch spends from a budget of function calls; patterns
 that may take a power of the text's length are searched in short texts only, and those that may take longer are
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
-from pegboard.schema.check import faults_of, is_plain
+from pegboard.schema.check import faults_of, is_large, is_plain
 from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
 from pegboard.schema.lower import DeclinedError, lower
 from pegboard.schema.traits import hidden_numbers
@@ -42,6 +43,14 @@ OTHER_PACKAGE = "pegboard-jsonschema-rs"
 
 class _OutOfStepsError(Exception):
     """References branch so much that the value cannot be checked in bounded time."""
+
+
+class _RefusedError(Exception):
+    """The walker is the validator, and has faults."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__()
+        self.faults = faults
 
 
 class _TooLongError(Exception):
@@ -113,6 +122,8 @@ class CoreValidator:
             self.recently_used = True
             if self._finds is not None and self._finds(value):
                 return self._unsound(value)
+        except _RefusedError as problem:
+            return problem.faults
         except _TooLongError as problem:
             return [problem.fault]
         except _OutOfStepsError:
@@ -126,8 +137,12 @@ class CoreValidator:
         self._check = None
 
     def _compiled(self) -> Callable[[Any], object]:
-        self._finds = hidden_numbers(self._schema)
-        check = self._check = _compile(lower(self._schema), self._schema)
+        if is_large(self._schema):
+            check = _walking(self._schema)
+        else:
+            self._finds = hidden_numbers(self._schema)
+            check = _compile(lower(self._schema), self._schema)
+        self._check = check
         self.recently_used = True
         _keep(self)
         return check
@@ -161,23 +176,29 @@ def _keep(validator: CoreValidator) -> None:
             oldest.forget()
 
 
-def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
-    import fastjsonschema  # 12 ms that only the first validated call pays
+def _walking(schema: Any) -> Callable[[Any], object]:
+    from pegboard.schema.explain import Document, explain
 
-    from pegboard.schema.explain import explain
+    document = Document(schema)
 
     def walk(value: Any) -> None:
-        if faults := explain(schema, value, visits=MAX_WALKED):
-            raise fastjsonschema.JsonSchemaValueException(faults[0].expected)
+        if faults := explain(schema, value, visits=MAX_WALKED, document=document):
+            raise _RefusedError(faults)
 
+    return walk
+
+
+def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
     if lowered.has_multiples:
-        return walk
+        return _walking(schema)
+    import fastjsonschema  # 12 ms that only the first validated call pays
+
     try:
         check = fastjsonschema.compile(
             lowered.schema, handlers=_NoHandlers(), use_default=False, use_formats=False, detailed_exceptions=False
         )
     except Exception:  # noqa: BLE001 - a schema that it cannot turn into code after all: the walker is slower and as right
-        return walk
+        return _walking(schema)
     state = check.__globals__
     for text, longest in lowered.bounds.items():
         state["REGEX_PATTERNS"][text] = _Bounded(state["REGEX_PATTERNS"][text], longest)

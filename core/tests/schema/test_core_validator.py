@@ -15,7 +15,7 @@ from pegboard import Fault, thaw
 from pegboard import validation as module
 from pegboard._frozen import freeze
 from pegboard.errors import ToolDefinitionError
-from pegboard.schema.check import faults_of
+from pegboard.schema.check import faults_of, is_large
 from pegboard.schema.explain import explain
 from pegboard.schema.lower import DECLINED
 from pegboard.validation import CoreValidator, declined, make_validator, why_declined
@@ -288,6 +288,34 @@ def test_a_schema_that_cannot_be_compiled_is_walked(monkeypatch):
     validate = make_validator({"type": "integer"}, False)
     assert validate(1) == ()
     assert [fault.expected for fault in validate("x")] == ["integer"]
+
+
+LARGE = {
+    "names": ({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(4_000)}},
+              {"p1": "x"}, [{"p3999": 1}, [], {"other": math.nan}]),
+    "objects": ({"enum": [{"a": n, "b": [n]} for n in range(500)]}, {"a": 499.0, "b": [499]}, [{"a": 1, "b": [2]}, 1]),
+    "numbers": ({"items": {"enum": [*range(2, 20_000), True]}}, [*range(2, 5_000), 5.0, True], [[1], [False], ["2"]]),
+    "alternatives": ({"anyOf": [{"properties": {"a": {"const": n}}, "required": ["a"]} for n in range(800)]},
+                     {"a": 799}, [{"a": -1}, {"a": True}, {}]),
+    "long texts": ({"enum": [f"{n}{'x' * 1_000}" for n in range(200)]}, "5" + "x" * 1_000, ["5", ["5"], None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "right", "wrong"), LARGE.values(), ids=LARGE)
+def test_a_large_schema_is_walked_and_never_compiled(schema, right, wrong, monkeypatch):
+    import fastjsonschema
+
+    monkeypatch.delattr(fastjsonschema, "compile")
+    validate = make_validator(schema, True)
+    assert validate(right) == ()
+    assert validate(right) == ()
+    assert all(map(validate, wrong))
+
+
+def test_small_schemas_are_no_large_ones_whatever_they_say_in_words():
+    schema = {"description": "x" * 100_000, "properties": {f"p{n}": {"title": "x" * 500} for n in range(300)}}
+    assert not is_large(schema)
+    assert is_large({**schema, "enum": [[n] for n in range(1_000)]})
 
 
 def test_nothing_is_ever_fetched():

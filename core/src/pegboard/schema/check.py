@@ -37,6 +37,10 @@ MAX_VALUES = 50_000
 """How many JSON values a schema may consist of."""
 MAX_CHARACTERS = 1_000_000
 """How long all its texts may be together."""
+MAX_COMPILED = 1_200
+"""How many values a schema may consist of for code to be generated from it."""
+LONG_TEXT = 64
+_ANNOTATIONS = frozenset({"title", "description", "format", "$comment", "$schema", "contentEncoding"})
 MAX_PLAIN = 20_000
 MAX_PLAIN_DEPTH = 10
 
@@ -82,6 +86,28 @@ def is_plain(schema: Any) -> bool:
     A tenth of the price of `faults_of`, which matters where tools are hung by the thousand. False says nothing.
     """
     return isinstance(schema, dict) and 0 <= _plain_size(schema, 0) <= MAX_PLAIN
+
+
+def is_large(schema: Any) -> bool:
+    """Whether a schema, one without faults, is of more than `MAX_COMPILED` values, long texts counted as some.
+
+    Code is generated from every value of it, those of an enum included; the loop waits for it, some 25 µs each.
+    Annotations count for nothing. A schema that is large is known to be so after as many steps.
+    """
+    size, waiting = 0, [schema]
+    while waiting and size <= MAX_COMPILED:
+        item = waiting.pop()
+        size += 1
+        if isinstance(item, dict):
+            for name, value in item.items():
+                if not (isinstance(value, str) and name in _ANNOTATIONS):
+                    size += len(name) // LONG_TEXT
+                    waiting.append(value)
+        elif isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, str):
+            size += len(item) // LONG_TEXT
+    return size > MAX_COMPILED
 
 
 _NOT_PLAIN = -1_000_000_000

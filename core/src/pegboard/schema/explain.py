@@ -35,13 +35,17 @@ if TYPE_CHECKING:
 MAX_FAULTS = 50
 MAX_VISITS = 10_000
 """How many schemas a walk visits, which takes some 50 ms; what it found by then is what it tells."""
+FEW = 8
+"""Values of an enum that are compared one by one."""
 MAX_NAMED = 8
 """How many names or values an expectation lists."""
 
 Path = tuple["Step", ...]
 
 
-def explain(schema: Any, value: Any, *, root: Any = None, visits: int = MAX_VISITS) -> list[Fault]:
+def explain(
+    schema: Any, value: Any, *, root: Any = None, visits: int = MAX_VISITS, document: Document | None = None
+) -> list[Fault]:
     """Say everything that is wrong with `value`.
 
     Args:
@@ -49,6 +53,7 @@ def explain(schema: Any, value: Any, *, root: Any = None, visits: int = MAX_VISI
         value: any Python value; one that is no JSON has that as its one fault.
         root: the document that `schema` is a part of, where it is not the whole: references look there.
         visits: after how many visited schemas the walk ends.
+        document: what was looked up in the document before, where it is walked again and again.
 
     Returns:
         At most `MAX_FAULTS` faults, in the order of the schema; none where the value is right.
@@ -57,14 +62,33 @@ def explain(schema: Any, value: Any, *, root: Any = None, visits: int = MAX_VISI
     """
     if fault := check_value(value):
         return [fault]
-    document = schema if root is None else root
-    walk = _Walk(document, dialect_of(document) or DRAFT_2020, visits)
+    walk = _Walk(document or Document(schema if root is None else root), visits)
     try:
         return walk.start(schema, value)
     except _SpentError as spent:
         return spent.faults[:MAX_FAULTS] or [_too_much(value)]
     except RecursionError:
         return [_too_much(value)]
+
+
+class Document:
+    """What the walks of one schema document look up: its references, and the plain values of its long enums.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.dialect = dialect_of(schema) or DRAFT_2020
+        self.refs = References(schema, self.dialect)
+        self._members: dict[int, frozenset[Any]] = {}
+
+    def names(self, allowed: list[Any], value: Any) -> bool:
+        """Whether `value`, no container, is in a long enum of the document."""
+        key = id(allowed)
+        if key not in self._members:
+            plain = [item for item in allowed if not isinstance(item, (dict, list, tuple))]
+            self._members[key] = frozenset(map(_identity, plain))
+        return _identity(value) in self._members[key]
 
 
 def _too_much(value: Any) -> Fault:
@@ -124,9 +148,10 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, schema: Any, dialect: Dialect, visits: int) -> None:
-        self.dialect = dialect
-        self.refs = References(schema, dialect)
+    def __init__(self, document: Document, visits: int) -> None:
+        self.document = document
+        self.dialect: Dialect = document.dialect
+        self.refs = document.refs
         self.left = visits
         self.near = NearNames()
         self.assertions: dict[str, Assertion] = {**_ASSERTIONS, "enum": partial(_enum, near=self.near)}
@@ -161,7 +186,9 @@ class _Walk:
                 report.take(self._refer(target, value, at))
             for keyword, faults_of in self.assertions.items():
                 if keyword in schema:
-                    if keyword == "enum":
+                    if keyword == "enum" and len(schema["enum"]) > FEW:
+                        if not isinstance(value, (dict, list, tuple)) and self.document.names(schema["enum"], value):
+                            continue
                         self.spend(len(schema["enum"]) // 10)
                     report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
             if isinstance(value, dict):
