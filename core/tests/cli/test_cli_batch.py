@@ -262,7 +262,7 @@ def test_files_of_the_system_are_read_and_written_below_pythons_buffers(tools, t
 
 @pytest.mark.parametrize("where", ["while it runs", "at the end"])
 def test_a_stdout_that_fails_ends_the_run(run, tools, monkeypatch, where):
-    def fail(data: bytes) -> None:
+    def fail(stream: object, data: bytes) -> None:
         raise BrokenPipeError(32, "?")
 
     dropped = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -151,6 +152,152 @@ def test_a_stdout_that_was_never_open_is_an_error(start, tools):
     assert ended(child)[0] == 1
 
 
+# -- stdout carries the answer only
+
+LOUD = """
+    import os
+    import subprocess
+    import sys
+    import click
+    from pegboard import hookimpl, tool
+
+    print("printed at import")
+    os.write(1, b"written at import\\n")
+    early = sys.stdout
+
+    @hookimpl
+    def provide_tools():
+        @tool(read_only=True)
+        async def shout() -> str:
+            "Print, write, and let another process print."
+            print("printed by the tool", flush=True)
+            print("printed where stdout was", file=early, flush=True)
+            print("printed to what it was at the start", file=sys.__stdout__, flush=True)
+            os.write(1, b"written by the tool\\n")
+            subprocess.run([sys.executable, "-c", "print('printed by a process')"], check=True)
+            return "the answer"
+
+        return [shout]
+
+    @hookimpl
+    def register_commands(cli):
+        @cli.command("greet")
+        @click.pass_obj
+        def greet(run):
+            "Say hello."
+            run.load_board()
+            click.echo("hello")
+            print("world")
+"""
+AT_IMPORT = {"printed at import", "written at import"}
+BY_TOOL = {
+    "printed by the tool", "printed where stdout was", "printed to what it was at the start", "written by the tool",
+    "printed by a process",
+}  # fmt: skip
+
+
+def test_what_a_tool_and_a_plugin_print_is_on_stderr(start, site):
+    site.install("loud", LOUD)
+    status, out, err = ended(start("--plugin", "loud", "call", "shout"))
+    assert (status, out.splitlines()) == (0, [b"the answer"])
+    assert set(err.decode().splitlines()) >= AT_IMPORT | BY_TOOL
+
+
+def test_lines_of_a_batch_stay_json_whatever_tools_print(start, site):
+    site.install("loud", LOUD)
+    child = start("--plugin", "loud", "batch")
+    status, out, err = ended_with(child, b"".join(call("shout", str(number)) for number in range(3)))
+    assert status == 0
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["0", "1", "2"]
+    assert err.count(b"printed by the tool") == 3
+
+
+def test_what_a_worker_process_prints_is_on_stderr(start, site):
+    pytest.importorskip("trio_parallel")
+    site.install(
+        "worker",
+        """
+        import os
+        from pegboard import hookimpl, tool
+
+        @tool(read_only=True, run="process")
+        def work() -> str:
+            'Print elsewhere.'
+            print("printed by the worker", flush=True)
+            os.write(1, b"written by the worker\\n")
+            return "the answer"
+
+        @hookimpl
+        def provide_tools():
+            return [work]
+        """,
+    )
+    status, out, err = ended(start("--plugin", "worker", "call", "work"))
+    assert (status, out.splitlines()) == (0, [b"the answer"])
+    assert err.splitlines() == [b"printed by the worker", b"written by the worker"]
+
+
+@pytest.mark.parametrize("name", ["list", "doctor", "plugins", "config"])
+def test_what_a_plugin_prints_at_import_is_in_no_answer(start, site, name):
+    site.install("loud", LOUD)
+    _, out, err = ended(start("--plugin", "loud", name, "--json"))
+    assert isinstance(json.loads(out), list)
+    assert set(err.decode().splitlines()) >= AT_IMPORT
+
+
+def test_help_is_an_answer_also_where_plugins_are_loaded_for_it(start, site):
+    site.install("loud", LOUD)
+    for args in (["--help"], [], ["config", "--help"], ["list", "--help"], ["greet", "--help"]):
+        _, out, err = ended(start("--plugin", "loud", *args))
+        assert out.startswith(b"Usage: ")
+        assert b"printed" not in out
+        assert b"Usage" not in err
+
+
+def test_completion_is_an_answer(start, site):
+    site.install("loud", LOUD)
+    words = {"_PEGBOARD_COMPLETE": "bash_complete", "COMP_WORDS": "pegboard call sh", "COMP_CWORD": "2"}
+    _, out, err = ended(start(env=words))
+    assert out == b"plain,shout\n"
+    assert set(err.decode().splitlines()) >= AT_IMPORT
+
+
+def test_what_a_command_of_a_plugin_prints_is_its_answer(start, site):
+    site.install("loud", LOUD)
+    status, out, err = ended(start("--plugin", "loud", "greet"))
+    assert (status, out.splitlines()) == (0, [b"hello", b"world"])
+    assert set(err.decode().splitlines()) >= AT_IMPORT
+
+
+@full
+def test_a_full_disk_is_an_error_of_a_plugins_command_too(start, site):
+    site.install("loud", LOUD.replace('click.echo("hello")', "pass"))
+    with open("/dev/full", "wb") as stdout:
+        status, _, err = ended(start("--plugin", "loud", "greet", stdout=stdout))
+    assert (status, err.splitlines()[-1]) == (1, b"error: stdout is full: no space left on the device")
+    assert b"Traceback" not in err
+
+
+@posix
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_a_stream_that_is_closed_lets_nothing_else_into_the_answer(start, site, gone):
+    site.install("loud", LOUD)
+    status, out, _ = ended(start("--plugin", "loud", "list", preexec_fn=lambda: os.close(gone)))
+    assert status == (1 if gone == 1 else 0)
+    assert not re.search(b"printed|written", out)
+    assert (b"shout" in out) is (gone != 1)
+
+
+@posix
+def test_the_terminal_that_is_asked_is_that_of_the_answer(start, tools, tmp_path):
+    with (tmp_path / "err").open("wb") as stderr:
+        _, seen, _ = on_terminal(start, "list", stderr=stderr)
+    assert "─" in seen
+    status, seen, out = on_terminal(start, "list", stdout=False)
+    assert (status, seen) == (0, "")
+    assert "─".encode() not in out
+
+
 # -- lines go out when they are done
 
 
@@ -185,7 +332,8 @@ def on_terminal(start, *args: str, answer: bytes = b"", when: bytes = b"(y/N)", 
     import pty
 
     ours, theirs = pty.openpty()
-    ends = {name: theirs for name, wanted in (("stdin", True), ("stdout", stdout), ("stderr", True)) if wanted}
+    ends = {name: theirs for name, wanted in (("stdin", True), ("stdout", stdout)) if wanted}
+    ends["stderr"] = more.pop("stderr", theirs)
     child = start("--plugin", "kit", *args, **ends, env={"TERM": "xterm", "COLUMNS": "80"}, **more)
     os.close(theirs)
     seen = b""

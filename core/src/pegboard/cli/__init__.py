@@ -6,9 +6,9 @@
     _output    stdout and stderr: the answer, notes for people, tables
     _X         the command X, imported when it is asked for
 
-stdout carries the answer only; everything for people goes to stderr. Exit status: 0 done; 1 a tool answered with an
-error, something is wrong (`doctor`, `check`), or stdout closed before the end; 2 wrong usage or configuration; 130
-after Ctrl-C.
+stdout carries the answer only; everything for people goes to stderr, and so does what tools and plugins print. Exit
+status: 0 done; 1 a tool answered with an error, something is wrong (`doctor`, `check`), or stdout closed before the
+end; 2 wrong usage or configuration; 130 after Ctrl-C.
 
 A command starts in a fraction of the time that trio or rich take to import, so nothing heavy is imported before it is
 needed: `list` never loads trio, and rich comes in only where stdout is a terminal.
@@ -32,8 +32,10 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
     # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
+    from pegboard.cli._output import keep_stdout
     from pegboard.cli._program import Program
 
+    keep_stdout()
     try:
         Program().main(args)
     finally:

@@ -21,12 +21,12 @@ import threading
 from collections import OrderedDict, deque
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
 from pegboard.cli._lines import Cutter, line_of
-from pegboard.cli._output import OutputError, drop_stdout, is_terminal, note
+from pegboard.cli._output import OutputError, answer, drop_stdout, is_terminal, note
 from pegboard.cli._program import DONE, TOOL_ERROR
 from pegboard.cli._run import ProgramRun, settle
 from pegboard.dialects._common import call_of
@@ -88,7 +88,7 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
     tools are read-only or declare that they may; any other waits for those before it. A line that is no
     call is answered with INVALID_INPUT.
     """
-    if sys.stdout is None:
+    if answer() is None:
         raise OutputError(None)
     opened, size = _open(file)
     with opened as source:
@@ -134,7 +134,8 @@ class Writer:
     """What is in order and goes to stdout. `add` is for the loop, the rest for any thread."""
 
     def __init__(self) -> None:
-        self.is_terminal = is_terminal(sys.stdout)
+        self._stream = answer()
+        self.is_terminal = is_terminal(self._stream)
         self.waiting = 0
         self._lines: deque[bytes] = deque()
         self._lock = threading.Lock()
@@ -174,15 +175,16 @@ class Writer:
         # A copy by length: the loop may add lines meanwhile.
         data = b"".join(self._lines.popleft() for _ in range(len(self._lines)))
         self.waiting -= len(data)
-        _write_all(data)
+        assert self._stream is not None, "a batch without stdout does not begin"
+        _write_all(self._stream, data)
         return len(data)
 
 
-def _write_all(data: bytes) -> None:
+def _write_all(stream: TextIO, data: bytes) -> None:
     try:
-        number = sys.stdout.fileno()
+        number = stream.fileno()
     except (OSError, ValueError):  # no file of the system's
-        sys.stdout.buffer.write(data)
+        stream.buffer.write(data)
         return
     left = memoryview(data)
     while left:

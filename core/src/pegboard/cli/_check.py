@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pegboard.cli._output import emit_json, emit_line
+from pegboard.cli._output import emit_json, emit_line, loading_strangers
 from pegboard.cli._program import DONE, TOOL_ERROR
 
 
@@ -20,14 +20,15 @@ def command(distribution: str | None, as_json: bool) -> int:
 
     failed = 0
     steps = []
-    for step in run_gate(distribution):
-        failed += not step.ok
-        if as_json:
-            steps.append(step.to_json())
-            continue
-        emit_line(f"{'ok    ' if step.ok else 'FAILED'} {step.name}: {step.seen}")
-        if not step.ok and step.fix:
-            emit_line(f"       fix: {step.fix}")
+    with loading_strangers():
+        for step in run_gate(distribution):
+            failed += not step.ok
+            if as_json:
+                steps.append(step.to_json())
+                continue
+            emit_line(f"{'ok    ' if step.ok else 'FAILED'} {step.name}: {step.seen}")
+            if not step.ok and step.fix:
+                emit_line(f"       fix: {step.fix}")
     if as_json:
         emit_json(steps)
     elif failed:

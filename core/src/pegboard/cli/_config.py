@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pegboard.cli._output import emit_json, emit_table, note, to_json
+from pegboard.cli._output import emit_json, emit_table, lend_stdout, note, to_json
 from pegboard.cli._program import Program
 from pegboard.cli._run import ProgramRun
 from pegboard.errors import ConfigError, PegboardError, PluginError
@@ -27,6 +27,12 @@ class _ConfigGroup(click.Group):
         except PegboardError as problem:
             note(f"note: commands of plugins are missing: {problem.message}")
         return super().list_commands(ctx)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, which click prints: it may go to stdout."""
+        text = super().get_help(ctx)
+        lend_stdout()
+        return text
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -51,6 +57,7 @@ class _ConfigGroup(click.Group):
 def command(ctx: click.Context, as_json: bool) -> None:
     """The configuration in force, and where each value came from; secrets are masked."""
     if ctx.invoked_subcommand is not None:
+        lend_stdout()
         return
     run: ProgramRun = ctx.find_object(ProgramRun)  # type: ignore[assignment]
     try:

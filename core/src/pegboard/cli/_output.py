@@ -2,21 +2,30 @@
 
 A stdout that closes or fills is an answer that did not arrive: `OutputError`, a line on stderr, exit 1. Everything is
 written and flushed here, so that nothing is left for the interpreter to fail on when it shuts down.
+
+In a process of its own, the program keeps stdout to itself (`keep_stdout`): what strangers print, in a tool, when a
+plugin is imported, in a worker process, is on stderr. A command of a plugin is no stranger: `sys.stdout` is the answer
+while it runs (`lend_stdout`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pegboard.cli._text import printable, printable_json, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+_kept: TextIO | None = None
+"""The stdout of the process, where the program keeps it to itself."""
+_is_lent = False
 
 
 class OutputError(Exception):
@@ -32,7 +41,70 @@ class OutputError(Exception):
         super().__init__(reasons.get(number) or f"stdout cannot be written: {os.strerror(number or 0)}")
 
 
-def is_terminal(stream: IO[str] | None) -> bool:
+def answer() -> TextIO | None:
+    """Where the answer goes; None if that is closed."""
+    return _kept or sys.stdout
+
+
+def keep_stdout() -> None:
+    """Keep stdout to the program: descriptor 1 is stderr from here on, for this process and those it starts.
+
+    Does nothing where `sys.stdout` is not the process's own, as in a program that runs this one inside itself.
+    """
+    global _kept
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: it is taken, or the next file that is opened would have its number
+            os.open(os.devnull, os.O_RDWR)
+    own = sys.stdout
+    try:
+        if own.fileno() != 1:
+            return
+        own.flush()
+    except (OSError, ValueError, AttributeError):  # closed, or no file of the system's: nothing there to keep
+        return
+    number = os.dup(1)
+    os.dup2(2, 1)
+    # Open as long as the process: nobody closes it.
+    sys.stdout = _kept = os.fdopen(number, "w", encoding=own.encoding, errors=own.errors, closefd=False)
+    if isinstance(own, io.TextIOWrapper):
+        _kept.reconfigure(line_buffering=own.line_buffering, write_through=own.write_through)
+
+
+@contextlib.contextmanager
+def loading_strangers() -> Iterator[None]:
+    """From here on `sys.stdout` is stderr: strangers' code runs. In a command of a plugin only until the block ends."""
+    if _kept is None:
+        yield
+        return
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        if _is_lent:
+            sys.stdout = _kept
+
+
+def lend_stdout() -> None:
+    """What is printed from here on is the answer: a command of a plugin runs, or click shows a help."""
+    global _is_lent
+    if _kept is not None:
+        _is_lent = True
+        sys.stdout = _kept
+
+
+def flush_answer() -> None:
+    """Write what a command of a plugin printed and left in the buffer.
+
+    Raises:
+        OutputError: stdout is closed or full.
+    """
+    if _kept is not None:
+        emit("")
+
+
+def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person sits at the other end."""
     try:
         return stream is not None and stream.isatty()
@@ -46,7 +118,7 @@ def emit(text: str, *, json_text: bool = False) -> None:
     Raises:
         OutputError: stdout is closed or full.
     """
-    stream = sys.stdout
+    stream = answer()
     if stream is None:
         raise OutputError(None)
     encoding = "utf-8" if json_text or not is_terminal(stream) else (stream.encoding or "utf-8")
@@ -64,7 +136,7 @@ def emit(text: str, *, json_text: bool = False) -> None:
 
 def emit_line(text: str) -> None:
     """Write one text for people, made harmless where a terminal would obey it."""
-    emit((printable(text) if is_terminal(sys.stdout) else text) + "\n")
+    emit((printable(text) if is_terminal(answer()) else text) + "\n")
 
 
 def emit_json(value: Any) -> None:
@@ -75,7 +147,7 @@ def emit_json(value: Any) -> None:
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """A value as JSON text that may go to stdout as it stands."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    return printable_json(text) if is_terminal(sys.stdout) or _has_surrogate(text) else text
+    return printable_json(text) if is_terminal(answer()) or _has_surrogate(text) else text
 
 
 def _has_surrogate(text: str) -> bool:
@@ -91,7 +163,7 @@ def _has_surrogate(text: str) -> bool:
 def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """Write a table: drawn on a terminal, plain columns elsewhere. `right` are the columns of numbers."""
     lines = [[printable_line(cell) for cell in row] for row in rows]
-    emit((_drawn if is_terminal(sys.stdout) else _plain)(headers, lines, right))
+    emit((_drawn if is_terminal(answer()) else _plain)(headers, lines, right))
 
 
 def _plain(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) -> str:
@@ -108,8 +180,6 @@ def _plain(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) 
 
 
 def _drawn(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) -> str:
-    import io
-
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -123,10 +193,21 @@ def _drawn(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) 
         )  # fmt: skip
     for row in rows:
         table.add_row(*map(Text, row))
-    console = Console(file=io.StringIO(), force_terminal=True)
+    console = Console(file=io.StringIO(), force_terminal=True, width=_width())
     with console.capture() as captured:
         console.print(table)
     return captured.get()
+
+
+def _width() -> int | None:
+    """How many columns the terminal of the answer has; None: whatever rich finds."""
+    stream = answer()
+    if stream is None or "COLUMNS" in os.environ:
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
 
 
 def note(text: str) -> None:
@@ -140,5 +221,7 @@ def drop_stdout() -> None:
     """Let what is still buffered go nowhere: the interpreter would fail on it once more when it shuts down."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        stream = answer()
+        if stream is not None:
+            os.dup2(nowhere, stream.fileno(), inheritable=False)
         os.close(nowhere)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pegboard.cli._output import OutputError, drop_stdout, note
+from pegboard.cli._output import OutputError, drop_stdout, emit, flush_answer, lend_stdout, note
 from pegboard.cli._run import ProgramRun, start_logging
 from pegboard.cli._text import printable
 from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
@@ -113,6 +113,12 @@ class Program(click.Group):
             self.lost.append(problem.message)
         return sorted({*COMMANDS, *self.commands})
 
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, which click prints: it may go to stdout."""
+        text = super().get_help(ctx)
+        lend_stdout()
+        return text
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -203,19 +209,30 @@ class Program(click.Group):
         """Run the program; every way it can end becomes an exit status here."""
         instruction = os.environ.get(COMPLETION)
         if instruction:
-            from click.shell_completion import shell_complete
-
             start_logging(debug=False)
-            return shell_complete(self, {}, "pegboard", COMPLETION, instruction)
+            return self._complete(instruction)
         debug = "--debug" in args  # click takes the list apart
         try:
             with self.make_context("pegboard", args) as ctx:
                 status = self.invoke(ctx)
+            flush_answer()
             return status if isinstance(status, int) else DONE
         except click.exceptions.Exit as end:
             return end.exit_code
         except BaseException as problem:  # noqa: BLE001 - the one place where a person is told
             return self._tell(problem, debug=debug)
+
+    def _complete(self, instruction: str) -> int:
+        """What a shell asks for, as `click.shell_completion.shell_complete` answers it."""
+        from click.shell_completion import get_completion_class
+
+        shell, _, what = instruction.partition("_")
+        kind = get_completion_class(shell)
+        if kind is None or what not in ("source", "complete"):
+            return TOOL_ERROR
+        completion = kind(self, {}, "pegboard", COMPLETION)
+        emit((completion.source() if what == "source" else completion.complete()) + "\n")
+        return DONE
 
     def _tell(self, problem: BaseException, *, debug: bool) -> int:
         if debug and not isinstance(problem, SystemExit):
@@ -288,14 +305,16 @@ def _start(**params: Any) -> None:
     ctx.obj = ProgramRun(**_said(params))
     start_logging(debug=ctx.obj.debug)
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        emit(ctx.get_help() + "\n")
+    elif ctx.invoked_subcommand not in COMMANDS:
+        lend_stdout()
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from pegboard import __version__
 
-        click.echo(f"pegboard {__version__}")
+        emit(f"pegboard {__version__}\n")
         ctx.exit()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from pegboard.cli._output import loading_strangers
 from pegboard.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class ProgramRun:
             from pegboard.board import load_board
 
             self._require_mcp()
-            self._board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
+            with loading_strangers():
+                self._board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
         return self._board
 
     def load_plain_board(self) -> Board:
@@ -104,7 +106,8 @@ class ProgramRun:
         """
         from pegboard.board import load_board
 
-        self._board = load_board({}, list(self.plugins) or None)
+        with loading_strangers():
+            self._board = load_board({}, list(self.plugins) or None)
         return self._board
 
     def _require_mcp(self) -> None:
