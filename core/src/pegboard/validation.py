@@ -5,7 +5,8 @@ costs milliseconds; the compiled ones that were used of late are kept. On the ho
 generated function. Only when that refuses does the walker (`schema.explain`) say everything that is wrong. A schema so
 large that compiling would hold the loop is never compiled: there the walker is the validator.
 
-The time a value can take is bounded: a schema whose references branch spends from a budget of function calls; patterns
+The time a value can take is bounded: values are counted, where there may be many; references, and what is held against
+each of many values, spend from a budget of steps; patterns
 that may take a power of the text's length are searched in short texts only, and those that may take longer are
 declined.
 """
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.check import faults_of, is_large, is_plain
-from pegboard.schema.jsontext import check_value, reject_non_finite, shorten
-from pegboard.schema.lower import DeclinedError, lower
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, reject_non_finite, shorten, weigh
+from pegboard.schema.lower import FREE_PASSES, DeclinedError, lower, passes
 from pegboard.schema.traits import hidden_numbers
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ __all__ = ["CoreValidator", "declined", "make_validator", "reject_non_finite", "
 
 MAX_COMPILED = 512
 MAX_SHOWN = 10
-MAX_STEPS = 200_000
-"""How many times one validation may follow a reference."""
-MAX_WALKED = 100_000
+MAX_STEPS = 50_000
+"""How many steps one validation may take: a call of a definition is one, and more where the definition is long."""
+MAX_WALKED = 20_000
 """How many schemas the walker visits where it is the validator, and not only the one who explains."""
 OTHER_PACKAGE = "pegboard-jsonschema-rs"
 """The package whose validator holds what this one declines."""
@@ -127,7 +128,7 @@ class CoreValidator:
         except _TooLongError as problem:
             return [problem.fault]
         except _OutOfStepsError:
-            return [Fault((), "a value that can be checked in bounded time", shorten(value))]
+            return [Fault((), "a value that can be checked in bounded time", shorten(value), "send less at once")]
         except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is no JSON the generated code may raise anything
             return self._explained(value, problem)
         return ()
@@ -202,17 +203,40 @@ def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
     state = check.__globals__
     for text, longest in lowered.bounds.items():
         state["REGEX_PATTERNS"][text] = _Bounded(state["REGEX_PATTERNS"][text], longest)
-    if not lowered.schema["definitions"]:
-        return check
-    for name in [name for name in state if name.startswith("validate___definitions_")]:
-        state[name] = _counted(state[name])
-    return lambda value: check(value, [MAX_STEPS])
+    for name, cost in lowered.costs.items():
+        generated = f"validate___definitions_{name}"
+        state[generated] = _counted(state[generated], cost)
+    return check if _is_flat(lowered.schema) else _budgeted(check, MAX_CHECKED * FREE_PASSES // passes(lowered))
 
 
-def _counted(function: Callable[..., object]) -> Callable[..., object]:
+def _budgeted(check: Callable[..., object], most: int) -> Callable[[Any], object]:
+    def budgeted(value: Any) -> object:
+        if weigh(value, most) > most:
+            raise _OutOfStepsError
+        return check(value, [MAX_STEPS])
+
+    return budgeted
+
+
+def _is_flat(lowered: dict[str, Any]) -> bool:
+    """Whether what is right is a small object of plain values: most tools' arguments pay for no counting."""
+    return (
+        lowered.get("type") == "object"
+        and lowered.get("additionalProperties") is False
+        and not (lowered.get("patternProperties") or lowered["definitions"])
+        and all(
+            isinstance(item, dict) and item.get("type") in _PLAIN for item in lowered.get("properties", {}).values()
+        )
+    )
+
+
+_PLAIN = ("string", "integer", "number", "boolean", "null")
+
+
+def _counted(function: Callable[..., object], cost: int) -> Callable[..., object]:
     # The generated functions hand their second argument, meant for formats, on to each other: it carries the budget.
     def count(data: Any, budget: list[int], name: str | None = None) -> object:
-        budget[0] -= 1
+        budget[0] -= cost
         if budget[0] < 0:
             raise _OutOfStepsError
         return function(data, budget, name)

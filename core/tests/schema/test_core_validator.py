@@ -252,6 +252,32 @@ def test_references_that_branch_cost_bounded_time():
     assert validate("x") == ()
 
 
+MANY = {
+    "items against objects": ({"items": {"enum": [{"a": n} for n in range(100)]}}, {"a": 99}, 500),
+    "contains": ({"contains": {"const": 1}}, 0, 0),
+    "anything": ({}, 0, 100_000),
+    "plain items": ({"items": {"type": "integer"}}, 0, 100_000),
+    "alternatives": ({"items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, 0, 20_000),
+    "by name": ({"items": {"properties": {"a": {"type": "string"}}}}, {"a": "x"}, 20_000),
+    "again and again": ({"allOf": [{"items": {"type": "integer"}}] * 200}, 0, 2_000),
+    "unique items": ({"items": {"uniqueItems": True}}, [{"a": 1}, {"a": 2}], 10_000),
+    "recursion": ({"items": {"$ref": "#"}}, [], 40_000),
+    "multiples": ({"items": {"multipleOf": 7}}, 14, 10_000),
+}
+
+
+@pytest.mark.parametrize(("schema", "item", "fits"), MANY.values(), ids=MANY)
+def test_a_large_value_is_held_or_refused_in_bounded_time(schema, item, fits):
+    validate = make_validator(schema, True)
+    assert validate([item] * fits) == () or not fits
+    started = time.process_time()
+    for many in (60_000, 900_000):
+        for value in ([item] * many, [item] * many + [None]):
+            told = [fault.expected for fault in validate(value)]
+    assert told == ["a value that can be checked in bounded time"]
+    assert time.process_time() - started < 4
+
+
 def test_a_text_too_long_for_its_pattern_is_a_fault():
     validate = make_validator({"pattern": "a*a*b"}, True)
     assert validate("aab") == ()

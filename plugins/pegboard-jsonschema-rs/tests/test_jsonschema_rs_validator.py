@@ -221,8 +221,8 @@ def test_the_plugin_is_found_and_stays_light_until_the_first_call():
 
 
 def test_a_large_value_of_a_schema_that_is_walked_is_walked_to_its_end():
-    branches = [{"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": most} for most in (5_000, 5)]
+    branches = [{"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": most} for most in (1_500, 5)]
     schema = {"$ref": "#/$defs/t", "$defs": {"t": {"anyOf": [*branches, {"type": "integer"}]}}}
     validate = make_validator(schema=schema, foreign=True)
-    assert validate([0] * 4_000) == ()
-    assert validate([0] * 6_000)
+    assert validate([0] * 1_000) == ()
+    assert validate([0] * 2_000)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.errors import Fault
 from pegboard.schema import patterns
-from pegboard.schema.jsontext import check_value, shorten, shorten_text
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text, weigh
 from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, dialect_of
 from pegboard.schema.near import NearNames
 from pegboard.schema.refs import References, base_inside
@@ -60,6 +60,8 @@ def explain(
 
     .. versionadded:: 0.1
     """
+    if weigh(value, MAX_CHECKED) > MAX_CHECKED:
+        return [_too_much(value)]
     if fault := check_value(value):
         return [fault]
     walk = _Walk(document or Document(schema if root is None else root), visits)
@@ -190,6 +192,8 @@ class _Walk:
                         if not isinstance(value, (dict, list, tuple)) and self.document.names(schema["enum"], value):
                             continue
                         self.spend(len(schema["enum"]) // 10)
+                    elif keyword == "uniqueItems":
+                        self.spend(weigh(value, MAX_CHECKED) // 10)
                     report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
             if isinstance(value, dict):
                 self._object(schema, value, at, report)
@@ -223,6 +227,7 @@ class _Walk:
             self._dependencies(schema.get("dependentRequired", {}), value, at, report)
             self._dependencies(schema.get("dependentSchemas", {}), value, at, report)
         additional = schema.get("additionalProperties", True)
+        self.spend(len(schema.get("required", ())) // 20)
         plain = _plain_types(additional) if not (by_pattern or "propertyNames" in schema) else ()
         for name, item in value.items():
             known = name in properties
@@ -247,6 +252,7 @@ class _Walk:
             if "propertyNames" in schema:
                 for fault in self.visit(schema["propertyNames"], name, at.down(name)).faults:
                     report.add([Fault(fault.path, f"as a name {fault.expected}", fault.got, fault.hint)])
+        self.spend(len(value) // 20)
 
     def _missing(self, name: str, subschema: Any, value: Any, properties: Any, at: _Place) -> Fault:
         near = self.near.find(name, islice((key for key in value if key not in properties), 100))
@@ -292,6 +298,7 @@ class _Walk:
                     return
                 if type(value[n]) not in plain:
                     report.add(self.visit(rest, value[n], at.down(n)).faults)
+            self.spend(len(value) // 20)
         if "items" in schema and self.dialect != DRAFT_7:
             report.items.update(range(len(value)))
         if "contains" in schema:

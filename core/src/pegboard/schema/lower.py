@@ -5,7 +5,8 @@ reading of `$ref`, names functions so that `#/$defs/A` and `#/$defs/a` are one, 
 fetches what it cannot find, and formats the schema's own keys into its source. So it never sees a schema as it came:
 `lower` builds a new one, of the keywords that were read against its source, with these differences taken out:
 
-- every target of a reference becomes a definition of its own number; so does what nests deep;
+- every target of a reference becomes a definition of its own number; so does what nests deep, and what is held
+  against every item or property there is and says more than a type: calls of definitions can be counted;
 - `$ref` with neighbours, `prefixItems`, `dependentRequired` and `dependentSchemas` become their draft 7 equals;
 - `const` becomes a one-valued `enum`, which is never searched for references;
 - patterns are written for Python (see `patterns`);
@@ -19,7 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.schema import patterns
-from pegboard.schema.keywords import DRAFT_7, KEYWORDS, dialect_of
+from pegboard.schema.jsontext import weigh
+from pegboard.schema.keywords import DRAFT_7, IN_PLACE, KEYWORDS, dialect_of
 from pegboard.schema.refs import References, Target, base_inside
 
 if TYPE_CHECKING:
@@ -42,16 +44,29 @@ HOIST_AT = 5
 """Levels of nesting in one generated function: Python allows 20 loops and `try` blocks within each other."""
 
 
+FEW = 8
+"""Values of an enum that are compared in no time."""
+VALUES_A_STEP = 20
+"""How many values of a schema are held against a value in the time of one call."""
+MAX_COUNTED = 100_000
+FREE_PASSES = 4
+MAX_PASSES = 4_000
+UNIQUE_PASSES = 12
+"""What it costs to tell whether items are unique, in passes over them."""
+
+
 class Lowered(NamedTuple):
     """A schema for fastjsonschema.
 
     Args:
         schema: draft 7.
+        costs: what a call of each definition costs, in steps of about a microsecond.
         bounds: for each Python pattern that is too costly on a long text, the longest one that it is searched in.
         has_multiples: whether `multipleOf` is in it, which fastjsonschema computes in rounded decimals.
     """
 
     schema: dict[str, Any]
+    costs: dict[str, int]
     bounds: dict[str, int]
     has_multiples: bool
 
@@ -79,7 +94,45 @@ def lower(schema: Any) -> Lowered:
     if work.declined:
         raise DeclinedError(work.declined)
     lowered = {"$schema": "http://json-schema.org/draft-07/schema#", **root, "definitions": work.definitions}
-    return Lowered(lowered, work.bounds, work.has_multiples)
+    costs = {name: 1 + weigh(item, MAX_COUNTED) // VALUES_A_STEP for name, item in work.definitions.items()}
+    return Lowered(lowered, costs, work.bounds, work.has_multiples)
+
+
+def passes(lowered: Lowered) -> int:
+    """How often the generated code may go over all items or properties of one value, from above: `FREE_PASSES` where
+    that costs nothing to speak of, `MAX_PASSES` where it is not known.
+
+    What nests is counted once for a level, alternatives and references to the same value are added up.
+    """
+    definitions, known = lowered.schema["definitions"], dict[str, int]()
+
+    def here(schema: Any) -> int:
+        if not isinstance(schema, dict):
+            return 0
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            if name not in known:
+                known[name] = 0
+                known[name] = min(here(definitions[name]), MAX_PASSES)
+            return known[name]
+        count = UNIQUE_PASSES if schema.get("uniqueItems") else 0
+        deepest = 0
+        for keyword, value in schema.items():
+            if keyword in _ENUMERATED:
+                continue
+            parts = value.values() if keyword in _NAMED else value if isinstance(value, list) else [value]
+            found = [here(part) for part in parts if isinstance(part, dict)]
+            if keyword in IN_PLACE:
+                count += sum(found)
+            else:
+                count += keyword in _LOOPS
+                deepest = max([deepest, *found])
+        return count + deepest
+
+    try:
+        return min(max(here({**lowered.schema, "definitions": {}}), FREE_PASSES), MAX_PASSES)
+    except RecursionError:
+        return MAX_PASSES
 
 
 class _Lowering:
@@ -137,6 +190,15 @@ class _Lowering:
         lowered["allOf"] = [reference, *lowered.get("allOf", ())]
         return reference if len(lowered) == len(lowered["allOf"]) == 1 else lowered
 
+    def each(self, schema: Any, base: str, depth: int, *, is_tried: bool = False) -> Any:
+        """A schema that is held against any number of values: called, so that it is counted, where that costs more
+        than the call. One that is tried costs an exception each time."""
+        if not isinstance(schema, dict):
+            return self.schema(schema, base, depth)
+        if (not is_tried and _is_light(schema)) or "$schema" in schema or schema.keys() == {"$ref"}:
+            return self.schema(schema, base, depth)
+        return self.reference(Target(schema, base_inside(schema, base, self.refs.dialect)))
+
     def assertions(self, schema: dict[str, Any], base: str, depth: int) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for keyword, value in schema.items():
@@ -149,8 +211,10 @@ class _Lowering:
                 out[keyword] = value
             elif keyword in ("allOf", "anyOf", "oneOf"):
                 out[keyword] = [self.schema(item, base, depth) for item in value]
-            elif keyword in ("not", "contains", "propertyNames", "additionalProperties"):
+            elif keyword == "not":
                 out[keyword] = self.schema(value, base, depth)
+            elif keyword in ("contains", "propertyNames", "additionalProperties"):
+                out[keyword] = self.each(value, base, depth, is_tried=keyword == "contains")
             elif keyword == "properties":
                 out[keyword] = {name: self.schema(item, base, depth) for name, item in value.items()}
         self.rewritten(schema, base, depth, out)
@@ -169,7 +233,7 @@ class _Lowering:
             out["pattern"] = self.pattern(schema["pattern"], "pattern")
         by_pattern: dict[str, Any] = {}
         for pattern, item in schema.get("patternProperties", {}).items():
-            text, lowered = self.pattern(pattern, "patternProperties"), self.schema(item, base, depth)
+            text, lowered = self.pattern(pattern, "patternProperties"), self.each(item, base, depth)
             by_pattern[text] = {"allOf": [by_pattern[text], lowered]} if text in by_pattern else lowered
         out["patternProperties"] = by_pattern
         if "if" in schema and ("then" in schema or "else" in schema):
@@ -197,7 +261,7 @@ class _Lowering:
         first, rest = schema.get("prefixItems", []), items
         if self.is_old:
             first, rest = (items, schema.get("additionalItems", True)) if isinstance(items, list) else ([], items)
-        lowered = self.schema(rest, base, depth)
+        lowered = self.each(rest, base, depth)
         if first:
             out["items"] = [self.schema(item, base, depth) for item in first]
             out["additionalItems"] = lowered
@@ -237,6 +301,38 @@ _AS_THEY_ARE = frozenset(
         "maxProperties",
     )
 )
+
+
+_ENUMERATED = ("enum", "required", "type", "definitions")
+_NAMED = ("properties", "patternProperties", "dependencies")
+_LOOPS = ("items", "additionalItems", "contains", "propertyNames", "patternProperties", "additionalProperties")
+
+_LIGHT = frozenset(
+    (
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "format",
+    )
+)
+
+
+def _is_light(schema: dict[str, Any]) -> bool:
+    return all(
+        keyword in _LIGHT
+        or (keyword == "type" and isinstance(value, str))
+        or (
+            keyword == "enum" and len(value) <= FEW and not any(isinstance(item, (dict, list, tuple)) for item in value)
+        )
+        for keyword, value in schema.items()
+    )
 
 
 def _says_nothing(keyword: str, value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.jsontext import MAX_DIGITS, check_value
+from pegboard.schema.jsontext import MAX_CHECKED, MAX_DIGITS, check_value
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
 
@@ -41,7 +41,7 @@ def hidden_numbers(schema: Any, *, numbers_are_seen: bool = False) -> Finder | N
 
 
 def _is_open(value: Any) -> bool:
-    return check_value(value) is not None
+    return check_value(value, max_nodes=MAX_CHECKED) is not None
 
 
 def _is_number(value: Any) -> bool:

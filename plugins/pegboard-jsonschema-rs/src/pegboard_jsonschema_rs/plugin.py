@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault, hookimpl, thaw
 from pegboard.schema.check import faults_of, is_plain
-from pegboard.schema.jsontext import check_value, shorten, shorten_text
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, dialect_of
 from pegboard.schema.traits import hidden_numbers, may_explode
 from pegboard.validation import MAX_WALKED, declined
@@ -77,7 +77,7 @@ class RustValidator:
             right = is_valid(value)
         if not right:
             return self._faults(value)
-        fault = check_value(value) if self._finds is not None and self._finds(value) else None
+        fault = check_value(value, max_nodes=MAX_CHECKED) if self._finds is not None and self._finds(value) else None
         return [fault] if fault else ()
 
     def _faults(self, value: Any) -> Sequence[Fault]:
