@@ -97,6 +97,36 @@ def test_the_user_is_the_lines_own_else_the_options_else_the_configurations(run,
     assert users(run("batch", input=data))[:3] == ["None", "ada", "None"]
 
 
+def test_of_two_calls_beside_each_other_the_later_meets_the_cooldown(run, site):
+    site.install(
+        "brisk",
+        """
+        from time import perf_counter
+        from pegboard import hookimpl, tool
+
+        @hookimpl
+        def provide_tools():
+            @tool(run="inplace", read_only=True)
+            def spin() -> None:
+                "Hold the loop for two milliseconds."
+                end = perf_counter() + 0.002
+                while perf_counter() < end:
+                    pass
+
+            @tool(run="inplace", read_only=True, cooldown_s=60)
+            def rare() -> str:
+                "Once a minute."
+                return "now"
+
+            return [spin, rare]
+        """,
+    )
+    users = [f"user {number}" for number in range(20)]
+    calls = [{"name": name, "user_id": user} for user in users for name in ("spin", "rare", "rare")]
+    answers = run("batch", input=lines_of(*calls), plugins=("brisk",)).lines
+    assert [answer["ok"] for answer in answers] == [True, True, False] * len(users)
+
+
 def test_a_cooldown_counts_for_each_user(run, tools):
     data = lines_of(*({"name": "rare", "user_id": user} for user in ("ada", "ada", "bob")))
     answer = run("batch", "--parallel", "1", input=data)

@@ -33,6 +33,7 @@ from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.session import AIR_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,7 +266,11 @@ class Batch:
             self._has_lines.unpark_all()
 
     async def _call(self) -> None:
+        host = self._host
         while True:
+            # Before a line is taken: one that is in hand would be overtaken meanwhile.
+            if perf_counter() - host.air > AIR_S:
+                await host.breathe()
             while self._held > HELD or len(self._done) > WAITING:
                 await self._has_room.park()
             while self._alone:
