@@ -52,7 +52,7 @@ def test_list_says_so_where_nothing_matches(run, tools):
 
 
 def test_list_says_what_to_do_where_nothing_hangs(run, site):
-    site.install("nothing", "")
+    site.install("nothing", "from pegboard import hookimpl\n\n@hookimpl\ndef provide_tools():\n    return []\n")
     answer = run("list", plugins=("nothing",))
     assert (answer.status, answer.out) == (0, "")
     assert "pip install" in answer.err
