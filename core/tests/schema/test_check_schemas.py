@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.schema.check import annotations_of, faults_of, is_plain
-from pegboard.validation import declined
+from pegboard.validation import declined, make_validator
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -148,6 +148,28 @@ def test_depth_is_bounded_and_faults_are_counted():
         deep = {"not": deep}
     assert "levels" in faults_of(deep, foreign=True)[0].expected
     assert len(faults_of({"required": 1, "properties": {f"p{n}": {"type": 1} for n in range(200)}}, foreign=True)) == 50
+
+
+def chained(length, step):
+    definitions = {f"d{n}": step({"$ref": f"#/$defs/d{n + 1}"}) for n in range(length - 1)}
+    return {"$defs": {**definitions, f"d{length - 1}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize("step", [dict, lambda ref: {"anyOf": [{"type": "null"}, ref]}])
+def test_references_that_follow_one_another_are_as_many_as_a_validator_can_follow(step):
+    right = chained(64, step)
+    assert faults_of(right, foreign=True) == []
+    validate = make_validator(right, True)
+    assert validate("x") == ()
+    assert validate(1)
+    for length in (65, 500):
+        (fault,) = faults_of(chained(length, step), foreign=True)
+        assert (fault.expected, fault.got) == ("at most 64 references to the same value", "a longer chain")
+        assert fault.path[-1] == "$ref"
+
+
+def test_references_that_step_down_may_be_many():
+    assert faults_of(chained(500, lambda ref: {"items": ref}), foreign=True) == []
 
 
 PLAIN = st.recursive(

@@ -1,9 +1,10 @@
 """Is a schema a schema: checked when a tool is hung, so that no call finds out.
 
 Checked are the values of keywords, patterns, references (each points somewhere, and none circles back to the same value
-without a step down into it) and bounds on size and depth. A keyword or format that nobody knows is a mistake in a
-plugin's own schema, where it is misspelt; in a foreign one it is an annotation. The table of keywords is
-`pegboard.schema.keywords`; what the core's own validator leaves to others is in `pegboard.schema.lower`.
+without a step down into it, or goes on for long before one) and bounds on size and depth. A keyword or format that
+nobody knows is a mistake in a plugin's own schema, where it is misspelt; in a foreign one it is an annotation.
+The table of keywords is `pegboard.schema.keywords`; what the core's own validator leaves to others is in
+`pegboard.schema.lower`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ MAX_VALUES = 50_000
 """How many JSON values a schema may consist of."""
 MAX_CHARACTERS = 1_000_000
 """How long all its texts may be together."""
+MAX_REFERENCES = 64
+"""How many references may follow one another without a step down into the value."""
 MAX_COMPILED = 1_200
 """How many values a schema may consist of for code to be generated from it."""
 LONG_TEXT = 64
@@ -254,7 +257,7 @@ def _reference_faults(schema: Any, dialect: Dialect) -> list[Fault]:
             continue
         seen.add(id(here))
         out = edges.setdefault(id(here), [])
-        for keyword in ("$ref", "$dynamicRef"):
+        for keyword in _REFERENCES:
             ref = here.get(keyword)
             if not isinstance(ref, str) or (keyword == "$dynamicRef" and dialect == DRAFT_7):
                 continue
@@ -275,8 +278,9 @@ def _reference_faults(schema: Any, dialect: Dialect) -> list[Fault]:
 
 
 def _circles(edges: dict[int, list[tuple[int, Path]]]) -> list[Fault]:
-    """Depth first, without recursion: an edge back to a schema that is still being left is a circle."""
-    done: set[int] = set()
+    """Depth first, without recursion: an edge back to a schema that is still being left is a circle, and more than
+    `MAX_REFERENCES` edges that are references, one after the other, are too many for the stack of any validator."""
+    longest: dict[int, int] = {}  # for a schema that was left: the references that follow one another from it on
     for start in edges:
         active = {start}
         stack = [(start, iter(edges[start]))]
@@ -285,15 +289,22 @@ def _circles(edges: dict[int, list[tuple[int, Path]]]) -> list[Fault]:
             for target, path in out:
                 if target in active:
                     return [Fault(path, "a reference that steps down into the value before it comes back", "a circle")]
-                if target not in done and target in edges:
+                if target not in longest and target in edges:
                     active.add(target)
                     stack.append((target, iter(edges[target])))
                     break
             else:
-                done.add(here)
+                counts = [longest.get(target, 0) + (path[-1] in _REFERENCES) for target, path in edges[here]]
+                longest[here] = max(counts, default=0)
+                if longest[here] > MAX_REFERENCES:
+                    path = edges[here][counts.index(longest[here])][1]
+                    return [Fault(path, f"at most {MAX_REFERENCES} references to the same value", "a longer chain")]
                 active.discard(here)
                 stack.pop()
     return []
+
+
+_REFERENCES = ("$ref", "$dynamicRef")
 
 
 # Shapes of keyword values: each gives the faults of one value.
