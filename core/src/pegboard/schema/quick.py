@@ -26,6 +26,10 @@ SAFE_INTEGER = 2**53
 """Up to here every integer is a float of the same value."""
 
 
+LEAST, MOST = -(2**63), 2**63
+"""Beyond these an integer may have more digits than are read or written; such a one is the validator's."""
+
+
 class _StepAsideError(Exception):
     """A value that the validator has to judge."""
 
@@ -49,6 +53,7 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
             if take is None:
                 return None
         table[name] = (kind, take)
+    integers = tuple(name for name, (kind, _) in table.items() if kind is int)
     count = len(table)
     structures = any(take is not None for _, take in table.values())
 
@@ -65,6 +70,9 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
                     return None
         except Exception:  # noqa: BLE001 - an author's class may raise anything: the binder says what it means
             return None
+        for name in integers:
+            if name in arguments and not LEAST < arguments[name] < MOST:
+                return None
         if len(arguments) != count and not required <= arguments.keys():
             return None
         for name, default in defaults.items():
@@ -95,7 +103,7 @@ def _take(hint: Any, within: tuple[type, ...]) -> Take | None:
     """A function that gives the structured value or steps aside; None for a hint that says more."""
     exact = _exact(hint)
     if exact is not None:
-        return _take_float if exact is float else _take_exact(exact)
+        return _take_float if exact is float else _take_int if exact is int else _take_exact(exact)
     hint = _plain(hint)
     if hint is None:
         return None
@@ -120,6 +128,12 @@ def _take_exact(kind: type) -> Take:
         return value
 
     return take
+
+
+def _take_int(value: Any) -> Any:
+    if value.__class__ is int and LEAST < value < MOST:
+        return value
+    raise _StepAsideError
 
 
 def _take_float(value: Any) -> Any:
@@ -195,7 +209,7 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         if take is None:
             return None
         kind = _exact(field.hint)
-        takes[field.key] = (None if kind is float else kind, take)
+        takes[field.key] = (None if kind in (float, int) else kind, take)
         if field.required:
             required.add(field.key)
     count = len(takes)
