@@ -99,19 +99,24 @@ def check_validators(board: Board) -> Iterator[Finding]:
         yield Finding("a validator failed", f"plugin {plugin}", where, "report it to its author, or uninstall it")
 
 
-def check_configuration(board: Board) -> Iterator[Finding]:
-    """Settings that have no effect: tools that are not there, profiles that select nothing, guards that nobody has."""
+def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
+    """Names of sections `[tools.NAME]` that no tool has, each with the nearest name; tools that are off are there."""
     from difflib import get_close_matches
 
-    plans, config = board.registry.plans, board.config
-    known = {_fold(name) for name in (*plans, *board.not_hung, "read_result")}
-    for name in config.tools:
+    names = [*board.registry.plans, *board.not_hung]
+    known = {_fold(name) for name in (*names, "read_result")}
+    for name in board.config.tools:
         if _fold(name) not in known:
-            near = get_close_matches(name, [*plans, *board.not_hung], n=1)
-            fix = f"write [tools.{near[0]}]" if near else "remove it, or install the plugin that brings the tool"
-            yield Finding(
-                "settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning"
-            )
+            near = get_close_matches(name[:200], names, n=1)
+            yield name, near[0] if near else None
+
+
+def check_configuration(board: Board) -> Iterator[Finding]:
+    """Settings that have no effect: tools that are not there, profiles that select nothing, guards that nobody has."""
+    plans, config = board.registry.plans, board.config
+    for name, near in tools_that_are_not_there(board):
+        fix = f"write [tools.{near}]" if near else "remove it, or install the plugin that brings the tool"
+        yield Finding("settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning")
     for name, profile in config.profiles.items():
         if plans and not any(profile.selects(hung.tool) for hung in plans.values()):
             yield Finding(

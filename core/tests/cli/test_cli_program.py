@@ -260,6 +260,91 @@ def test_help_works_where_the_board_does_not_load(run, tools):
     assert "commands of plugins are missing" in helped.err
 
 
+# -- settings of tools that are not there
+
+
+@pytest.fixture
+def misspelt(site, tmp_path, monkeypatch) -> str:
+    """A configuration that names two tools that no installed plugin has; one of them is near to `adder`."""
+    # Only what this test installs: the plugins of whoever runs the tests may be any.
+    from importlib import metadata
+
+    every = metadata.distributions
+    ours = lambda **more: (one for one in every(**more) if one.name.startswith("pegboard-test-"))  # noqa: E731
+    monkeypatch.setattr(metadata, "distributions", ours)
+    site.install(
+        "sums",
+        """
+        from pegboard import hookimpl, tool
+
+        @hookimpl
+        def provide_tools():
+            @tool
+            def adder() -> str:
+                "Add."
+                return "sum"
+
+            return [adder]
+        """,
+    )
+    file = tmp_path / "c.toml"
+    file.write_text("[tools.addr]\ntimeout_s = 3\n[tools.zzz]\n[tools.Adder]\n[tools.read_result]\n")
+    return str(file)
+
+
+def test_settings_of_a_tool_that_is_not_there_are_a_wrong_configuration(run, misspelt):
+    for command in (["list"], ["call", "adder"], ["batch"], ["plugins"]):
+        answer = run("--config", misspelt, *command, plugins=None)
+        assert (answer.status, answer.out) == (2, "")
+        assert "the configuration has 2 faults" in answer.err
+        assert "tools.addr: expected the name of a tool" in answer.err
+        assert "did you mean tools.adder?" in answer.err
+        assert "c.toml" in answer.err
+
+
+def test_the_fault_of_a_tool_that_is_not_there_has_its_path(misspelt):
+    from pegboard.cli import ProgramRun
+    from pegboard.errors import ConfigError
+
+    with pytest.raises(ConfigError) as refused:
+        ProgramRun(config=misspelt).load_board()
+    assert [fault.path for fault in refused.value.faults] == [("tools", "addr"), ("tools", "zzz")]
+
+
+def test_commands_that_look_into_the_configuration_take_settings_of_tools_that_are_not_there(run, misspelt):
+    assert run("--config", misspelt, "config", plugins=None).status == 0
+    found = run("--config", misspelt, "doctor", "--json", plugins=None).json
+    assert [one["what"] for one in found] == ["settings of a tool that is not there"] * 2
+    assert "missing" not in run("--config", misspelt, "--help", plugins=None).out
+
+
+@pytest.mark.parametrize("why", ["chosen", "quarantined", "source"])
+def test_a_tool_that_may_still_be_somewhere_may_have_settings(run, misspelt, site, why):
+    if why == "quarantined":
+        site.install("broken", "raise ImportError('no such thing')")
+    if why == "source":
+        site.install(
+            "server",
+            """
+            from pegboard import hookimpl
+
+            class Source:
+                name = "server"
+                timeout_s = None
+
+                async def run(self, changes, *, task_status):
+                    task_status.started()
+
+            @hookimpl
+            def provide_sources():
+                return [Source()]
+            """,
+        )
+    answer = run("--config", misspelt, "list", plugins=("sums",) if why == "chosen" else None)
+    assert answer.status == 0
+    assert "adder" in answer.out
+
+
 # -- completion
 
 

@@ -44,7 +44,7 @@ def command(run: ProgramRun, as_json: bool) -> int:
 
 def _findings(run: ProgramRun) -> Iterator[Finding]:
     try:
-        board = run.load_board()
+        board = run.load_board(lenient=True)
     except PegboardError as problem:
         yield from _fatal(problem)
         # Without what the configuration says, the rest can still be looked at.

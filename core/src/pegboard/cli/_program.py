@@ -156,7 +156,7 @@ class Program(click.Group):
             return
         self._asked_plugins = True
         run = ctx if isinstance(ctx, ProgramRun) else _run_of(ctx)
-        plugins = run.load_board().plugins
+        plugins = run.load_board(lenient=True).plugins
         for record, register in plugins.implementations("register_commands"):
             self._owner = record.label
             try:
@@ -342,7 +342,7 @@ def _options() -> list[click.Parameter]:
 def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of tools for the shell."""
     try:
-        names = _run_of(ctx).load_board().view().plans
+        names = _run_of(ctx).load_board(lenient=True).view().plans
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))
@@ -351,7 +351,7 @@ def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -
 def complete_dialect(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of dialects for the shell."""
     try:
-        names = _run_of(ctx).load_board().dialects
+        names = _run_of(ctx).load_board(lenient=True).dialects
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))

@@ -83,8 +83,11 @@ class ProgramRun:
 
         return load_config(self.config, overrides=self.overrides)
 
-    def load_board(self) -> Board:
+    def load_board(self, *, lenient: bool = False) -> Board:
         """The board of this run, loaded once.
+
+        Args:
+            lenient: take settings of tools that are not there, as a command does that looks into the configuration.
 
         Raises:
             ConfigError: the configuration is wrong, or `--mcp-config` has nobody who reads it.
@@ -95,7 +98,10 @@ class ProgramRun:
 
             self._require_mcp()
             with loading_strangers():
-                self._board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
+                board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
+            if not lenient:
+                self._require_tools(board)
+            self._board = board
         return self._board
 
     def load_plain_board(self) -> Board:
@@ -109,6 +115,23 @@ class ProgramRun:
         with loading_strangers():
             self._board = load_board({}, list(self.plugins) or None)
         return self._board
+
+    def _require_tools(self, board: Board) -> None:
+        """Hold that `[tools.NAME]` means a tool, where every tool that could be meant is known by now."""
+        from pegboard.config import ConfigFault
+        from pegboard.doctor import tools_that_are_not_there
+
+        if self.plugins or board.plugins.quarantined or board.sources:
+            return
+        faults = []
+        for name, near in tools_that_are_not_there(board):
+            path = ("tools", name)
+            hint = f"did you mean tools.{near}?" if near else "remove it, or install the plugin that brings the tool"
+            got = "a name that none has"
+            faults.append(ConfigFault(path, "the name of a tool", got, hint, origin=board.config.origin_of(path)))
+        if faults:
+            count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
+            raise ConfigError(f"the configuration has {count}", faults)
 
     def _require_mcp(self) -> None:
         if self.mcp_config is None:
