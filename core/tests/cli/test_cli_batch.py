@@ -76,6 +76,17 @@ def test_a_line_that_is_too_long_is_refused_and_not_read(run, tools, tmp_path):
     assert answer.lines[1]["ok"] is True
 
 
+def test_a_name_of_any_length_is_shown_short(run, tools):
+    name = "n" * 1_000_000
+    calls = [{"name": name}, {"name": name, "arguments": 3}, {"name": name, "user_id": 3}]
+    answer = run("batch", input=lines_of(*calls))
+    assert [line["name"] for line in answer.lines] == ["n" * 128] * 3
+    assert len(answer.out) < 5000
+    called = run("call", name[:100_000], "--json")
+    assert called.json["name"] == "n" * 128
+    assert len(called.out) < 2000
+
+
 def test_no_input_is_no_output(run, tools):
     answer = run("batch", input="")
     assert (answer.status, answer.out, answer.err) == (0, "", "")

@@ -34,6 +34,7 @@ from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.session import AIR_S
+from pegboard.tools import MAX_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,6 @@ SESSIONS = 1_000
 """How many users' sessions are kept; those that called least recently go."""
 SPARE = 65_536
 """How much longer than its arguments a line may be, in bytes."""
-MAX_NAME = 200
 
 
 @click.command("batch", short_help="JSON Lines of calls in, JSON Lines of results out.")
