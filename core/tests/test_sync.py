@@ -41,6 +41,26 @@ def test_a_host_serves_a_program_without_trio_and_ends_with_the_block(make_plugi
     assert "pegboard-host" not in threads()
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda host, session: host.call("add", {"a": 1, "b": 2}),
+        lambda host, session: host.add(add),
+        lambda host, session: host.remove("add"),
+        lambda host, session: session.call("add", {"a": 1, "b": 2}),
+        lambda host, session: session.call_many([{"name": "add", "arguments": {}}]),
+        lambda host, session: session.check("add"),
+    ],
+    ids=["host.call", "host.add", "host.remove", "session.call", "session.call_many", "session.check"],
+)
+def test_after_the_block_a_host_says_that_it_has_ended(make_plugin: Any, ask: Any) -> None:
+    with open_host_sync({}, [make_plugin("p", provide_tools=[add])]) as host:
+        session = host.session("ada")
+    with pytest.raises(RuntimeError, match=r"^the host has ended$") as refused:
+        ask(host, session)
+    assert type(refused.value) is RuntimeError
+
+
 def test_several_threads_may_call_at_once(make_plugin: Any) -> None:
     answers: list[Any] = []
     with open_host_sync({}, [make_plugin("p", provide_tools=[add])]) as host:

@@ -72,6 +72,8 @@ class SyncSession:
 class SyncHost:
     """A `Host` whose methods may be called from any thread. Made by `pegboard.open_host_sync`.
 
+    After its `with` block, what would have to reach the host raises `RuntimeError`; so do its sessions.
+
     .. versionadded:: 0.1
     """
 
@@ -100,14 +102,25 @@ class SyncHost:
 
     def add(self, *tools: Tool | Callable[..., Any]) -> None:
         """Hang tools; see `Host.add`."""
-        trio.from_thread.run_sync(self._host.add, *tools, trio_token=self._token)
+        with _while_it_runs():
+            trio.from_thread.run_sync(self._host.add, *tools, trio_token=self._token)
 
     def remove(self, *names: str) -> None:
         """Take tools down; see `Host.remove`."""
-        trio.from_thread.run_sync(self._host.remove, *names, trio_token=self._token)
+        with _while_it_runs():
+            trio.from_thread.run_sync(self._host.remove, *names, trio_token=self._token)
 
     def _ask(self, function: Callable[[], Any]) -> Any:
-        return trio.from_thread.run(function, trio_token=self._token)
+        with _while_it_runs():
+            return trio.from_thread.run(function, trio_token=self._token)
+
+
+@contextlib.contextmanager
+def _while_it_runs() -> Iterator[None]:
+    try:
+        yield
+    except trio.RunFinishedError:
+        raise RuntimeError("the host has ended") from None
 
 
 @contextlib.contextmanager
