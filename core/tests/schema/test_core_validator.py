@@ -261,6 +261,7 @@ MANY = {
     "by name": ({"items": {"properties": {"a": {"type": "string"}}}}, {"a": "x"}, 20_000),
     "again and again": ({"allOf": [{"items": {"type": "integer"}}] * 200}, 0, 2_000),
     "unique items": ({"items": {"uniqueItems": True}}, [{"a": 1}, {"a": 2}], 10_000),
+    "tries": ({"items": {"anyOf": [{"required": [f"r{n}"]} for n in range(300)]}}, {"r299": 1}, 200),
     "recursion": ({"items": {"$ref": "#"}}, [], 40_000),
     "multiples": ({"items": {"multipleOf": 7}}, 14, 10_000),
 }
@@ -276,6 +277,17 @@ def test_a_large_value_is_held_or_refused_in_bounded_time(schema, item, fits):
             told = [fault.expected for fault in validate(value)]
     assert told == ["a value that can be checked in bounded time"]
     assert time.process_time() - started < 4
+
+
+@pytest.mark.parametrize("count", [300, 900], ids=["compiled", "walked"])
+def test_many_names_against_many_patterns_cost_bounded_time(count):
+    validate = make_validator({"patternProperties": {f"^p{n}x": {"type": "string"} for n in range(count)}}, True)
+    assert validate({f"k{n}": 1 for n in range(500)}) == ()
+    assert validate({"p7x": 1})
+    started = time.process_time()
+    (fault,) = validate({f"k{n}": 1 for n in range(100_000)})
+    assert fault.expected == "a value that can be checked in bounded time"
+    assert time.process_time() - started < 2
 
 
 def test_a_text_too_long_for_its_pattern_is_a_fault():

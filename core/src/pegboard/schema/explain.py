@@ -227,7 +227,7 @@ class _Walk:
             self._dependencies(schema.get("dependentRequired", {}), value, at, report)
             self._dependencies(schema.get("dependentSchemas", {}), value, at, report)
         additional = schema.get("additionalProperties", True)
-        self.spend(len(schema.get("required", ())) // 20)
+        self.spend(len(schema.get("required", ())) // 20 + len(by_pattern) * len(value) // 30)
         plain = _plain_types(additional) if not (by_pattern or "propertyNames" in schema) else ()
         for name, item in value.items():
             known = name in properties

@@ -94,8 +94,21 @@ def lower(schema: Any) -> Lowered:
     if work.declined:
         raise DeclinedError(work.declined)
     lowered = {"$schema": "http://json-schema.org/draft-07/schema#", **root, "definitions": work.definitions}
-    costs = {name: 1 + weigh(item, MAX_COUNTED) // VALUES_A_STEP for name, item in work.definitions.items()}
+    costs = {name: _cost(item) for name, item in work.definitions.items()}
     return Lowered(lowered, costs, work.bounds, work.has_multiples)
+
+
+def _cost(lowered: Any) -> int:
+    """The steps of a call: every alternative may cost an exception, which takes half of one."""
+    tried, waiting = 0, [lowered]
+    while waiting:
+        item = waiting.pop()
+        for keyword, value in item.items() if isinstance(item, dict) else ():
+            if keyword in ("anyOf", "oneOf") and isinstance(value, list):
+                tried += len(value)
+            if keyword not in _ENUMERATED or isinstance(value, dict):  # a property may be named so
+                waiting += value if isinstance(value, list) else [value]
+    return 1 + weigh(lowered, MAX_COUNTED) // VALUES_A_STEP + tried // 2
 
 
 def passes(lowered: Lowered) -> int:
@@ -125,7 +138,7 @@ def passes(lowered: Lowered) -> int:
             if keyword in IN_PLACE:
                 count += sum(found)
             else:
-                count += keyword in _LOOPS
+                count += len(value) if keyword == "patternProperties" else keyword in _LOOPS
                 deepest = max([deepest, *found])
         return count + deepest
 
