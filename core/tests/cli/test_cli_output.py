@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import re
 import sys
 
@@ -143,3 +144,40 @@ def test_a_stderr_that_is_closed_is_no_reason_to_fail(monkeypatch):
     closed = io.StringIO()
     closed.close()
     assert not is_terminal(closed)
+
+
+def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(monkeypatch, capfd):
+    monkeypatch.setattr(_output, "_kept", None)
+    monkeypatch.setattr(_output, "_is_lent", False)
+    monkeypatch.setattr(sys, "stdout", open(1, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 - no path
+    before = os.dup(1)
+    try:
+        _output.keep_stdout()
+        print("a help")
+        with _output.loading_strangers():
+            print("while loading")
+            os.write(1, b"written\n")
+        print("after loading")
+        emit("an answer\n")
+        _output.lend_stdout()
+        print("a command")
+        with _output.loading_strangers():
+            print("while loading again")
+        print("the command goes on")
+        _output.flush_answer()
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
+        if _output._kept is not None:
+            os.close(_output._kept.fileno())
+    out, err = capfd.readouterr()
+    assert out.splitlines() == ["a help", "an answer", "a command", "the command goes on"]
+    assert sorted(err.splitlines()) == ["after loading", "while loading", "while loading again", "written"]
+
+
+def test_a_stdout_that_is_not_the_process_own_is_left_alone(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    _output.keep_stdout()
+    _output.lend_stdout()
+    assert _output.answer() is sys.stdout is stream
