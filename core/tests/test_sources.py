@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from pegboard import ErrorCode, Limits, SourceState, Tool, ToolError, hookimpl, open_host, tool
+from pegboard import ErrorCode, Limits, SourceState, Tool, ToolError, hookimpl, load_board, open_host, tool
 
 
 class Source:
@@ -353,3 +353,20 @@ async def test_a_source_whose_failure_cannot_be_read_leaves_the_host_alone(
         await wait_all_tasks_blocked()
         assert host.board.source_states["far"] == (SourceState.BACKING_OFF, "SpeechlessError")
         assert (await host.session().call("near")).ok
+
+
+def test_a_source_that_says_nothing_of_a_deadline_has_the_hosts():
+    class Plain:
+        name = "plain"
+
+        async def run(self, slot):
+            """Never asked here."""
+
+    class Brings:
+        @hookimpl
+        def provide_sources(self):
+            return [Plain()]
+
+    board = load_board({}, [Brings()])
+    assert board.plugins.quarantined == []
+    assert board.runtime.source_timeouts == {}

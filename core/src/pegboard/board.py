@@ -434,8 +434,9 @@ class Board:
                     break
                 self.sources.append((record, source))
                 self.source_states[source.name] = (SourceState.CONFIGURED, None)
-                if source.timeout_s is not None:
-                    self.runtime.source_timeouts[source.name] = source.timeout_s
+                timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
+                if timeout_s is not None:
+                    self.runtime.source_timeouts[source.name] = timeout_s
 
     # -- dialects
 
