@@ -11,6 +11,7 @@ step aside, and the validator judges. So it never refuses, and there is one rule
 from __future__ import annotations
 
 import copy
+import functools
 import typing
 from collections.abc import Callable, Mapping
 from math import isfinite
@@ -56,11 +57,12 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
     integers = tuple(name for name, (kind, _) in table.items() if kind is int)
     count = len(table)
     structures = any(take is not None for _, take in table.values())
+    copies = tuple((name, _copier(default)) for name, default in defaults.items())
 
     def bind(arguments: Any) -> Any:
         if not isinstance(arguments, dict):
             return None
-        bound = dict(arguments) if structures or defaults else arguments
+        bound = dict(arguments) if structures or copies else arguments
         try:
             for name, value in arguments.items():
                 kind, take = table[name]
@@ -75,12 +77,24 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
                 return None
         if len(arguments) != count and not required <= arguments.keys():
             return None
-        for name, default in defaults.items():
+        for name, copied in copies:
             if name not in bound:
-                bound[name] = copy.deepcopy(default)
+                bound[name] = copied()
         return bound
 
     return bind
+
+
+_FLAT = (str, int, float, bool, type(None))
+
+
+def _copier(default: Any) -> Callable[[], Any]:
+    """How each call gets a default of its own; one that holds nothing to change is copied without looking deeper."""
+    items = default.values() if isinstance(default, dict) else default
+    if type(default) in (dict, list, set) and all(type(item) in _FLAT for item in items):
+        copied: Callable[[], Any] = default.copy
+        return copied
+    return functools.partial(copy.deepcopy, default)
 
 
 def _plain(hint: Any) -> Any:
@@ -208,8 +222,7 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         take = _take(field.hint, (*within, cls))
         if take is None:
             return None
-        kind = _exact(field.hint)
-        takes[field.key] = (None if kind in (float, int) else kind, take)
+        takes[field.key] = (_exact(field.hint), take)
         if field.required:
             required.add(field.key)
     count = len(takes)
@@ -220,7 +233,14 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
         fields = {}
         for key, item in value.items():
             kind, take = takes[key]
-            fields[key] = item if item.__class__ is kind else take(item)
+            if item.__class__ is not kind:
+                item = take(item)
+            elif kind is int:
+                if not LEAST < item < MOST:  # type: ignore[operator]
+                    raise _StepAsideError
+            elif kind is float and item - item != 0.0:  # type: ignore[operator]
+                raise _StepAsideError
+            fields[key] = item
         return fields if make is None else make(**fields)
 
     return take_record
