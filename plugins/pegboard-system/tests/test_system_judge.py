@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
@@ -231,6 +231,7 @@ PARTS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PARTS, max_size=8).map("".join))
+@example("--..")
 def test_no_word_that_passes_is_a_path_that_leads_out(word: str) -> None:
     policy = Policy(allowed=(), readable=("/usr/share",), cwd="/usr/share")
     for name in ("a-program-of-no-table", "ls-like", "unknown"):

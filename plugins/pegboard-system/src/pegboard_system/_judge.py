@@ -237,13 +237,13 @@ def judge_arguments(name: str, arguments: list[str], policy: Policy) -> list[str
 
 
 def _candidates(argument: str) -> Iterator[str]:
-    """What of an argument of an unknown program could be a path: all of it, behind `=`, behind `-I`, behind `@`, and
-    the parts of lists."""
+    """What of an argument of an unknown program could be a path: all of it, behind `=`, behind `-I` or `--`, behind `@`,
+    and the parts of lists."""
     yield argument
     for mark in ("=", ":", ",", "@"):
         if mark in argument:
             yield from (part for part in argument.split(mark)[1:] if part)
-    if argument.startswith("-") and len(argument) > 2 and argument[1] != "-":
+    if argument.startswith("-") and len(argument) > 2:
         yield argument[2:]
     if argument.startswith("-") and "/" in argument:
         yield argument[argument.index("/") :]
