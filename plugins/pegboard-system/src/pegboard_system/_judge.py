@@ -237,8 +237,8 @@ def judge_arguments(name: str, arguments: list[str], policy: Policy) -> list[str
 
 
 def _candidates(argument: str) -> Iterator[str]:
-    """What of an argument of an unknown program could be a path: all of it, behind `=`, behind `-I` or `--`, behind `@`,
-    and the parts of lists."""
+    """What of an argument of an unknown program could be a path: all of it, behind `=`, `-I`, `--` and `@`, and the
+    parts of lists."""
     yield argument
     for mark in ("=", ":", ",", "@"):
         if mark in argument:
