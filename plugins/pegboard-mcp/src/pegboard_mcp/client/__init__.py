@@ -1,0 +1,1 @@
+"""The board as a client: one tool source for each MCP server."""

@@ -1,0 +1,102 @@
+"""What is known of an MCP server before it is started: one value, whatever file it was written in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+Transport = Literal["stdio", "http", "sse", "websocket"]
+
+CONNECT_S = 30.0
+REQUEST_S = 60.0
+SSE_READ_S = 300.0
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The longest message that a server may send; a longer one ends the connection."""
+
+HIDDEN = "***"
+
+
+@attrs.frozen(kw_only=True)
+class ServerDefinition:
+    """One MCP server as configured: variables are resolved, a bare package has become a command.
+
+    Args:
+        name: the configured one, unique.
+        transport: how it is reached.
+        argv: the program and its arguments; stdio alone.
+        env: variables that are set for it, over the safe few of the host; stdio alone.
+        cwd: the folder it starts in; stdio alone.
+        encoding: of its lines; stdio alone.
+        url: where it is; not for stdio.
+        headers: sent with every request; not for stdio.
+        oauth: whether tokens are fetched through OAuth when the server asks for them; http alone.
+        connect_s: how long it may take to start and to answer the first requests.
+        request_s: how long a call may take as a whole.
+        sse_read_s: how long a stream may stay silent; http and sse.
+        terminate_on_close: whether the session is ended with DELETE; http alone.
+        max_message_bytes: the longest message that it may send.
+        description: what a person reads.
+        config: reaches the server in the initialization, under `capabilities.experimental`.
+        load_tools, load_prompts: whether its tools and its prompts are offered.
+        allowed_tools: the only tools that are offered, by the server's own names; None: all.
+        disabled_tools: tools that are not offered.
+        prefix: put before each of its names; None: nothing.
+        required: whether the host must not open without it.
+        start: when it is started: at the first use, or when the host opens.
+        roots: folders that are shown to it as its roots.
+        secrets: values that must not be shown.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    transport: Transport
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    cwd: str | None = None
+    encoding: str = "utf-8"
+    url: str | None = attrs.field(default=None, repr=False)
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    oauth: bool = False
+    connect_s: float = CONNECT_S
+    request_s: float = REQUEST_S
+    sse_read_s: float = SSE_READ_S
+    terminate_on_close: bool = True
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    description: str = ""
+    config: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
+    load_tools: bool = True
+    load_prompts: bool = True
+    allowed_tools: frozenset[str] | None = None
+    disabled_tools: frozenset[str] = frozenset()
+    prefix: str | None = None
+    required: bool = False
+    start: Literal["lazy", "eager"] = "lazy"
+    roots: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+
+    def mask(self, text: str) -> str:
+        """The text without any secret of this server."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN)
+        return text
+
+    @property
+    def shown(self) -> str:
+        """The command as configured, or the URL, secrets masked: what an error says."""
+        from pegboard.config._secrets import mask_text  # replaced by a public name of the core
+
+        return mask_text(self.mask(shlex.join(self.argv) if self.transport == "stdio" else self.url or ""))
+
+    @property
+    def identity(self) -> str:
+        """What makes it this very server, as 16 hex digits: a list in the cache belongs to it. It tells no secret."""
+        said = [self.transport, self.argv, sorted(self.env.items()), self.cwd, self.url, sorted(self.headers.items())]
+        said += [self.config, self.load_tools, self.load_prompts, self.prefix]
+        said += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
+        return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,36 @@
+"""Hooks of pegboard-mcp; other plugins implement them with `@hookimpl(optionalhook=True)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pegboard_mcp.offers import Prompt, Resource, ResourceTemplate
+
+hookspec = pluggy.HookspecMarker("pegboard")
+
+
+@hookspec
+def provide_resources(settings: Any) -> Iterable[Resource | ResourceTemplate] | None:
+    """Give resources and templates of resources that `pegboard serve` offers.
+
+    Fires once when the board is served. `settings` are the plugin's own. None: none. An exception loses the resources
+    of this plugin alone, and quarantines it.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def provide_prompts(settings: Any) -> Iterable[Prompt] | None:
+    """Give prompts that `pegboard serve` offers.
+
+    Fires once when the board is served. `settings` are the plugin's own. None: none. An exception loses the prompts of
+    this plugin alone, and quarantines it.
+
+    .. versionadded:: 0.1
+    """

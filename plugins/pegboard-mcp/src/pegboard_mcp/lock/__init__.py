@@ -1,0 +1,1 @@
+"""What tools looked like when a person accepted them: `pegboard.lock`."""
