@@ -336,7 +336,7 @@ class Board:
                     if odd := [guard for guard in given if not isinstance(guard, Guard)]:
                         raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
                     guards += given
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, PegboardError):  # who says what is wrong and how to mend it says it best
                 raise
             except BaseException as problem:
                 raise PluginError(
@@ -437,6 +437,24 @@ class Board:
                 timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
                 if timeout_s is not None:
                     self.runtime.source_timeouts[source.name] = timeout_s
+                self._hang_known(record, source)
+
+    def _hang_known(self, record: PluginRecord, source: ToolSource) -> None:
+        """Hang the tools that a source offered when it last ran; what it remembers wrongly is no reason to fail."""
+        from pegboard.contract import SourceState
+
+        try:
+            remember = getattr(source, "known", None)
+            known = remember() if remember is not None else None
+            if known is not None:
+                self.replace_source(source.name, known)
+                self.source_states[source.name] = (SourceState.KNOWN, None)
+        except ConfigError:
+            raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - a stranger's memory; the source tells anew when it runs
+            log.warning("source %s of %s does not know its tools: %s", source.name, record.label, reason_of(problem))
 
     # -- dialects
 

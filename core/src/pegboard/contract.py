@@ -162,6 +162,9 @@ class ToolSource(Protocol):
     raises; its tools stay on the board meanwhile, and their handlers answer for themselves. When it returns, its tools
     are taken down. It is cancelled when the host ends.
 
+    It may also have `required: bool` (the host does not open unless the source is ready) and `known()`, its tools as it
+    last offered them: those hang from the moment the board is loaded; None: nothing is known.
+
     .. versionadded:: 0.1
     """
 

@@ -22,7 +22,7 @@ from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, re
 from pegboard.kept import READ_RESULT
 from pegboard.pipeline.classify import pass_on
 from pegboard.pipeline.execution import lead_a_group
-from pegboard.session import Session
+from pegboard.session import SETTLE_S, Session
 
 if TYPE_CHECKING:
     import os
@@ -66,6 +66,7 @@ class Host:
         self._lost: dict[str, str] = {}
         self._workers: Any = None
         self._workers_lock = trio.Lock()
+        self._source_moved = trio.Event()
 
     # -- what hangs
 
@@ -140,6 +141,45 @@ class Host:
             user_id = (selected.user_id if selected else None) or self.board.config.core.user_id
         return Session(self, view, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
 
+    # -- sources
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether a source is still about to offer its first tools."""
+        return any(
+            state is SourceState.STARTING or (state is SourceState.CONFIGURED and reason is None)
+            for state, reason in self.board.source_states.values()
+        )
+
+    async def settle(self, name: str | None = None, *, timeout_s: float = SETTLE_S) -> None:
+        """Wait until the sources have offered their first tools, or have failed to; or until `name` hangs."""
+        with trio.move_on_after(timeout_s):
+            while self.is_settling and (name is None or name not in self.board.registry.plans):
+                await self._source_moved.wait()
+
+    def source_moved(self) -> None:
+        """A source offers other tools, or does better or worse."""
+        self._source_moved.set()
+        self._source_moved = trio.Event()
+
+    async def _require_sources(self) -> None:
+        """Wait for the sources that the host must not open without.
+
+        Raises:
+            PluginError: one did not start; it says why.
+        """
+        for record, source in self.board.sources:
+            if not getattr(source, "required", False):
+                continue
+            while self.board.source_states[source.name][0] is not SourceState.READY:
+                state, reason = self.board.source_states[source.name]
+                if state in (SourceState.FAILED, SourceState.BACKING_OFF):
+                    raise PluginError(
+                        f"the source {source.name!r} of {record.label} is required, and did not start: {reason}",
+                        hint="mend it, or let it be not required; pegboard doctor explains",
+                    )
+                await self._source_moved.wait()
+
     # -- what calls need
 
     async def breathe(self) -> None:
@@ -210,7 +250,7 @@ class Host:
 
     async def _supervise(self, source: ToolSource) -> None:
         """Run a source until it returns; start it again, after a pause, whenever it crashes."""
-        slot = _Slot(self.board, source.name)
+        slot = _Slot(self, source.name)
         pause_s = BACK_OFF_S[0]
         while True:
             began = trio.current_time()
@@ -242,8 +282,9 @@ class Host:
 class _Slot:
     """A source's place on the board."""
 
-    def __init__(self, board: Board, name: str) -> None:
-        self._board = board
+    def __init__(self, host: Host, name: str) -> None:
+        self._host = host
+        self._board = host.board
         self._name = name
 
     def replace(self, tools: Iterable[Tool]) -> None:
@@ -251,10 +292,13 @@ class _Slot:
         self._board.replace_source(self._name, tools)
         if self._board.source_states[self._name][0] is SourceState.STARTING:
             self.set_state(SourceState.READY)
+        else:
+            self._host.source_moved()
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
         """Say how the source is doing."""
         self._board.source_states[self._name] = (state, reason)
+        self._host.source_moved()
 
 
 def _is_cancelled(problem: BaseException) -> bool:
@@ -316,7 +360,7 @@ async def open_host(
 
     Raises:
         ConfigError: the configuration is wrong; it lists every fault.
-        PluginError: a plugin failed whose failure is fatal.
+        PluginError: a plugin failed whose failure is fatal, or a source did not start that is required.
 
     .. versionadded:: 0.1
     """
@@ -339,6 +383,7 @@ async def open_host(
                     board.runtime.workers = host._worker_pool
                     for _, source in board.sources:
                         tasks.start_soon(host._supervise, source, name=f"pegboard source {source.name}")
+                    await host._require_sources()
                     yield host
                 except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery and its group
                     problem = raised

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,13 +22,15 @@ from pegboard.results import ToolResult, stamped
 from pegboard.tools import MAX_NAME, Tool, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable
 
     from pegboard.context import CallContext
     from pegboard.host import Host
     from pegboard.view import View
 
-    Confirm = Callable[["Confirmation"], Awaitable[bool | str]]
+    Answer = bool | str | Mapping[str, Any] | None
+    Confirm = Callable[["Confirmation"], Awaitable[Answer]]
+    Sampler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
     OnProgress = Callable[[str, float, float | None, str | None], Awaitable[None]]
 
 T = TypeVar("T")
@@ -36,6 +39,8 @@ MAX_COMPARED = 500
 """With how many names one that is not there is compared, to suggest near ones."""
 AIR_S = 0.001
 """Calls in a row that never wait give the loop air at least this often."""
+SETTLE_S = 30.0
+"""How long a call of a name that is not there waits for sources that are about to offer their first tools."""
 AT_ONCE = 64
 """How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
@@ -44,7 +49,16 @@ AT_ONCE = 64
 class Confirmation:
     """What a person is asked before a tool runs, or by a running one.
 
-    Answered by True, False, or `"session"`: yes, and do not ask for this very tool again in this session.
+    Answered by True, False, or `"session"`: yes, and do not ask for this very tool again in this session. Where a
+    `schema` is there, yes is the object that the person filled in. None: the person left without an answer.
+
+    Args:
+        question: what a person reads.
+        tool: whose call it is about.
+        arguments: of that call, where it has not begun; empty for a question of a running tool.
+        session: whose person is asked.
+        schema: JSON Schema of an object of plain values that the answer is to be; None: yes or no.
+        url: an address that the person is asked to open and to come back from; None: there is none.
 
     .. versionadded:: 0.1
     """
@@ -53,6 +67,8 @@ class Confirmation:
     tool: Tool
     arguments: Mapping[str, Any]
     session: Session
+    schema: Mapping[str, Any] | None = None
+    url: str | None = None
 
 
 class Session:
@@ -66,6 +82,8 @@ class Session:
         read_only: whether the host or the profile is in read-only mode.
         approvals: fingerprints of tools that a person approved for this session.
         kept: results that were too large to show.
+        sampler: the model behind the session, where there is one: `async sampler(request)` takes the parameters of
+            MCP's `sampling/createMessage` and gives its result, both as JSON. Who asks it has asked the person first.
 
     .. versionadded:: 0.1
     """
@@ -90,6 +108,7 @@ class Session:
         self.channel = channel
         self.read_only = view.read_only
         self.approvals: set[str] = set()
+        self.sampler: Sampler | None = None
         core = host.board.config.core
         self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
 
@@ -197,7 +216,9 @@ class Session:
     def may_overlap(self, name: str) -> bool:
         """Whether a call may run beside others: its tool is read-only, or declares it, or is not there."""
         hung = self._view.plans.get(name) if type(name) is str else None
-        return hung is None or hung.tool.annotations.read_only or hung.tool.annotations.parallel
+        if hung is None:  # a source may bring it yet
+            return not self._host.is_settling
+        return hung.tool.annotations.read_only or hung.tool.annotations.parallel
 
     def check(self, name: str, arguments: Any = None) -> ToolResult:
         """What `call` would meet, without running or spending anything.
@@ -233,6 +254,9 @@ class Session:
         try:
             if perf_counter() - host.air > AIR_S:
                 await host.breathe()
+            if hung is None and type(name) is str and host.is_settling:
+                await host.settle(name, timeout_s=SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S))
+                hung = self._view.plans.get(name)
             if hung is None:
                 result = ToolResult.of_error(self._missing(name))
             elif timeout_s is None:
@@ -312,6 +336,25 @@ class Session:
         if answer == "session":
             self.approvals.add(tool.fingerprint)
         return answer is True or answer == "session"
+
+    async def elicit(
+        self, tool: Tool, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
+    ) -> Mapping[str, Any] | bool | None:
+        """Ask the person behind the session for more than a yes: values of a form, or to visit an address.
+
+        Returns:
+            The object that was filled in, or True where no schema was given; False: declined; None: left without an
+            answer. What was filled in is as it came: who asked checks it against the schema.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
+        """
+        if self._confirm is None:
+            raise self.nobody_to_ask(tool)
+        answer = await self._confirm(Confirmation(question, tool, EMPTY, self, schema, url))
+        if schema is None:
+            return None if answer is None else answer is True or answer == "session"
+        return answer if answer is None or isinstance(answer, Mapping) else False
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
         """Cut a result that is too large, and offer `read_result` where that was needed."""

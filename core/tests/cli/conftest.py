@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -142,6 +143,17 @@ def tools(site: Site) -> Site:
     """The plugin `kit`, with a tool for every case."""
     site.install("kit", TOOLS)
     return site
+
+
+@pytest.fixture
+def without_mcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine where pegboard-mcp is not installed."""
+    found = importlib.metadata.entry_points
+
+    def entry_points(**wanted: Any) -> list[importlib.metadata.EntryPoint]:
+        return [one for one in found(**wanted) if one.dist is None or one.dist.metadata["Name"] != "pegboard-mcp"]
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
 
 
 @attrs.define

@@ -178,10 +178,10 @@ def test_the_audit_goes_to_a_file_or_stderr(run, tools, tmp_path):
 
 @pytest.mark.parametrize(("typed", "status"), [(b"y\n", 0), (b"Yes\n", 0), (b"no\n", 1), (b"", 1)])
 def test_a_person_answers_at_the_terminal(run, tools, monkeypatch, typed, status):
-    from pegboard.cli import _call
+    from pegboard.cli import _call, _person
 
-    monkeypatch.setattr(_call, "_has_person", lambda: True)
-    monkeypatch.setattr(_call, "_read_terminal_line", lambda: typed)
+    monkeypatch.setattr(_call, "has_person", lambda: True)
+    monkeypatch.setattr(_person, "_read_terminal_line", lambda: typed)
     answer = run("call", "wipe", "disk=c\x1b[1m")
     assert answer.status == status
     assert answer.err.startswith('Really wipe it? [wipe {"disk": "c\\u001b[1m"}] (y/N) ')
@@ -191,14 +191,14 @@ def test_what_a_person_types_is_read_below_pythons_buffers(monkeypatch):
     import os
     import sys
 
-    from pegboard.cli import _call
+    from pegboard.cli import _person
 
     reading, writing = os.pipe()
     os.write(writing, b"y\n")
     os.close(writing)
     with os.fdopen(reading) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert _call._read_terminal_line() == b"y\n"
+        assert _person._read_terminal_line() == b"y\n"
 
 
 def test_progress_is_shown_to_a_person(run, tools, monkeypatch):

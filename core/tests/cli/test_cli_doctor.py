@@ -75,7 +75,7 @@ def test_a_plugin_that_keeps_the_board_from_loading_is_a_finding(run, site):
     assert "'guard'" in found[0]["why"]
 
 
-def test_a_missing_reader_of_mcp_files_is_a_finding(run, well):
+def test_a_missing_reader_of_mcp_files_is_a_finding(run, well, without_mcp):
     found = run("--mcp-config", "x", "doctor", "--json", plugins=("well",)).json
     assert [one["fix"] for one in found] == ["pip install pegboard-mcp"]
 

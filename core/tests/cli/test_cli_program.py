@@ -78,7 +78,7 @@ def test_every_command_of_its_own_has_a_short_help(run, tools):
         (["--plugin", "nope", "list"], "no plugin 'nope' is installed"),
     ],
 )
-def test_wrong_usage_is_exit_2_and_says_how_to_go_on(run, tools, args, said):
+def test_wrong_usage_is_exit_2_and_says_how_to_go_on(run, tools, without_mcp, args, said):
     answer = run(*args)
     assert (answer.status, answer.out) == (2, "")
     assert said in answer.err
@@ -181,7 +181,14 @@ def test_options_are_settings_over_all_others():
     }
 
 
-def test_mcp_config_is_passed_on_where_somebody_reads_it(site, run):
+def test_mcp_config_needs_its_reader_among_the_plugins_that_are_wanted(site, run):
+    site.install("mcp", "from pegboard import hookimpl\n\n@hookimpl\ndef provide_tools():\n    return []\n")
+    answer = run("--mcp-config", "m.json", "list")
+    assert answer.status == 2
+    assert "--plugin leaves out\nhint: add --plugin mcp" in answer.err
+
+
+def test_mcp_config_is_passed_on_where_somebody_reads_it(site, run, without_mcp):
     site.install(
         "mcp",
         """

@@ -28,7 +28,6 @@ import click
 from pegboard.cli._lines import Cutter, line_of
 from pegboard.cli._output import OutputError, answer, drop_stdout, is_terminal, note
 from pegboard.cli._program import DONE, TOOL_ERROR
-from pegboard.cli._run import ProgramRun, settle
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pegboard.cli._lines import Line
+    from pegboard.cli._run import ProgramRun
     from pegboard.host import Host
     from pegboard.session import Session
     from pegboard.tools import ToolCall
@@ -223,8 +223,6 @@ class Batch:
         """Answer every line."""
         import trio
 
-        if host.board.sources:
-            await settle(host)
         self._host = host
         self._session = host.session(self._user, channel="cli")
         self._nobody = host.session("", channel="cli") if self._session.user_id else self._session

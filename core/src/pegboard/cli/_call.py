@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard.cli._output import emit_json, emit_line, is_terminal, note, to_json
+from pegboard.cli._person import ask_person, has_person, say_yes
 from pegboard.cli._program import DONE, TOOL_ERROR, complete_tool
-from pegboard.cli._run import ProgramRun, settle
 from pegboard.cli._text import printable, printable_line
 from pegboard.content import BinaryContent, TextContent
 from pegboard.schema.jsontext import JsonTextError, loads
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pegboard.board import Board
+    from pegboard.cli._run import ProgramRun
     from pegboard.content import Content
     from pegboard.errors import ToolError
     from pegboard.host import Host
     from pegboard.results import ToolResult
-    from pegboard.session import Confirmation
 
 MAX_ARGUMENTS = 16 * 1024 * 1024
 """The most that is read of a file or of stdin, in bytes."""
@@ -49,13 +49,13 @@ def command(
     """
     base = _read_base(given)
     split = [_split(pair) for pair in pairs]
-    person = None if given == "-" else _ask_person
+    person = None if given == "-" else ask_person
 
     async def main(host: Host) -> ToolResult:
-        confirm = _say_yes if yes else person if _has_person() else None
+        confirm = say_yes if yes else person if has_person() else None
         session = host.session(user, channel="cli", confirm=confirm, on_progress=_show_progress)
         if name not in session.tools:
-            await settle(host, name)
+            await host.settle(name)
         found = session.tools.get(name)
         arguments = {**base, **_values(split, found.input_schema if found else {})}
         return session.check(name, arguments) if dry_run else await session.call(name, arguments)
@@ -128,34 +128,7 @@ def _values(split: Iterable[tuple[str, str, bool]], schema: Mapping[str, Any]) -
     return values
 
 
-# -- the person
-
-
-def _has_person() -> bool:
-    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
-
-
-async def _say_yes(asked: Confirmation) -> bool:
-    return True
-
-
-async def _ask_person(asked: Confirmation) -> bool:
-    """Ask at the terminal. Everything but a plain yes is a no."""
-    import trio
-
-    shown = printable_line(json.dumps(asked.arguments, ensure_ascii=False), 400) if asked.arguments else ""
-    call = f"{printable_line(asked.tool.name)} {shown}".rstrip()
-    sys.stderr.write(f"{printable_line(asked.question, 400)} [{call}] (y/N) ")
-    sys.stderr.flush()
-    # Read below Python's buffers: a thread that is left behind in them would hold their lock when the process ends.
-    answer = await trio.to_thread.run_sync(_read_terminal_line, abandon_on_cancel=True)
-    return answer.strip().lower() in (b"y", b"yes")
-
-
-def _read_terminal_line() -> bytes:
-    import os
-
-    return os.read(sys.stdin.fileno(), 1024)
+# -- progress
 
 
 async def _show_progress(call_id: str, done: float, total: float | None, message: str | None) -> None:

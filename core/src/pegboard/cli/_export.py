@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...]) -> None:
     """Tool definitions as one consumer wants them: all that this run sees, or those that are named."""
-    board = run.load_board()
+    board = run.load_known_board()
     for name in names:
         run.tool(name)
     export = board.export(dialect, names or board.view().snapshot.names)

@@ -29,7 +29,7 @@ def command(
     run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, as_json: bool
 ) -> None:
     """The tools on the board, with where they come from and how they hang."""
-    board = run.load_board()
+    board = run.load_known_board()
     plans = board.view().plans
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
     costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}

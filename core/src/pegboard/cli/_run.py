@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from pegboard.cli._output import loading_strangers
-from pegboard.errors import ConfigError, PluginError
+from pegboard.cli._output import loading_strangers, note
+from pegboard.errors import ConfigError, PegboardError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pegboard.tools import Tool
 
 T = TypeVar("T")
-
-SETTLE_S = 30.0
-"""How long sources may take to offer their first tools."""
 
 
 @attrs.define
@@ -104,6 +101,33 @@ class ProgramRun:
             self._board = board
         return self._board
 
+    def load_known_board(self) -> Board:
+        """The board with what its sources offer, for commands that run nothing: a source that never ran, so that nobody
+        knows its tools, is started for that and stopped again. One that fails keeps the others from nothing.
+
+        Raises:
+            PegboardError: as `load_board`.
+        """
+        board = self.load_board()
+        unknown = [one for one in board.sources if board.source_states[one[1].name][0].value == "configured"]
+        if not unknown:
+            return board
+        from pegboard.contract import SourceState
+
+        everything, board.sources = board.sources, unknown
+        try:
+            self.open_host(lambda host: host.settle())
+        except PegboardError as problem:
+            note(f"warning: {problem.message}")
+        finally:
+            board.sources = everything
+        for name, (state, reason) in board.source_states.items():
+            if state is SourceState.READY:
+                board.source_states[name] = (SourceState.KNOWN, None)
+            elif reason is not None:
+                note(f"warning: the source {name} offers nothing: {reason}")
+        return board
+
     def load_plain_board(self) -> Board:
         """The board without what files and options say; variables of the environment hold all the same.
 
@@ -142,6 +166,8 @@ class ProgramRun:
             raise ConfigError(
                 "--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp"
             )
+        if self.plugins and not {"mcp", "pegboard-mcp"} & set(self.plugins):
+            raise ConfigError("--mcp-config needs pegboard-mcp, which --plugin leaves out", hint="add --plugin mcp")
 
     def open_host(
         self,
@@ -194,7 +220,7 @@ class ProgramRun:
         from difflib import get_close_matches
 
         board = self.load_board()
-        hung = board.view().plans.get(name)
+        hung = board.view().plans.get(name) or self.load_known_board().view().plans.get(name)
         if hung is not None:
             return hung.tool
         absent = board.not_hung.get(name)
@@ -232,19 +258,3 @@ def start_logging(*, debug: bool) -> None:
     if not debug:
         audit.addHandler(heard)
     logging.getLogger("pegboard").setLevel(logging.DEBUG if debug else logging.NOTSET)
-
-
-async def settle(host: Host, name: str | None = None) -> None:
-    """Wait until the sources have offered their first tools, or have failed to; or until `name` is there."""
-    import trio
-
-    from pegboard.contract import SourceState
-
-    with trio.move_on_after(SETTLE_S):
-        while any(
-            state is SourceState.STARTING or (state is SourceState.CONFIGURED and reason is None)
-            for state, reason in host.board.source_states.values()
-        ):
-            if name is not None and name in host.board.registry.plans:
-                return
-            await trio.sleep(0.02)

@@ -25,7 +25,7 @@ from pegboard.config._layers import (
 )
 from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
 from pegboard.config._settings import CoreSettings, Profile, ToolSettings, Widens, keys_of
-from pegboard.config._structure import nearest, said_fields, shorten, structure, unknown_key
+from pegboard.config._structure import nearest, read_loose, said_fields, shorten, structure, unknown_key
 from pegboard.errors import ConfigError, Fault, Step, format_path
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ class Config:
         if not raw and all(field.default is not attrs.NOTHING for field in keys_of(cls).values()):
             return cls()
         settings, faults = structure(raw, cls, path)
+        faults += _faults_of_class(cls, raw, path, said={fault.path for fault in faults})
         self._raise(faults)
         if self._found:
             self._refuse_untrusted(self._widening(cls, path))
@@ -418,6 +419,19 @@ def _value_of(field: attrs.Attribute[Any], kind: Any, raw: Any) -> Any:
     """What a raw value means to a field; where nothing is said, or nothing that it takes, the default."""
     value, _ = structure(raw, kind)
     return _default_of(field) if value is None and field.default is not attrs.NOTHING else value
+
+
+def _faults_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ...], *, said: set[Any]) -> list[Fault]:
+    """What no field can say alone: a settings class may have `find_faults(raw)`, with paths from its own table on.
+
+    It is asked even where fields are wrong, so that one list names everything; of a place that is named already the
+    field has the word.
+    """
+    find = getattr(cls, "find_faults", None)
+    if find is None:
+        return []
+    found = (attrs.evolve(fault, path=(*path, *fault.path)) for fault in find(read_loose(raw, cls)))
+    return [fault for fault in found if fault.path not in said]
 
 
 def _default_of(field: attrs.Attribute[Any]) -> Any:

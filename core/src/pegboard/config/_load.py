@@ -146,6 +146,14 @@ def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
     return value
 
 
+def _said_servers(values: Mapping[str, Any]) -> bool:
+    """Whether the file has a table of MCP servers."""
+    section: Any = values
+    for key in ("plugins", "mcp", "servers"):
+        section = section.get(key) if isinstance(section, Mapping) else None
+    return bool(section)
+
+
 def _take_tools_list(layer: Layer) -> list[Fault]:
     """`tools:` as a list of `type: mcp` entries is `[plugins.mcp.servers.NAME]` in other words."""
     entries = layer.values.get("tools")
@@ -168,6 +176,10 @@ def _take_tools_list(layer: Layer) -> list[Fault]:
         else:
             servers[name] = settings
     del layer.values["tools"]
+    if servers and _said_servers(layer.values):
+        path = ("plugins", "mcp", "servers")
+        hint = "write all of them in one place"
+        faults.append(ConfigFault(path, "servers here or under tools:", "both", hint, origin=layer.origin))
     if servers and not faults:
         Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))
     return faults

@@ -46,6 +46,9 @@ def setting(
         converter, validator: as in `attrs.field`. They run on the structured value; a `ValueError` or `TypeError`
             becomes a fault of this setting.
 
+    What no field can say alone, the class says in a class method `find_faults(raw)`: it is given the table and yields
+    `Fault`s, their paths from that table on.
+
     .. versionadded:: 0.1
     """
     marks = {"secret": secret, "widens": widens, "help": help}
