@@ -89,7 +89,7 @@ class ServerDefinition:
     @property
     def shown(self) -> str:
         """The command as configured, or the URL, secrets masked: what an error says."""
-        from pegboard.config._secrets import mask_text  # replaced by a public name of the core
+        from pegboard.config import mask_text
 
         return mask_text(self.mask(shlex.join(self.argv) if self.transport == "stdio" else self.url or ""))
 
