@@ -1,0 +1,387 @@
+"""What an MCP server answered, as what the board shows. JSON in, values out: no I/O, and nothing is raised on any JSON.
+
+Servers are strangers, and what they send is read as leniently as it can be without a loss: a block that is understood
+becomes the content class of its kind, in its place; what is not understood becomes a `TextContent` that names its type
+and its size, and stands raw in the details. What a content class has no room for (titles, annotations) goes to the
+details too. Details are bounded; what would pass the bound is named there by its size alone.
+
+    text              TextContent
+    image             ImageContent; without a media type BinaryContent
+    audio             AudioContent; without a media type BinaryContent
+    resource          BinaryContent, a text as its bytes in UTF-8
+    resource_link     BinaryContent without data
+    nothing           ToolResult.empty()
+    anything else     TextContent that names it, raw in `details["unknown"]`
+
+Shapes: https://modelcontextprotocol.io/specification, "Tools", "Prompts" and "Resources" of every revision.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolError, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pegboard import Content
+    from pegboard_mcp.offers import Message, Role
+
+MAX_BLOCKS = 10_000
+"""How many blocks of one answer are read; those after them are counted in a last one."""
+MAX_MESSAGES = 1_000
+"""How many messages of one prompt are read."""
+MAX_DETAILS = 16_384
+"""What may go to the details of one answer, in characters of JSON."""
+MAX_META = 4_096
+"""A longer `_meta` of a result is left out, in characters of JSON."""
+MAX_ERROR_TEXT = 4_000
+"""What is shown of a server's error text, in characters."""
+MAX_LABEL = 1_000
+"""A longer name or media type is cut, in characters."""
+MAX_URI = 8_000
+"""A longer address is cut, in characters."""
+
+ANY_TYPE = "application/octet-stream"
+OWN_META = "io.modelcontextprotocol/"
+"""Keys of `_meta` that belong to the protocol, and say nothing about the result."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_KNOWN_KEYS = {
+    "text": {"type", "text"},
+    "image": {"type", "data", "mimeType"},
+    "audio": {"type", "data", "mimeType"},
+    "resource": {"type", "resource"},
+    "resource_link": {"type", "uri", "name", "mimeType"},
+}
+_RESOURCE_KEYS = {"uri", "mimeType", "text", "blob", "name"}
+
+
+class Reading(NamedTuple):
+    """Blocks in their order, and what is to be said about them."""
+
+    blocks: tuple[Content, ...]
+    details: dict[str, Any]
+
+
+def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None) -> ToolResult:
+    """The result of a `tools/call`, from its raw JSON.
+
+    `structuredContent` is the data; a value that is no object is `{"result": value}`, as everywhere on the board, so an
+    output schema that is no object's has to be wrapped likewise. Without a block to show it is shown as JSON.
+
+    Args:
+        raw: the member `result` of the answer, as it was parsed.
+        server: the configured name of the server, for errors.
+        mask: takes the server's secrets out of error texts.
+
+    .. versionadded:: 0.1
+    """
+    if not isinstance(raw, Mapping):
+        return _unusable(server, f"answered with {_kind_of(raw)} where a result is an object")
+    kind = raw.get("resultType")
+    if kind is not None and kind != "complete":
+        return _unusable(server, f"answered with a result of the kind {plain_text(kind, 40)!r}, which is not complete")
+    room = _Room()
+    blocks, data = _read_blocks(raw.get("content"), room), None
+    if raw.get("isError") in (True, "true"):
+        return _failure(raw, blocks, room, server, mask)
+    structured = raw.get("structuredContent")
+    if structured is not None:
+        text = json_text(structured)
+        if text is None:
+            blocks += (TextContent("[structured content that has no JSON form: too deep, or a number that is none]"),)
+        else:
+            data = carried(structured, text)
+            data = data if isinstance(data, dict) else {"result": data}
+            blocks = blocks or (TextContent(plain_surrogates(text)),)
+    room.take_meta(raw.get("_meta"))
+    if not blocks and data is None and not room.details:
+        return ToolResult.empty()
+    return ToolResult(content=blocks, data=data, details=room.details or None)
+
+
+def blocks_of(raw: Any) -> Reading:
+    """Content blocks from their raw JSON: a list of them, or one alone.
+
+    .. versionadded:: 0.1
+    """
+    room = _Room()
+    return Reading(_read_blocks(raw, room), room.details)
+
+
+def messages_of(raw: Any) -> tuple[Message, ...]:
+    """The messages of a `prompts/get`, from its raw JSON. A role that is none of MCP's is read as the user's.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard_mcp.offers import Message
+
+    said = raw.get("messages") if isinstance(raw, Mapping) else None
+    messages = []
+    for one in said[:MAX_MESSAGES] if isinstance(said, list) else ():
+        is_object = isinstance(one, Mapping)
+        role: Role = "assistant" if is_object and one.get("role") == "assistant" else "user"
+        content = one.get("content") if is_object else one
+        messages += [Message(role, block) for block in _read_blocks(content, _Room())]
+    return tuple(messages)
+
+
+def resource_blocks(raw: Any) -> tuple[Content, ...]:
+    """What a `resources/read` gave, from its raw JSON: texts and bytes alike as `BinaryContent` with their address.
+
+    .. versionadded:: 0.1
+    """
+    said = raw.get("contents") if isinstance(raw, Mapping) else None
+    contents = [{"type": "resource", "resource": one} for one in said] if isinstance(said, list) else []
+    return _read_blocks(contents, _Room())
+
+
+def plain_text(value: Any, limit: int) -> str:
+    """What a server said, fit for people and terminals: no control characters but line ends and tabs, at most `limit`
+    characters. Whatever is no text is shown as JSON.
+    """
+    text = value if isinstance(value, str) else json_text(value) or _kind_of(value)
+    shown = _CONTROLS.sub("", plain_surrogates(text[: limit * 2].replace("\r\n", "\n").replace("\r", "\n")))
+    return shown if len(text) <= limit * 2 and len(shown) <= limit else f"{shown[: max(limit - 1, 0)]}…"
+
+
+def plain_surrogates(text: str) -> str:
+    """The text with every half of a surrogate pair replaced, since no wire and no file can carry one."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def json_text(value: Any) -> str | None:
+    """The value as JSON, None where it has no JSON form: nested too deep, NaN, a huge integer."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def carried(value: Any, text: str) -> Any:
+    """A JSON value that any wire can carry: halves of surrogate pairs in it are replaced.
+
+    Args:
+        value: the value.
+        text: its JSON.
+    """
+    clean = plain_surrogates(text)
+    if clean is text:
+        return value
+    try:
+        return json.loads(clean)
+    except (ValueError, RecursionError):  # pragma: no cover - what was written as JSON reads back
+        return None
+
+
+class _Room:
+    """The details of one answer, and what is left of their room."""
+
+    def __init__(self) -> None:
+        self.details: dict[str, Any] = {}
+        self._left = MAX_DETAILS
+
+    def fit(self, value: Any) -> Any:
+        """The value where it fits, else what names it."""
+        text = json_text(value)
+        if text is None:
+            return f"[{_kind_of(value)} without a JSON form]"
+        if len(text) > self._left:
+            return f"[{_kind_of(value)} of {len(text)} characters as JSON]"
+        self._left -= len(text)
+        return carried(value, text)
+
+    def take_unknown(self, raw: Any) -> None:
+        if self._left > 0:
+            self._left -= 8
+            self.details.setdefault("unknown", []).append(self.fit(raw))
+
+    def take_rest(self, index: int, rest: Mapping[str, Any]) -> None:
+        if rest and self._left > 0:
+            self._left -= 8
+            self.details.setdefault("blocks", {})[str(index)] = self.fit(rest)
+
+    def take_meta(self, meta: Any) -> None:
+        if not isinstance(meta, Mapping):
+            return
+        own = {key: value for key, value in meta.items() if not str(key).startswith(OWN_META)}
+        text = json_text(own) if own else None
+        if text is not None and len(text) <= min(MAX_META, self._left):
+            self._left -= len(text)
+            self.details["_meta"] = carried(own, text)
+
+
+def _read_blocks(raw: Any, room: _Room) -> tuple[Content, ...]:
+    if raw is None:
+        return ()
+    listed = raw if isinstance(raw, list) else [raw]
+    blocks: list[Content] = []
+    for index, one in enumerate(listed[:MAX_BLOCKS]):
+        if type(one) is dict and one.get("type") == "text" and len(one) == 2 and type(text := one.get("text")) is str:
+            blocks.append(TextContent(plain_surrogates(text)))  # what nearly all of them are
+        else:
+            blocks.append(_block_of(one, index, room))
+    if len(listed) > MAX_BLOCKS:
+        blocks.append(TextContent(f"[{len(listed) - MAX_BLOCKS} more blocks, which are not shown]"))
+    return tuple(blocks)
+
+
+def _block_of(raw: Any, index: int, room: _Room) -> Content:
+    if isinstance(raw, str):
+        return TextContent(plain_surrogates(raw))
+    if not isinstance(raw, Mapping):
+        return _unknown(raw, f"content that is {_kind_of(raw)} and no block", room)
+    kind = raw.get("type")
+    known = _KNOWN_KEYS.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        named = "a block without a type" if kind is None else f"a block of the unknown type {plain_text(kind, 40)!r}"
+        return _unknown(raw, named, room)
+    block = _read_known(str(kind), raw)
+    if block is None:
+        return _unknown(raw, f"a block of the type {kind!r} that cannot be read", room)
+    rest = {key: value for key, value in raw.items() if key not in known and value is not None}
+    resource = raw.get("resource")
+    if kind == "resource" and isinstance(resource, Mapping):
+        rest |= {key: value for key, value in resource.items() if key not in _RESOURCE_KEYS and value is not None}
+    room.take_rest(index, rest)
+    return block
+
+
+def _read_known(kind: str, raw: Mapping[str, Any]) -> Content | None:
+    match kind, raw:
+        case "text", {"text": str(text)}:
+            return TextContent(plain_surrogates(text))
+        case "image" | "audio", {"data": str(encoded)}:
+            data, mime_type = _decoded(encoded), raw.get("mimeType")
+            if data is None:
+                return None
+            if not isinstance(mime_type, str) or not mime_type:
+                return BinaryContent(data, ANY_TYPE)  # bytes of some kind: naming one would be a guess
+            return (ImageContent if kind == "image" else AudioContent)(data, _label(mime_type))
+        case "resource", {"resource": Mapping() as resource}:
+            return _resource_of(resource)
+        case "resource_link", {"uri": str(uri)}:
+            name = raw.get("name")
+            return BinaryContent(
+                None, _type_of(raw, ANY_TYPE), _address(uri), _label(name) if isinstance(name, str) else None
+            )
+    return None
+
+
+def _resource_of(resource: Mapping[str, Any]) -> BinaryContent | None:
+    uri, name = resource.get("uri"), resource.get("name")
+    address = _address(uri) if isinstance(uri, str) and uri else None
+    label = _label(name) if isinstance(name, str) else None
+    match resource:
+        case {"text": str(text)}:
+            return BinaryContent(plain_surrogates(text).encode(), _type_of(resource, "text/plain"), address, label)
+        case {"blob": str(encoded)}:
+            data = _decoded(encoded)
+            return None if data is None else BinaryContent(data, _type_of(resource, ANY_TYPE), address, label)
+    if address is None or "text" in resource or "blob" in resource:
+        return None
+    return BinaryContent(None, _type_of(resource, ANY_TYPE), address, label)
+
+
+def _type_of(raw: Mapping[str, Any], default: str) -> str:
+    given = raw.get("mimeType")
+    return _label(given) if isinstance(given, str) and given else default
+
+
+def _label(text: str) -> str:
+    return plain_text(text, MAX_LABEL)
+
+
+def _address(text: str) -> str:
+    return plain_text(text, MAX_URI)
+
+
+def _decoded(encoded: str) -> bytes | None:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except ValueError:
+        pass
+    try:  # in lines, as mail has it
+        return base64.b64decode("".join(encoded.split()), validate=True)
+    except ValueError:
+        return None
+
+
+def _unknown(raw: Any, named: str, room: _Room) -> TextContent:
+    room.take_unknown(raw)
+    text = json_text(raw)
+    size = "of no JSON form" if text is None else f"{len(plain_surrogates(text).encode())} bytes of JSON"
+    return TextContent(f"[{named}, {size}]")
+
+
+def _failure(
+    raw: Mapping[str, Any],
+    blocks: tuple[Content, ...],
+    room: _Room,
+    server: str,
+    mask: Callable[[str], str] | None,
+) -> ToolResult:
+    """UPSTREAM_ERROR with the server's own text; the tool answered, so it ran."""
+    said = "\n".join(block.text for block in blocks if isinstance(block, TextContent)).strip()
+    structured = raw.get("structuredContent")
+    if not said and structured is not None:
+        said = json_text(structured) or ""
+    said = mask(said) if mask is not None else said
+    message = plain_text(said, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
+    room.take_meta(raw.get("_meta"))
+    details: dict[str, Any] = {"server": server, "executed": True}
+    if structured is not None:
+        details["data"] = room.fit(structured)
+    details |= room.details
+    if mask is not None:
+        details = masked(details, mask)
+    shown = tuple(block for block in blocks if not isinstance(block, TextContent))
+    return ToolResult(
+        content=(TextContent(message), *shown), error=ToolError(ErrorCode.UPSTREAM_ERROR, message, details)
+    )
+
+
+def masked(details: dict[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:
+    """Details without the server's secrets, wherever they stand in them."""
+    text = json.dumps(details, ensure_ascii=False)
+    if mask(text) == text and mask(json.dumps(details)) == json.dumps(details):
+        return details
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return mask(value)
+        if isinstance(value, dict):
+            return {mask(key): clean(item) for key, item in value.items()}
+        return [clean(item) for item in value] if isinstance(value, list) else value
+
+    shown: dict[str, Any] = clean(details)
+    return shown
+
+
+def _unusable(server: str, what: str) -> ToolResult:
+    text = f"the server {server!r} {what}; it breaks the protocol"
+    return ToolResult.of_error(ToolError(ErrorCode.UPSTREAM_ERROR, text, server=server, executed=True))
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, (list, tuple)) else "a value"
