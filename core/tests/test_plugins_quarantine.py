@@ -637,3 +637,16 @@ def test_what_is_wrong_with_the_sections_of_two_plugins_is_said_at_once() -> Non
     with pytest.raises(ConfigError) as caught:
         load_board({"plugins": {"one": {"size": "x"}, "two": {"sise": 1}}}, [plugin("one"), plugin("two")])
     assert [fault.where for fault in caught.value.faults] == ["plugins.one.size", "plugins.two.sise"]
+
+
+def test_a_guard_that_says_what_is_wrong_is_heard_in_its_own_words(make_plugin: Any) -> None:
+    @tool
+    def changed() -> None:
+        """It changed."""
+
+    def make_guards(tool: Any) -> Any:
+        raise PluginError("it changed since it was accepted", hint="look at it")
+
+    board = load_board({}, [make_plugin("lock", make_guards=make_guards, provide_tools=[changed])])
+    absent = board.not_hung["changed"]
+    assert (absent.why, absent.fix) == ("it changed since it was accepted", "look at it")

@@ -197,3 +197,30 @@ async def test_near_names_are_found_among_thousands_by_their_beginning():
         )
         error = (await host.session().call("zebar")).error
     assert error.details["near"] == ["zebra"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "answer"),
+    [
+        ({"a": 1}, {"schema": {}}, {"a": 1}),
+        (True, {"schema": {}}, False),
+        (None, {"schema": {}}, None),
+        (True, {}, True),
+        ("session", {"url": "https://example.org"}, True),
+        (False, {}, False),
+        (None, {}, None),
+    ],
+)
+async def test_a_person_is_asked_for_more_than_a_yes(hosted: Any, said: Any, asked: Any, answer: Any) -> None:
+    @tool
+    def ship() -> None:
+        """Ship it."""
+
+    async def confirm(question: Any) -> Any:
+        assert (question.question, question.schema, question.url) == ("Where?", asked.get("schema"), asked.get("url"))
+        return said
+
+    async with hosted(ship) as host:
+        assert await host.session(confirm=confirm).elicit(host.tools["ship"], "Where?", **asked) == answer
+        with pytest.raises(ToolError, match="nobody to ask"):
+            await host.session().elicit(host.tools["ship"], "Where?", **asked)

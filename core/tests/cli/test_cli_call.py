@@ -234,3 +234,56 @@ def test_an_audit_that_cannot_be_written_is_said_and_the_call_answers(run, tools
     answer = run("--log-json", "/dev/full", "call", "add", "a=1")
     assert (answer.status, answer.out) == (0, "11.0\n")
     assert answer.err == "warning: the audit could not be written: OSError (No space left on device); calls go on\n"
+
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer", "title": "Size", "description": "in boxes"},
+        "colour": {"type": "string", "enum": ["red", "blue"]},
+    },
+    "required": ["size"],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ([b"three\n", b"3\n", b"red\n", b"y\n"], {"size": 3, "colour": "red"}),
+        ([b"3\n", b"\n", b"yes\n"], {"size": 3}),
+        ([b"3\n", b"\n", b"no\n"], False),
+        ([b"x\n", b"y\n", b"z\n"], None),
+    ],
+)
+async def test_a_person_fills_in_a_form_at_the_terminal(monkeypatch, capsys, typed, answer):
+    from pegboard import open_host, tool
+    from pegboard.cli import _person
+
+    @tool
+    def pack() -> str:
+        """Pack a box."""
+        return "packed"
+
+    lines = iter(typed)
+    monkeypatch.setattr(_person, "_read_terminal_line", lambda: next(lines))
+    async with open_host({}, []) as host:
+        session = host.session(confirm=_person.ask_person)
+        assert await session.elicit(pack, "How shall it be packed?", schema=FORM) == answer
+    assert "Size - in boxes: " in capsys.readouterr().err
+
+
+async def test_a_person_says_that_they_visited_an_address(monkeypatch, capsys):
+    from pegboard import open_host, tool
+    from pegboard.cli import _person
+
+    @tool
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    monkeypatch.setattr(_person, "_read_terminal_line", lambda: b"y\n")
+    async with open_host({}, []) as host:
+        session = host.session(confirm=_person.ask_person)
+        assert await session.elicit(pay, "Log in.", url="https://example.org/login\x1b[1m") is True
+        assert await host.session(confirm=_person.say_yes).elicit(pay, "Log in.", url="https://example.org/") is False
+    assert "https://example.org/login\\x1b[1m" in capsys.readouterr().err

@@ -262,6 +262,12 @@ def test_a_list_of_mcp_entries_is_servers_in_other_words(load, write):
     assert {row.value for row in config.describe() if row.key.startswith("plugins.mcp")} == {"npx", "git"}
 
 
+def test_servers_in_both_forms_are_a_mistake(load, write):
+    text = "tools:\n- {type: mcp, name: a, command: x}\nplugins: {mcp: {servers: {b: {command: y}}}}\n"
+    (fault,) = refused(lambda: load(write("a.yaml", text))).faults
+    assert (fault.where, fault.got, fault.hint) == ("plugins.mcp.servers", "both", "write all of them in one place")
+
+
 def test_what_a_plugin_that_is_not_there_would_call_secret_is_hidden(load, write):
     path = write("a.toml", "[plugins.vault]\npin = '1234'\nsizes = [1, 2]\n")
     assert {row.value for row in load(path).describe() if row.key.startswith("plugins.vault")} == {"***"}

@@ -454,3 +454,39 @@ def test_any_tables_and_variables_give_a_config_or_a_config_error_whose_every_fa
     assert outcome
     for one in outcome:
         assert (one.where and one.expected and one.got and str(one)) if isinstance(one, Fault) else one.key
+
+
+@attrs.frozen
+class Endpoint:
+    """Either a command or an address: what no field can say alone."""
+
+    command: str | None = setting(None)
+    url: str | None = setting(None)
+    port: int = setting(80)
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Sequence[Fault]:
+        said = [key for key in ("command", "url") if raw.get(key)]
+        wrong = (
+            [] if len(said) == 1 else [Fault((), "a command or a url", " and ".join(said) or "neither", "write one")]
+        )
+        port = raw.get("port", 80)
+        return wrong if port in (80, 81) else [*wrong, Fault(("port",), "another port", str(port))]
+
+
+def test_what_a_class_says_of_its_fields_together_stands_in_the_one_list():
+    found = faults(lambda: plugin({"command": "x", "url": "y", "port": 7, "prot": 1}, cls=Endpoint))
+    assert set(found) == {"plugins.tasks", "plugins.tasks.port", "plugins.tasks.prot"}
+    assert "expected a command or a url, got command and url (write one)" in found["plugins.tasks"]
+    assert "expected another port, got 7" in found["plugins.tasks.port"]
+
+
+def test_of_a_place_that_a_field_names_the_class_says_nothing_more():
+    found = faults(lambda: plugin({"command": "x", "port": "no"}, cls=Endpoint))
+    assert list(found) == ["plugins.tasks.port"]
+    assert "expected an integer" in found["plugins.tasks.port"]
+
+
+def test_what_a_class_is_asked_about_is_read_by_the_types_of_its_fields():
+    variables = {"PEGBOARD_PLUGINS__TASKS__PORT": "81"}
+    assert plugin({"command": "x"}, variables, cls=Endpoint) == Endpoint(command="x", port=81)
