@@ -17,6 +17,8 @@ PACKAGES = {
 }
 EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
 """What is optional in a package; tests run with it, and each package's own tests without."""
+BESIDE = {"pegboard-mcp": ["pegboard-jsonschema-rs"]}
+"""What a package depends on that is made here too, beside the core."""
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
 TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
@@ -72,7 +74,8 @@ def tests(session: nox.Session) -> None:
 @nox.parametrize("package", [name for name in PACKAGES if name != "pegboard"])
 def alone(session: nox.Session, package: str) -> None:
     """One package with the core and nothing else of ours, against its own tests and the publish gate."""
-    install(session, *TESTS, f"{PACKAGES['pegboard']}[testing]", *folders(package, extras=False))
+    ours = folders(package, *BESIDE.get(package, ()), extras=False)
+    install(session, *TESTS, f"{PACKAGES['pegboard']}[testing]", *ours)
     session.run("pytest", "-q", str(PACKAGES[package] / "tests"))
     session.chdir(PACKAGES[package])
     session.run("pegboard", "check")
