@@ -1,13 +1,102 @@
-"""The settings of pegboard-mcp."""
+"""The settings of pegboard-mcp: `[plugins.mcp]`, and below it one table for each MCP server.
+
+The fields say types and bounds; what no field can say alone - a command beside a URL, a missing file of variables, two
+names that are one - is said by `McpSettings.find_faults`. Both are asked when the configuration loads, so that nothing
+about a server is found out later which its words alone could have told. This module is imported by every board: it
+imports nothing that is heavy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard import setting
+from pegboard_mcp.definitions import CONNECT_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
+
+if TYPE_CHECKING:
+    from pegboard import Fault
+    from pegboard_mcp.definitions import ServerDefinition
+
+MAX_S = 7 * 24 * 3600.0
+LEAST_MESSAGE_BYTES = 1024
+MOST_MESSAGE_BYTES = 1024**3
+
+
+def _seconds(_: Any, field: attrs.Attribute[Any], value: float) -> None:
+    if not 0 < value <= MAX_S:
+        raise ValueError(f"a number of seconds above zero, at most {MAX_S:.0f}")
+
+
+def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
+    if not 0 <= value < math.inf:
+        raise ValueError("a number not below zero")
+
+
+def _message_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
+    if not LEAST_MESSAGE_BYTES <= value <= MOST_MESSAGE_BYTES:
+        raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")
+
+
+@attrs.frozen(kw_only=True)
+class ServerSettings:
+    """`[plugins.mcp.servers.NAME]`: one MCP server, as a person configures it.
+
+    What runs or where it is: `command` with `args`, or `server` (a package on npm or PyPI), or `url`.
+
+    .. versionadded:: 0.1
+    """
+
+    command: str | None = setting(None, help="the program to start")
+    args: tuple[str, ...] = setting((), help="its arguments; after those that `server` needs")
+    server: str | None = setting(None, help="a package on npm, run by npx, or on PyPI, run by uvx")
+    env: Mapping[str, str] = setting(factory=dict, secret=True, help="variables that are set for it")
+    env_file: str | None = setting(None, help="a file of more such variables, as python-dotenv reads it")
+    env_file_too: str | None = attrs.field(
+        default=None, alias="envFile", metadata={"secret": False, "widens": False, "help": "the same as `env_file`"}
+    )
+    cwd: str | None = setting(None, help="the folder it starts in")
+    encoding: str = setting("utf-8", help="of its lines")
+    transport: Literal["stdio", "sse", "websocket", "http"] | None = setting(
+        None, help="how it is reached; nothing: stdio for a command, http or websocket by the URL"
+    )
+    url: str | None = setting(None, help="where it is: http(s) or ws(s)")
+    headers: Mapping[str, str] = setting(factory=dict, secret=True, help="sent with every request")
+    oauth: bool = setting(False, help="fetch tokens through OAuth when it asks for them; http alone")
+    timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
+    sse_read_timeout: float = setting(
+        SSE_READ_S, validator=_seconds, help="how long a stream may stay silent, in seconds; http and sse"
+    )
+    terminate_on_close: bool = setting(True, help="end the session with DELETE; http alone")
+    request_timeout: float = setting(REQUEST_S, validator=_seconds, help="how long a call may take, in seconds")
+    max_message_bytes: int = setting(
+        MAX_MESSAGE_BYTES, validator=_message_bytes, help="a longer message ends the connection, in bytes"
+    )
+    load_tools: bool = setting(True, help="offer its tools")
+    load_prompts: bool = setting(True, help="offer its prompts")
+    allowed_tools: tuple[str, ...] | None = setting(None, help="the only tools that are offered, by its own names")
+    disabled_tools: tuple[str, ...] = setting((), help="tools that are not offered, by its own names")
+    prefix: str | None = setting(None, help="put before each of its names")
+    required: bool = setting(False, help="do not open the host without it")
+    start: Literal["lazy", "eager"] = setting("lazy", help="start it at the first use, or when the host opens")
+    config: Mapping[str, Any] | None = setting(None, help="reaches it in the initialization")
+    config_env: str | None = setting(None, help="the variable that holds `config` as JSON for it")
+    roots: tuple[str, ...] = setting((), help="folders that it is told to work in")
+    description: str = setting("", help="what it is for, for people")
+
+
+@attrs.frozen(kw_only=True)
+class TokenSettings:
+    """`[plugins.mcp.tokens.TOKEN]`: who a bearer token is, where that is more than a name.
+
+    .. versionadded:: 0.1
+    """
+
+    user_id: str = setting(help="who calls")
+    profile: str | None = setting(None, help="the profile of the session")
 
 
 @attrs.frozen(kw_only=True)
@@ -17,8 +106,35 @@ class McpSettings:
     .. versionadded:: 0.1
     """
 
-    servers: Mapping[str, Any] = setting(factory=dict, widens=True, help="MCP servers by name")
+    servers: Mapping[str, ServerSettings] = setting(factory=dict, widens=True, help="MCP servers by name")
     config_file: str | None = setting(None, widens=True, help="another program's file of MCP servers")
     lock: Literal["off", "warn", "enforce"] = setting("warn", help="what becomes of tools that changed")
     lock_file: str | None = setting(None, help="where accepted tools are noted")
-    tokens: Mapping[str, Any] = setting(factory=dict, secret=True, widens=True, help="bearer tokens to users")
+    tokens: Mapping[str, str | TokenSettings] = setting(
+        factory=dict, secret=True, widens=True, help="bearer tokens to users"
+    )
+    allowed_hosts: tuple[str, ...] = setting((), widens=True, help="values of Host that are served beside loopback's")
+    allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
+    stop_timeout_s: float = setting(
+        10.0, validator=_not_negative, help="how long calls in flight may go on when serving ends, in seconds"
+    )
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
+        """Everything that is wrong with these settings and that no field can say alone; paths from this table on.
+
+        Files that the servers need to be defined are read: those of variables, and other programs'.
+        """
+        from pegboard_mcp.servers import find_faults
+
+        return find_faults(raw)
+
+    def definitions(self) -> tuple[ServerDefinition, ...]:
+        """All configured servers, those of `config_file` after the others.
+
+        Raises:
+            ConfigError: a file that they need is no longer as it was when the configuration loaded.
+        """
+        from pegboard_mcp.servers import definitions_of
+
+        return definitions_of(self)
