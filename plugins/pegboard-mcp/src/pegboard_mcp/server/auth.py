@@ -1,0 +1,345 @@
+"""Who calls over HTTP: bearer tokens of the configuration, tokens of an OAuth server, or nobody on loopback.
+
+A request's `Caller` lies in its ASGI scope, and `caller_of(request)` reads it, whatever transport the request came by;
+the SDK hands the request to every handler (`ServerRequestContext.request`). Beside it lies what the SDK itself wants to
+know, `scope["user"]`: its transports hold with it that a session belongs to the credential that made it.
+
+A token is compared by its SHA-256 with all that are configured, each in constant time, and is never logged, kept or
+shown. Of an OAuth token the server that issued it is asked (RFC 7662); its answer holds for a minute, and never beyond
+the token's own end. A token that was issued for another resource (RFC 8707) is refused.
+
+Where there are no tokens and no OAuth, whoever reaches the port is let in: so the port is then on loopback alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcp.server.auth.provider import AccessToken
+    from starlette.types import Receive, Scope, Send
+
+    from pegboard_mcp.settings import McpSettings, OAuthSettings, TokenSettings
+
+CALLER = "pegboard.caller"
+"""Where a `Caller` lies in an ASGI scope."""
+
+KNOWN_S = 60.0
+"""How long the answer about an OAuth token holds, in seconds: so long a revoked token still works."""
+MAX_KNOWN = 1_000
+MAX_TOKEN = 8_192
+"""Longer tokens are refused unread, in characters."""
+ASK_S = 10.0
+AT_ONCE = 16
+"""Questions to the OAuth server that are open at once."""
+
+
+@attrs.frozen
+class Caller:
+    """Who makes a request, and as what.
+
+    Args:
+        user_id: the user, or None for nobody.
+        profile: the profile that selects the tools, or None for the configuration's default.
+        token_id: tells credentials apart and tells nothing of the token; None where no credential was needed.
+
+    .. versionadded:: 0.1
+    """
+
+    user_id: str | None = None
+    profile: str | None = None
+    token_id: str | None = None
+
+
+NOBODY = Caller()
+
+
+def caller_of(request: Any) -> Caller:
+    """Who made a request: of the SDK's `ServerRequestContext.request`, or of anything else that has an ASGI scope."""
+    scope = getattr(request, "scope", None)
+    found = scope.get(CALLER) if scope is not None else None
+    return found if isinstance(found, Caller) else NOBODY
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether only this machine reaches that address."""
+    if bind.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(bind.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_open_door(bind: str, settings: McpSettings) -> None:
+    """Hold that other machines do not reach the tools without a credential.
+
+    Raises:
+        ConfigError: the address is none of loopback, and there are neither tokens nor OAuth.
+    """
+    if not is_loopback(bind) and not settings.tokens and settings.oauth is None:
+        raise ConfigError(
+            f"--host {bind[:60]} would let every machine that reaches it use the tools, without a credential",
+            hint="map tokens to users in [plugins.mcp.tokens], set [plugins.mcp.oauth], or serve on 127.0.0.1",
+        )
+
+
+def callers_of(tokens: Mapping[str, str | TokenSettings]) -> list[tuple[bytes, Caller]]:
+    """The digest of each configured token, and whose it is.
+
+    Raises:
+        ConfigError: a token or a user is blank.
+    """
+    callers = []
+    for token, owner in tokens.items():
+        user_id, profile = (owner, None) if isinstance(owner, str) else (owner.user_id, owner.profile)
+        if not token.strip() or len(token) > MAX_TOKEN or not user_id.strip():
+            raise ConfigError(
+                "a token in [plugins.mcp.tokens] is blank or too long, or has no user",
+                hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} characters',
+            )
+        digest = hashlib.sha256(token.encode()).digest()
+        callers.append((digest, Caller(user_id.strip(), profile, f"token:{digest.hex()[:16]}")))
+    return callers
+
+
+class Gatekeeper:
+    """Decides who a request comes from. Made once for a server.
+
+    Args:
+        settings: tokens and OAuth.
+        user_id: whose calls they are where no credential is needed; None: the configuration's `user_id`.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+    """
+
+    def __init__(self, settings: McpSettings, user_id: str | None) -> None:
+        self._tokens = callers_of(settings.tokens)
+        self._oauth = None if settings.oauth is None else _OAuth(settings.oauth)
+        self._open = None if self._tokens or self._oauth else Caller(user_id)
+        self._users: dict[str, Any] = {}
+        scopes = list(settings.oauth.required_scopes) if settings.oauth else []
+        self._refuse = _refusing(scopes, self._oauth)
+        self._scopes = scopes
+
+    @property
+    def needs_credential(self) -> bool:
+        """Whether a request has to bring a token."""
+        return self._open is None
+
+    def routes(self) -> Sequence[Any]:
+        """Where clients learn which OAuth server to ask (RFC 9728); none without OAuth."""
+        return () if self._oauth is None else self._oauth.routes()
+
+    async def admit(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Put the caller into the scope; where there is none, answer 401 or 403 and say False."""
+        if self._open is not None:
+            scope[CALLER] = self._open
+            return True
+        token = _bearer_of(scope)
+        if token is not None:
+            caller = self._configured(token)
+            if caller is not None:
+                scope[CALLER], scope["user"] = caller, self._user(caller)
+                return True
+            if self._oauth is not None:
+                try:
+                    found = await self._oauth.find(scope)
+                except AuthorityDown:
+                    await answer_plainly(scope, send, 503, b"the authorization server does not answer", retry=True)
+                    return False
+                if found is not None:
+                    scope[CALLER], scope["user"], scope["auth"] = found
+                    if set(self._scopes) <= set(scope["auth"].scopes):
+                        return True
+        await self._refuse(scope, receive, as_http(scope, send))
+        return False
+
+    def _configured(self, token: str) -> Caller | None:
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        found = None
+        for known, caller in self._tokens:  # to the end, so that the time says nothing about where it lies
+            if hmac.compare_digest(known, digest):
+                found = caller
+        return found
+
+    def _user(self, caller: Caller) -> Any:
+        """What the SDK tells credentials apart by."""
+        assert caller.token_id is not None
+        user = self._users.get(caller.token_id)
+        if user is None:
+            from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+            from mcp.server.auth.provider import AccessToken
+
+            access = AccessToken(token="", client_id=caller.token_id, scopes=[], subject=caller.user_id)
+            user = self._users[caller.token_id] = AuthenticatedUser(access)
+        return user
+
+
+class AuthorityDown(Exception):
+    """The OAuth server did not say whether a token is good."""
+
+
+class _OAuth:
+    """A resource server of OAuth 2.1: asks the authorization server about each token it has not seen lately."""
+
+    def __init__(self, settings: OAuthSettings) -> None:
+        import trio
+        from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
+        from pydantic import AnyHttpUrl
+
+        self.settings = settings
+        self.resource = AnyHttpUrl(settings.resource_url)
+        self._backend = BearerAuthBackend(self, resource_server_url=self.resource)
+        self._known: dict[bytes, tuple[float, AccessToken]] = {}
+        self._limit = trio.CapacityLimiter(AT_ONCE)
+
+    def routes(self) -> Sequence[Any]:
+        """The protected resource metadata."""
+        from mcp.server.auth.routes import create_protected_resource_routes
+        from pydantic import AnyHttpUrl
+
+        return create_protected_resource_routes(
+            self.resource, [AnyHttpUrl(self.settings.issuer)], list(self.settings.required_scopes) or None
+        )
+
+    @property
+    def metadata_url(self) -> Any:
+        """Where the metadata lies."""
+        from mcp.server.auth.routes import build_resource_metadata_url
+
+        return build_resource_metadata_url(self.resource)
+
+    async def find(self, scope: Scope) -> tuple[Caller, Any, Any] | None:
+        """The caller behind the bearer token of a request, and what the SDK knows them by."""
+        from starlette.requests import HTTPConnection
+
+        found = await self._backend.authenticate(HTTPConnection(scope))
+        if found is None:
+            return None
+        credentials, user = found
+        access = user.access_token
+        user_id = str((access.claims or {}).get(self.settings.user_claim) or "").strip()
+        if not user_id:
+            return None
+        caller = Caller(user_id, self.settings.profile, f"oauth:{access.client_id}:{user_id}")
+        return caller, user, credentials
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """What the authorization server says about a token; None: it is not good."""
+        key = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        until, access = self._known.get(key, (0.0, None))
+        if access is not None and until > time.time():
+            return access
+        self._known.pop(key, None)
+        async with self._limit:
+            said = await self._ask(token)
+        access = self._access(said)
+        if access is not None:
+            while len(self._known) >= MAX_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            until = time.time() + KNOWN_S
+            self._known[key] = (min(until, access.expires_at) if access.expires_at else until, access)
+        return access
+
+    async def _ask(self, token: str) -> Mapping[str, Any]:
+        import httpx2
+
+        settings = self.settings
+        auth = (settings.client_id, settings.client_secret or "") if settings.client_id is not None else None
+        try:
+            async with httpx2.AsyncClient(timeout=ASK_S, follow_redirects=False) as client:
+                answer = await client.post(
+                    settings.introspection_url,
+                    data={"token": token, "token_type_hint": "access_token"},
+                    headers={"accept": "application/json"},
+                    **({"auth": auth} if auth else {}),
+                )
+                said = answer.json() if answer.status_code == 200 else None
+        except (httpx2.HTTPError, ValueError) as problem:
+            raise AuthorityDown from problem
+        if not isinstance(said, dict):
+            raise AuthorityDown
+        return said
+
+    def _access(self, said: Mapping[str, Any]) -> AccessToken | None:
+        from mcp.server.auth.provider import AccessToken
+        from pydantic import ValidationError
+
+        if said.get("active") is not True:
+            return None
+        issuer = said.get("iss")
+        if issuer is not None and str(issuer).rstrip("/") != self.settings.issuer.rstrip("/"):
+            return None
+        audience = said.get("aud") or said.get("resource") or []
+        meant = [audience] if isinstance(audience, str) else [str(one) for one in audience]
+        mine = str(self.resource).rstrip("/")
+        try:
+            return AccessToken(
+                token="",  # it is known by its digest alone
+                client_id=str(said.get("client_id") or "unknown"),
+                scopes=str(said.get("scope") or "").split(),
+                expires_at=int(said["exp"]) if said.get("exp") is not None else None,
+                resource=next((one for one in meant if one.rstrip("/") == mine), meant[0] if meant else None),
+                subject=str(said["sub"]) if said.get("sub") is not None else None,
+                claims=dict(said),
+            )
+        except (ValidationError, ValueError, TypeError):
+            return None
+
+
+def _refusing(scopes: list[str], oauth: _OAuth | None) -> Any:
+    """The SDK's own refusal: 401 or 403 with `WWW-Authenticate`; it lets nobody through that `admit` gave to it."""
+    from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
+
+    async def through(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("a request that is refused has a credential")
+
+    return RequireAuthMiddleware(through, scopes, None if oauth is None else oauth.metadata_url)
+
+
+def _bearer_of(scope: Scope) -> str | None:
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(found) != 1 or len(found[0]) > MAX_TOKEN + 7 or found[0][:7].lower() != b"bearer ":
+        return None
+    return found[0][7:].strip().decode("latin-1") or None
+
+
+def as_http(scope: Scope, send: Send) -> Send:
+    """A `send` to which an answer of HTTP is given, for a request that asks for a WebSocket too."""
+    if scope["type"] != "websocket":
+        return send
+
+    async def send_refusal(message: Any) -> None:
+        await send({**message, "type": f"websocket.{message['type']}"})
+
+    return send_refusal
+
+
+async def answer_plainly(
+    scope: Scope,
+    send: Send,
+    status: int,
+    body: bytes,
+    *,
+    kind: bytes = b"text/plain; charset=utf-8",
+    retry: bool = False,
+) -> None:
+    """One whole answer; `retry` says that the same request may succeed soon."""
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    if retry:
+        headers.append((b"retry-after", b"1"))
+    send = as_http(scope, send)
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
