@@ -1,0 +1,121 @@
+"""What the transports share: the link, and the short forms of what servers said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from pegboard_mcp.client._errors import LinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.shared.message import SessionMessage
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+SHOWN_CHARS = 200
+
+
+class Reader:
+    """The SDK's `ReadStream`: what comes from the other side, one message at a time."""
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message; raises `anyio.EndOfStream` at the end."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Read no more."""
+
+    def __aiter__(self) -> Reader:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Reader:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Writer:
+    """The SDK's `WriteStream`: what goes to the other side."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send one message; raises `anyio.BrokenResourceError` or `anyio.ClosedResourceError`."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Send no more."""
+
+    async def __aenter__(self) -> Writer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Link:
+    """A connection to a server.
+
+    Attributes:
+        read, write: the streams, as the SDK's dispatcher takes them.
+        gone: set the moment the other side is gone, idle too.
+        pid: of the process, for stdio.
+
+    .. versionadded:: 0.1
+    """
+
+    read: Any
+    write: Any
+    pid: int | None = None
+
+    def __init__(self, definition: ServerDefinition, on_gone: Callable[[], None]) -> None:
+        self.definition = definition
+        self.gone = trio.Event()
+        self._on_gone = on_gone
+        self._cause: LinkError | None = None
+        self._leaving = False
+
+    def end(self, cause: LinkError | None = None) -> None:
+        """Say that the other side is gone; only the first word counts, the second and later ones are not heard."""
+        if self.gone.is_set():
+            return
+        self._cause = self._cause or cause
+        try:
+            if not self._leaving:
+                self._on_gone()
+        finally:
+            self.gone.set()
+
+    def why(self) -> LinkError:
+        """What ended the link; while it lives, what is wrong with it as far as can be told. Secrets are masked."""
+        return self._cause or self._guess()
+
+    def _guess(self) -> LinkError:
+        if self.gone.is_set():
+            return LinkError("closed", "it closed the connection", "Look into the log of the server, then try again.")
+        return LinkError(
+            "silent",
+            "it does not answer",
+            f"Try it by hand, or give it more time: `timeout` (now {self.definition.connect_s:g} s).",
+        )
+
+    async def explain(self) -> LinkError:
+        """`why`, after a short wait for what is still to come: an exit status, the last lines of stderr."""
+        return self.why()
+
+
+def shorten(text: str, limit: int = SHOWN_CHARS) -> str:
+    """The text in one line without control characters, cut to `limit` characters."""
+    text = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * limit])
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

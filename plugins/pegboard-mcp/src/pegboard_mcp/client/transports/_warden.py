@@ -1,0 +1,135 @@
+"""No server outlives the host, whatever ends it: a warden that the host cannot take along.
+
+The warden is one small process for all servers of this process. The host holds the writing end of a pipe to it and
+says which process groups live. When the pipe closes, be it by SIGKILL of the host, the warden ends those groups: TERM,
+a second, KILL. It has a session of its own, so Ctrl-C and hang-ups do not reach it.
+
+Why not `PR_SET_PDEATHSIG`: it reaches the direct child alone, where `npx` and `uvx` start the real server as a
+grandchild, it is sent when the *thread* that forked ends, and Linux alone has it. Why not a launcher for each server:
+an interpreter for each costs memory and 10 ms. The warden is `/bin/sh`, which starts in a millisecond and holds under
+2 MB, and needs neither /proc nor prctl.
+
+A server that was started and is not yet known to the warden could be missed, so it waits: the shell that becomes the
+server by `exec` first reads a line from its stdin, and the host writes that line after it told the warden. A host
+that dies before leaves an end of file, and the shell ends.
+
+Where there is no `/bin/sh`, or a variable of the server has a name that shells drop, the server is started directly:
+then one that ignores the end of its stdin is missed if the host is killed within that very millisecond. Whoever leaves
+the group of the server (`setsid`) is not found.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SHELL = "/bin/sh"
+GATE = 'read -r pegboard_go && unset pegboard_go && exec "$@"'
+GATE_NAME = "pegboard-gate"
+"""`$0` of the gate: its own complaints begin with it."""
+
+GRACE_S = 1
+
+WATCH = f"""trap '' HUP INT QUIT TERM PIPE
+live=' '
+while read -r op group; do
+  case $op in
+    +) live="$live$group " ;;
+    -) case $live in *" $group "*) live="${{live%% $group *}} ${{live#* $group }}" ;; esac ;;
+  esac
+done
+[ "$live" = ' ' ] && exit 0
+for group in $live; do kill -TERM "-$group"; done
+sleep {GRACE_S}
+for group in $live; do kill -KILL "-$group"; done
+"""
+
+_lock = threading.Lock()
+_users = 0
+_groups: set[int] = set()
+_process: subprocess.Popen[bytes] | None = None
+_pipe: int | None = None
+
+
+def gated(argv: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
+    """The command behind the gate, or None where it must be started directly."""
+    if not os.access(SHELL, os.X_OK) or not all(name.isidentifier() and name.isascii() for name in env):
+        return None
+    return [SHELL, "-c", GATE, GATE_NAME, *argv]
+
+
+def acquire() -> None:
+    """Start the warden unless it runs already."""
+    global _users
+    with _lock:
+        _users += 1
+        if _process is None or _process.poll() is not None:
+            _start()
+
+
+def _start() -> None:
+    global _process, _pipe
+    if _pipe is not None:
+        os.close(_pipe)
+        _pipe = None
+    if not os.access(SHELL, os.X_OK):
+        return
+    reading, writing = os.pipe()
+    try:
+        _process = subprocess.Popen(  # noqa: S603 - a fixed script
+            [SHELL, "-c", WATCH, "pegboard-warden"],
+            stdin=reading,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"PATH": os.defpath},
+            start_new_session=True,
+        )
+    except OSError:
+        os.close(writing)
+        return
+    finally:
+        os.close(reading)
+    _pipe = writing
+    for group in _groups:
+        os.write(_pipe, b"+ %d\n" % group)
+
+
+def guard(group: int) -> None:
+    """Have this process group ended when the host is gone."""
+    with _lock:
+        _groups.add(group)
+        _tell(f"+ {group}\n")
+
+
+def release(group: int | None) -> None:
+    """Forget the group; with the last user the warden ends. Bounded, but may block for milliseconds."""
+    global _users, _process, _pipe
+    with _lock:
+        if group is not None:
+            _groups.discard(group)
+            _tell(f"- {group}\n")
+        _users -= 1
+        if _users or _pipe is None or _process is None:
+            return
+        os.close(_pipe)
+        process, _pipe, _process = _process, None, None
+    try:
+        process.wait(2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _tell(line: str) -> None:
+    if _pipe is None:
+        return
+    try:
+        os.write(_pipe, line.encode())
+    except OSError:  # someone killed it: the next one is told of every group
+        _start()

@@ -1,0 +1,598 @@
+"""A server as a process that speaks over its pipes, one JSON-RPC message a line.
+
+There is no task between the dispatcher and the pipes: reading the link reads the pipe, sending writes to it. Two tasks
+live beside that, one keeps the tail of stderr, one waits for the process. The invariants:
+
+- A line is written whole or not at all. What the pipe does not take at once waits in a queue, and a task that lives for
+  as long as the queue writes on; a sender that is cancelled takes its line back only if none of it is written.
+- Memory is bounded: a line over `max_message_bytes` is skipped and the request it answers fails with `ANSWER_TOO_LONG`;
+  where no id can be told, or the line never ends, the link ends ("oversized").
+- What is no JSON-RPC is logged and skipped; a server that never said anything else is named for it ("garbage").
+- Bytes that are not in the encoding are replaced; they cost no more than themselves.
+- The end of the process ends the link, also when a grandchild still holds its pipes: what is in them is read first.
+
+The process leads a session and a group of its own. Leaving ends it in order: its stdin closes, 2 s, TERM to the group,
+2 s, KILL to the group; whoever stays behind in the group when the leader went is ended the same way. `_warden` ends
+the group when the host itself is killed.
+
+Specification: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio and
+https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown
+"""
+
+from __future__ import annotations
+
+import codecs
+import collections
+import contextlib
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import anyio
+import trio
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
+from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
+from pegboard_mcp.client.transports._link import Link, Reader, Writer, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from trio.lowlevel import FdStream
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+logger = logging.getLogger("pegboard.mcp.stdio")
+
+CHUNK = 65_536
+GRACE_S = 2.0
+"""How long a server may take after its stdin closed, and again after TERM."""
+LAST_WORDS_S = 0.5
+"""How long after the end of a link its exit status and the rest of stderr are waited for."""
+STDERR_LINES = 20
+STDERR_LINE_BYTES = 1_000
+GARBAGE_LINES = 1_000
+"""After so many lines without one message the server is given up."""
+DRAIN_CHUNKS = 16
+SKIP_TIMES = 8
+"""A line is skipped to its end up to this many times the limit."""
+
+SAFE = frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
+"""What a child gets of the host's environment, beside `LC_*`."""
+
+
+def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: the safe few variables of the host, and what is configured over them."""
+    env = {
+        name: value
+        for name, value in host.items()
+        # a value that begins with () is a function that an old shell exported
+        if (name in SAFE or name.startswith("LC_")) and not value.startswith("()")
+    }
+    return env | dict(definition.env)
+
+
+def find_program(command: str, cwd: str | None, path: str) -> str:
+    """The file that `command` starts. Raises `LinkError` where there is none, or it is not executable."""
+    if os.sep in command:
+        place = Path(cwd or ".") / command
+        found = str(place.absolute()) if os.access(place, os.X_OK) and place.is_file() else None
+        there = place.exists()
+    else:
+        found = shutil.which(command, path=path)
+        there = any((Path(folder) / command).is_file() for folder in path.split(os.pathsep) if folder)
+    if found is not None:
+        return found
+    shown = shorten(command, 100)
+    if there:
+        raise LinkError("not_executable", f"{shown!r} is not executable", f"Make it so: chmod +x {shown}")
+    raise LinkError("missing_command", f"the command {shown!r} does not exist", _install(command))
+
+
+def _install(command: str) -> str:
+    known = {"npx": "Node.js", "npm": "Node.js", "node": "Node.js", "uvx": "uv", "uv": "uv", "docker": "Docker"}
+    program = known.get(command)
+    if program is not None:
+        return f"Install {program}, or put the full path of {command} into `command`."
+    return "Install it, or correct `command`; only PATH reaches a server, so a full path is safest."
+
+
+class StdioReader(Reader):
+    """Messages out of the server's stdout."""
+
+    def __init__(self, link: StdioLink, fd: int) -> None:
+        definition = link.definition
+        self._link = link
+        self._fd = fd
+        self._ready: collections.deque[SessionMessage] = collections.deque()
+        self._splitter = LineSplitter(definition.max_message_bytes)
+        self._encoding = definition.encoding
+        plain = codecs.lookup(definition.encoding).name == "utf-8"
+        self._decoder = None if plain else codecs.getincrementaldecoder(definition.encoding)("replace")
+        self.closed = False
+        self.messages = 0
+        self.garbage = 0
+        self.first_garbage = ""
+
+    async def receive(self) -> SessionMessage:
+        """The next message."""
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def __anext__(self) -> SessionMessage:
+        ready = self._ready
+        while not ready:
+            chunk = await self._read()
+            if chunk:
+                self._take(chunk)
+            elif not ready:
+                raise StopAsyncIteration
+        return ready.popleft()
+
+    async def aclose(self) -> None:
+        """Read no more; what the server still writes is thrown away when the link is left."""
+        self.closed = True
+
+    async def _read(self) -> bytes:
+        link = self._link
+        while not self.closed and not link.stopped:
+            try:
+                await trio.lowlevel.wait_readable(self._fd)
+                if link.stopped:  # it was woken by bytes and by the end at once
+                    break
+                chunk = os.read(self._fd, CHUNK)
+            except BlockingIOError:  # pragma: no cover - a wake-up for nothing
+                continue
+            except (trio.ClosedResourceError, OSError):
+                break
+            if not chunk:
+                break
+            return chunk
+        link.end()
+        if not self.closed:
+            await link.last_words()
+        return b""
+
+    def drain(self) -> None:
+        """Take what is in the pipe already, a pipe's capacity of it."""
+        with contextlib.suppress(OSError):
+            for _ in range(DRAIN_CHUNKS):
+                chunk = os.read(self._fd, CHUNK)
+                if not chunk:
+                    break
+                self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        if self._decoder is not None:
+            chunk = self._decoder.decode(chunk).encode("utf-8", "replace")
+        for line in self._splitter.feed(chunk):
+            if isinstance(line, TooLong):
+                self._skip(line)
+                continue
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                self._mend(line)
+                continue
+            self.messages += 1
+            self._ready.append(SessionMessage(message))
+        limit = self._link.definition.max_message_bytes
+        if self._splitter.skipping > SKIP_TIMES * limit:
+            self._link.stop(self._oversized(self._splitter.skipping))
+
+    def _mend(self, line: bytes) -> None:
+        """Try again with what is no UTF-8 replaced, then give the line up."""
+        text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
+        if not text:
+            return
+        try:
+            message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+        except ValueError:
+            self._put_off(text)
+            return
+        self.messages += 1
+        self._ready.append(SessionMessage(message))
+
+    def _put_off(self, text: str) -> None:
+        link = self._link
+        self.garbage += 1
+        self.first_garbage = self.first_garbage or shorten(link.definition.mask(text), 60)
+        link.log.debug("no JSON-RPC on stdout: %s", shorten(link.definition.mask(text)))
+        if self.garbage == 1 and self.messages:
+            link.log.warning("prints what is no JSON-RPC to its stdout; such lines are skipped")
+        if not self.messages and self.garbage >= GARBAGE_LINES:
+            link.stop(link.garbled())
+
+    def _skip(self, line: TooLong) -> None:
+        found = find_id(line)
+        cause = self._oversized(line.size)
+        if found is None:
+            self._link.stop(cause)
+            return
+        error = ErrorData(code=ANSWER_TOO_LONG, message=cause.why, data={"limit": self._splitter.limit})
+        self.messages += 1
+        self._ready.append(SessionMessage(JSONRPCError(jsonrpc="2.0", id=json.loads(found), error=error)))
+
+    def _oversized(self, size: int) -> LinkError:
+        return LinkError(
+            "oversized",
+            f"it sent a message of {size:,} bytes or more; the limit is {self._splitter.limit:,} bytes",
+            "Ask it for less, or raise `max_message_bytes` of the server.",
+        )
+
+
+class _Outgoing:
+    """A line in the queue."""
+
+    __slots__ = ("data", "done", "started")
+
+    def __init__(self, data: memoryview, *, started: bool) -> None:
+        self.data = data
+        self.started = started
+        self.done = trio.Event()
+
+
+class StdioWriter(Writer):
+    """Messages into the server's stdin."""
+
+    def __init__(self, link: StdioLink, fd: int, nursery: trio.Nursery) -> None:
+        self._link = link
+        self._fd = fd
+        self._nursery = nursery
+        self._queue: collections.deque[_Outgoing] = collections.deque()
+        self.closed = self._given_up = False
+        encoding = link.definition.encoding
+        plain = codecs.lookup(encoding).name == "utf-8"
+        self._encoder = None if plain else codecs.getincrementalencoder(encoding)("replace")
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write one message; returns when the pipe has all of it."""
+        if self.closed:
+            raise anyio.BrokenResourceError if self._given_up else anyio.ClosedResourceError
+        data = self._encode(item)
+        written = 0
+        if not self._queue:
+            try:
+                written = os.write(self._fd, data)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._broken()
+                raise anyio.BrokenResourceError from None
+            if written == len(data):
+                return
+            self._nursery.start_soon(self._write_on)
+        one = _Outgoing(memoryview(data)[written:], started=written > 0)
+        self._queue.append(one)
+        try:
+            await one.done.wait()
+        except trio.Cancelled:
+            if not one.started and one in self._queue:
+                self._queue.remove(one)
+            raise
+        if one.data:
+            raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        """Close the server's stdin, unless a line is still on its way."""
+        self.closed = True
+        if not self._queue:
+            self._link.close_stdin()
+
+    def _encode(self, item: SessionMessage) -> bytes:
+        message = item.message
+        if self._encoder is None:
+            try:
+                return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            except ValueError:  # half a surrogate pair in a text: JSON can escape it, UTF-8 cannot say it
+                pass
+        text = json.dumps(message.model_dump(by_alias=True, mode="python", exclude_unset=True)) + "\n"
+        return text.encode() if self._encoder is None else self._encoder.encode(text)
+
+    async def _write_on(self) -> None:
+        """Empty the queue."""
+        try:
+            while self._queue:
+                await trio.lowlevel.wait_writable(self._fd)
+                if self._given_up or not self._queue:
+                    break
+                one = self._queue[0]
+                one.started = True
+                with contextlib.suppress(BlockingIOError):
+                    one.data = one.data[os.write(self._fd, one.data) :]
+                if not one.data:
+                    self._queue.popleft()
+                    one.done.set()
+            if self.closed:
+                self._link.close_stdin()
+        except (trio.ClosedResourceError, OSError):
+            self._broken()
+
+    def give_up(self) -> None:
+        """Write nothing more; who waits for their line to be written hears it."""
+        self.closed = self._given_up = True
+        for one in self._queue:
+            one.done.set()
+        self._queue.clear()
+
+    def _broken(self) -> None:
+        self.give_up()
+        # A server that hears nothing any more is gone, though it may not have noticed.
+        self._link.stop(None)
+
+
+class StdioLink(Link):
+    """The link to a process."""
+
+    def __init__(
+        self, definition: ServerDefinition, on_gone: Callable[[], None], process: trio.Process, nursery: trio.Nursery
+    ) -> None:
+        super().__init__(definition, on_gone)
+        self.process = process
+        self.stdin = cast("FdStream", process.stdin)
+        self.stdout = cast("FdStream", process.stdout)
+        self.stderr = cast("FdStream", process.stderr)
+        self.pid = process.pid
+        self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
+        self.stopped = False
+        self.tail: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
+        self.told = trio.Event()
+        """Set once stderr has ended."""
+        self.read: StdioReader = StdioReader(self, self.stdout.fileno())
+        self.write: StdioWriter = StdioWriter(self, self.stdin.fileno(), nursery)
+
+    def stop(self, cause: LinkError | None) -> None:
+        """End the link from this side: nothing more is read than what is there already."""
+        if self.stopped:
+            return
+        self.stopped = True
+        if cause is None:
+            self.read.drain()
+        self.end(cause)
+        trio.lowlevel.notify_closing(self.stdout.fileno())
+
+    def close_stdin(self) -> None:
+        """The server reads the end of its input."""
+        self.write.give_up()
+        self.stdin.close()
+
+    def leave(self) -> None:
+        """The end is ours from now on: nobody is told of it, and nothing more is read."""
+        self._leaving = True
+        self.stopped = True
+        trio.lowlevel.notify_closing(self.stdout.fileno())
+        self.end()
+
+    def close(self) -> None:
+        """Close all pipes; nobody may use them any more."""
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            pipe.close()
+
+    def garbled(self) -> LinkError:
+        """Nothing but garbage came."""
+        return LinkError(
+            "garbage",
+            f"it speaks no MCP on its stdout; its first line: {self.read.first_garbage!r}",
+            "Check that the command starts an MCP server in its stdio mode and prints its logs to stderr.",
+        )
+
+    def _guess(self) -> LinkError:
+        status = self.process.returncode
+        if status is not None:
+            return self._exited(status)
+        if self.read.garbage and not self.read.messages:
+            return self.garbled()
+        if self.gone.is_set():
+            return LinkError(
+                "closed",
+                f"it closed its pipes without an exit{self._words()}",
+                "Look into the log of the server: `--verbose` shows its stderr.",
+            )
+        if not self.read.messages:
+            return LinkError(
+                "silent",
+                f"it runs but says nothing{self._words()}",
+                "Check that the command starts an MCP server in its stdio mode, or give it more time to start: "
+                f"`timeout` (now {self.definition.connect_s:g} s).",
+            )
+        return LinkError("timeout", f"it does not answer{self._words()}", "Raise `request_timeout`, or ask for less.")
+
+    def _exited(self, status: int) -> LinkError:
+        early = "" if self.read.messages else ", before it said anything"
+        how = f"it was ended by {_signal_name(-status)}" if status < 0 else f"it exited with status {status}"
+        last = self.tail[-1] if self.tail else ""
+        if status in {126, 127} and last.startswith(f"{_warden.GATE_NAME}:"):
+            return LinkError(
+                "missing_command" if status == 127 else "not_executable",
+                f"the command cannot be started: {shorten(last.rpartition('exec: ')[2])}",
+                "Check that the program its first line (#!) names is installed.",
+            )
+        garbage = ""
+        if self.read.garbage and not self.read.messages:
+            garbage = f"; it printed {self.read.first_garbage!r} to its stdout"
+        return LinkError(
+            "exited", f"{how}{early}{self._words()}{garbage}", "Run the command in a terminal to see why it ends."
+        )
+
+    def _words(self) -> str:
+        """The last lines of stderr, for a message."""
+        lines = [shorten(line) for line in list(self.tail)[-5:]]
+        return f"; its last words: {' | '.join(lines)}" if lines else ""
+
+    async def explain(self) -> LinkError:
+        """`why`, after the exit status and the end of stderr, which are waited for shortly."""
+        if self.gone.is_set():
+            await self.last_words()
+        return self.why()
+
+    async def last_words(self) -> None:
+        """Wait shortly for the exit status and for the end of stderr."""
+        with trio.move_on_after(LAST_WORDS_S):
+            await self.process.wait()
+            await self.told.wait()
+
+    async def keep_stderr(self) -> None:
+        """Keep the last lines of stderr, and log them all."""
+        fd = self.stderr.fileno()
+        splitter = LineSplitter(STDERR_LINE_BYTES)
+        try:
+            while True:
+                await trio.lowlevel.wait_readable(fd)
+                try:
+                    chunk = os.read(fd, CHUNK)
+                except BlockingIOError:  # pragma: no cover - a wake-up for nothing
+                    continue
+                if not chunk:
+                    break
+                for line in splitter.feed(chunk.replace(b"\r", b"\n")):
+                    self._keep(line.head if isinstance(line, TooLong) else line)
+            self._keep(splitter.rest())
+        except (trio.ClosedResourceError, OSError):  # left: nobody is there to hear the rest
+            pass
+        finally:
+            self.told.set()
+
+    def _keep(self, line: bytes) -> None:
+        text = shorten(self.definition.mask(line.decode("utf-8", "replace")), STDERR_LINE_BYTES)
+        if text:
+            self.tail.append(text)
+            self.log.info("%s", text)
+
+    async def watch(self) -> None:
+        """Wait for the process, then end the link, whoever still holds its pipes."""
+        await self.process.wait()
+        if self._leaving:
+            return
+        self.end()
+        with trio.move_on_after(LAST_WORDS_S):
+            await self.told.wait()
+        if not self._leaving:
+            self.stop(None)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextlib.asynccontextmanager
+async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[StdioLink]:
+    """Start a server and give the link to it. Raises `LinkError`."""
+    _warden.acquire()
+    process: trio.Process | None = None
+    try:
+        process = await _start(definition)
+        fault: BaseException | None = None
+        async with trio.open_nursery() as nursery:
+            link = StdioLink(definition, on_gone, process, nursery)
+            nursery.start_soon(link.keep_stderr)
+            nursery.start_soon(link.watch)
+            try:
+                yield link
+            except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
+                fault = raised
+            with trio.CancelScope(shield=True):
+                await _stop(link)
+            nursery.cancel_scope.cancel()
+        link.close()
+        if fault is not None:
+            raise fault
+    finally:
+        _warden.release(process.pid if process is not None else None)
+
+
+async def _start(definition: ServerDefinition) -> trio.Process:
+    env = child_env(definition, os.environ)
+    if definition.cwd is not None and not Path(definition.cwd).is_dir():
+        raise _missing_folder(definition.cwd)
+    program = find_program(definition.argv[0], definition.cwd, env.get("PATH", os.defpath))
+    argv = [program, *definition.argv[1:]]
+    gated = _warden.gated(argv, env)
+    try:
+        with trio.CancelScope(shield=True):
+            process = await trio.lowlevel.open_process(
+                gated or argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env,
+                cwd=definition.cwd,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as fault:
+        raise _start_fault(fault, definition) from None
+    _warden.guard(process.pid)
+    if gated:
+        with contextlib.suppress(OSError):  # it was killed already: its exit tells
+            os.write(cast("FdStream", process.stdin).fileno(), b"\n")
+    return process
+
+
+def _missing_folder(cwd: str) -> LinkError:
+    shown = shorten(cwd, 100)
+    return LinkError("missing_folder", f"its folder {shown!r} does not exist", "Create it, or correct `cwd`.")
+
+
+def _start_fault(fault: OSError | ValueError, definition: ServerDefinition) -> LinkError:
+    """What went wrong between the looks above and the start."""
+    shown = shorten(definition.mask(definition.argv[0]), 100)
+    if isinstance(fault, FileNotFoundError | NotADirectoryError):
+        if definition.cwd is not None and fault.filename == definition.cwd:
+            return _missing_folder(definition.cwd)
+        return LinkError("missing_command", f"the command {shown!r} does not exist", _install(definition.argv[0]))
+    if isinstance(fault, PermissionError):
+        return LinkError("not_executable", f"{shown!r} may not be started", f"Make it executable: chmod +x {shown}")
+    said = getattr(fault, "strerror", None) or str(fault)
+    return LinkError("missing_command", f"{shown!r} cannot be started: {said}", "Correct `command`, `args` and `env`.")
+
+
+async def _stop(link: StdioLink) -> None:
+    """End the process and all of its group. Every wait is bounded."""
+    process = link.process
+    link.leave()
+    async with trio.open_nursery() as nursery:
+        # A server that is stuck in writing reads no end of its input: throw away what it still writes.
+        nursery.start_soon(_throw_away, link.stdout.fileno())
+        with trio.move_on_after(GRACE_S):
+            await link.write.aclose()
+            await process.wait()
+        link.close_stdin()
+        with trio.move_on_after(GRACE_S):
+            if _signal_group(process, signal.SIGTERM):
+                await process.wait()
+                while _signal_group(process, 0):
+                    await trio.sleep(0.02)
+        _signal_group(process, signal.SIGKILL)
+        with trio.move_on_after(GRACE_S):
+            await process.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def _throw_away(fd: int) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            await trio.lowlevel.wait_readable(fd)
+            with contextlib.suppress(BlockingIOError):
+                if not os.read(fd, CHUNK):
+                    return
+
+
+def _signal_group(process: trio.Process, number: int) -> bool:
+    """Signal the group; False: nobody is left in it."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
+        return False
+    return True
