@@ -1,0 +1,485 @@
+"""What MCP servers ask back while they run: a model's answer, a form, a visit to a page, roots; and what they tell.
+
+A server may ask only while a call to it is in flight, and it asks the person of that call: `calling` marks the call.
+What comes over the wire does not say which call it belongs to, so a question is answered where every call in flight is
+of one session, and declined otherwise: nobody is asked in another's name. In protocol 2026-07-28 the question is part
+of the call's own answer, and the call's own task asks: then it is that call.
+
+Nothing waits for ever: a question ends with its call, and after the time a host gives for an approval. A call may ask
+`MAX_ASKS` times. Texts of a server are cleaned of what hides in them and masked before a person or a log sees them.
+Roots, logging and notifications belong to no call.
+
+Shapes: https://modelcontextprotocol.io/specification, "Sampling", "Elicitation", "Roots", "Logging".
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from pegboard import CallContext, Tool, ToolError
+from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
+from pegboard_mcp.client.forms import FormError, filled_in, form_of
+from pegboard_mcp.client.names import plain_name
+from pegboard_mcp.texts import MAX_TEXT, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import mcp_types as types
+    import trio
+    from mcp.client.session import ClientRequestContext, IncomingMessage
+
+    from pegboard.session import Session
+    from pegboard_mcp.definitions import ServerDefinition
+
+APPROVAL_S = 300.0
+"""How long a person may take to answer, as for any approval of the core."""
+MAX_ASKS = 20
+"""How often one call may ask."""
+MAX_TRIES = 3
+"""How often a person is asked to fill in one form, when what was filled in does not fit."""
+MAX_TOKENS = 4_096
+"""What a server may have a model write at once."""
+MAX_MESSAGES = 100
+MAX_REQUEST = 4_000_000
+"""What a server may send to a model, images and sound included, in characters of JSON."""
+SHOWN = 2_000
+"""What a person is shown of it, in characters."""
+MAX_MESSAGE = 2_000
+MAX_URL = 2_000
+MAX_LOG = 2_000
+MAX_LOGGERS = 50
+"""How many loggers one server may have; those after them log as the server."""
+MAX_FAULTS = 10
+"""How many messages that are none are logged as warnings."""
+
+REJECTED = -1
+"""The person said no to sampling; the number that the specification shows."""
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "alert": logging.CRITICAL,
+    "emergency": logging.CRITICAL,
+}
+"""MCP's levels, those of syslog, as the standard ones."""
+
+Lists = Literal["tools", "prompts", "resources"]
+_LISTS: dict[str, Lists] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+_NO_WORD = re.compile(r"[^\w-]+")
+
+log = logging.getLogger("pegboard.mcp.asks")
+
+
+class RefusedError(Exception):
+    """What a server asked is refused, as a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Asks:
+    """The answers to what one server asks back, and the ears for what it tells.
+
+    Args:
+        definition: the server.
+        approval_s: how long a person may take to answer, in seconds.
+
+    Attributes:
+        on_list_changed: called with what changed, "tools", "prompts" or "resources".
+        on_updated: called with the URI of a resource that was updated.
+        on_fault: called with what the transport met on the wire.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, definition: ServerDefinition, *, approval_s: float = APPROVAL_S) -> None:
+        self.definition = definition
+        self.approval_s = approval_s
+        self.on_list_changed: Callable[[Lists], None] | None = None
+        self.on_updated: Callable[[str], None] | None = None
+        self.on_fault: Callable[[Exception], None] | None = None
+        self._calls: list[Call] = []
+        self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
+        self._loggers: dict[str, logging.Logger] = {}
+        self._faults = 0
+
+    def calling(self, asker: CallContext | Session) -> Call:
+        """A call that is in flight while the block runs; its questions end with the block."""
+        return Call(self, asker)
+
+    async def answer(self, method: str, params: Any) -> dict[str, Any]:
+        """Answer a request that came over the wire, as JSON.
+
+        Raises:
+            RefusedError: it is refused.
+        """
+        import trio
+
+        if method == "roots/list":
+            return self.roots()
+        calls, task = self._calls, trio.lowlevel.current_task()
+        for call in calls:
+            if call.task is task:
+                return await call.answer(method, params)
+        if not calls or any(call.session is not calls[0].session for call in calls):
+            if method == "elicitation/create":
+                return {"action": "decline"}
+            raise RefusedError(
+                REJECTED, "declined: no call is in flight" if not calls else "declined: calls of several sessions are"
+            )
+        return await calls[-1].answer(method, params)
+
+    def roots(self) -> dict[str, Any]:
+        """The folders that the server is shown, as `roots/list` gives them."""
+        from pathlib import Path
+
+        folders = [(root, Path(root).absolute()) for root in self.definition.roots]
+        return {"roots": [{"uri": folder.as_uri(), "name": folder.name or root} for root, folder in folders]}
+
+    def shown(self, text: Any, limit: int) -> str:
+        """A text of the server as a person may see it."""
+        return plain_text(self.definition.mask(clean(text if isinstance(text, str) else "")[0]), limit)
+
+    # What the SDK's `ClientSession` takes.
+
+    def callbacks(self) -> dict[str, Any]:
+        """All of it, by the names of its arguments."""
+        return {
+            "sampling_callback": self.sampling_callback,
+            "elicitation_callback": self.elicitation_callback,
+            "list_roots_callback": self.list_roots_callback,
+            "logging_callback": self.logging_callback,
+            "message_handler": self.message_handler,
+        }
+
+    async def sampling_callback(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
+        """`sampling/createMessage`."""
+        import mcp_types as types
+
+        answer = await self._answer_of("sampling/createMessage", params)
+        if isinstance(answer, types.ErrorData):
+            return answer
+        kind = types.CreateMessageResultWithTools if isinstance(answer["content"], list) else types.CreateMessageResult
+        try:
+            return kind.model_validate(answer)
+        except ValueError:
+            return types.ErrorData(code=INTERNAL_ERROR, message="the model's answer is no message of MCP")
+
+    async def elicitation_callback(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        """`elicitation/create`, form and url."""
+        import mcp_types as types
+
+        answer = await self._answer_of("elicitation/create", params)
+        return answer if isinstance(answer, types.ErrorData) else types.ElicitResult.model_validate(answer)
+
+    async def list_roots_callback(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
+        """`roots/list`."""
+        import mcp_types as types
+
+        return types.ListRootsResult.model_validate(self.roots())
+
+    async def logging_callback(self, params: types.LoggingMessageNotificationParams) -> None:
+        """`notifications/message`."""
+        self.tell(params.level, params.logger, params.data)
+
+    async def message_handler(self, message: IncomingMessage) -> None:
+        """Every notification, and what the transport met that is no message."""
+        if isinstance(message, Exception):
+            self.hear_fault(message)
+        else:
+            self.hear(message.method, getattr(message.params, "uri", None))
+
+    async def _answer_of(self, method: str, params: Any) -> Any:
+        import mcp_types as types
+
+        raw = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        try:
+            return await self.answer(method, raw)
+        except RefusedError as refused:
+            return types.ErrorData(code=refused.code, message=refused.message)
+
+    # What a server tells.
+
+    def tell(self, level: Any, logger: Any, data: Any) -> None:
+        """Log what a server logs, under `pegboard.mcp.server.NAME`, and below it by the server's own logger."""
+        to = self._logger_of(logger) if isinstance(logger, str) and logger else self._log
+        number = LEVELS.get(level, logging.INFO) if isinstance(level, str) else logging.INFO
+        if to.isEnabledFor(number):
+            text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
+            to.log(number, "%s", self.shown(text, MAX_LOG))
+
+    def hear(self, method: str, uri: Any = None) -> None:
+        """Pass a notification on to whoever listens for it."""
+        changed = _LISTS.get(method)
+        if changed is not None and self.on_list_changed is not None:
+            self.on_list_changed(changed)
+        elif method == "notifications/resources/updated" and self.on_updated is not None:
+            self.on_updated(str(uri)[:MAX_URL])
+
+    def hear_fault(self, problem: Exception) -> None:
+        """Log what came that is no message, the first ones as warnings; a flood of them is for debugging."""
+        self._faults += 1
+        level = logging.WARNING if self._faults <= MAX_FAULTS else logging.DEBUG
+        self._log.log(level, "it sent what is no message: %s", self.shown(f"{type(problem).__name__}: {problem}", 200))
+        if self.on_fault is not None:
+            self.on_fault(problem)
+
+    def progress_of(self, context: CallContext) -> Callable[[float, float | None, str | None], Awaitable[None]]:
+        """What hears the progress of a call, as the SDK's dispatcher calls it."""
+
+        async def on_progress(done: float, total: float | None = None, message: str | None = None) -> None:
+            if not math.isfinite(done) or (total is not None and not math.isfinite(total)):
+                return
+            try:
+                await context.progress(done, total, self.shown(message, 500) if message else None)
+            except Exception:
+                log.warning("a listener for progress of %r failed", context.tool.name, exc_info=True)
+
+        return on_progress
+
+    def _logger_of(self, name: str) -> logging.Logger:
+        known = self._loggers.get(name)
+        if known is None:
+            if len(self._loggers) >= MAX_LOGGERS or len(name) > 200:
+                return self._log
+            words = [word for word in (_NO_WORD.sub("-", part).strip("-")[:40] for part in name.split(".")) if word]
+            known = self._loggers[name] = self._log.getChild(".".join(words[:5])) if words else self._log
+        return known
+
+
+class Call:
+    """One call in flight; a context manager, for the task that makes the call.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_asked", "_asks", "_over", "_scopes", "_tool", "context", "session", "task")
+
+    def __init__(self, asks: Asks, asker: CallContext | Session) -> None:
+        self._asks = asks
+        self.context: CallContext | None = None
+        if isinstance(asker, CallContext):
+            self.context, self.session = asker, asker.session
+        else:
+            self.session = asker
+        self._tool: Tool | None = None if self.context is None else self.context.tool
+        self._asked = 0
+        self._over = False
+        self._scopes: set[trio.CancelScope] = set()
+        self.task: trio.lowlevel.Task | None = None
+
+    def __enter__(self) -> Call:
+        import trio
+
+        self.task = trio.lowlevel.current_task()
+        self._asks._calls.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._asks._calls.remove(self)
+        self._over = True
+        for scope in tuple(self._scopes):
+            scope.cancel()
+
+    async def answer(self, method: str, params: Any) -> dict[str, Any]:
+        """Answer a request that belongs to this call, as JSON.
+
+        Raises:
+            RefusedError: it is refused.
+        """
+        import trio
+
+        if method == "roots/list":
+            return self._asks.roots()
+        if method not in ("sampling/createMessage", "elicitation/create"):
+            raise RefusedError(METHOD_NOT_FOUND, f"there is no {plain_text(method, 60)} here")
+        if not isinstance(params, Mapping):
+            raise RefusedError(INVALID_PARAMS, "params: expected an object")
+        self._asked += 1
+        if self._over or self._asked > MAX_ASKS:
+            raise RefusedError(REJECTED, "declined: the call is over" if self._over else "declined: it asked too often")
+        with trio.move_on_after(self._asks.approval_s) as scope:
+            self._scopes.add(scope)
+            try:
+                if method == "sampling/createMessage":
+                    return await self._sample(params)
+                return await self._elicit(params)
+            finally:
+                self._scopes.discard(scope)
+        if method == "elicitation/create":
+            return {"action": "cancel"}
+        raise RefusedError(REJECTED, "nobody agreed in time")
+
+    # A model's answer.
+
+    async def _sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        sampler = self.session.sampler
+        if sampler is None:
+            raise RefusedError(METHOD_NOT_FOUND, "declined: there is no model behind this session")
+        request = self._request_of(params)
+        if not await self._consents(request):
+            raise RefusedError(REJECTED, "User rejected sampling request")
+        try:
+            answer: Any = await sampler(request)
+        except ToolError as problem:
+            raise RefusedError(INTERNAL_ERROR, plain_text(problem.message, 500)) from problem
+        except Exception as problem:
+            log.warning("the model behind the session failed", exc_info=True)
+            raise RefusedError(INTERNAL_ERROR, "the model failed") from problem
+        if not isinstance(answer, Mapping) or not isinstance(answer.get("content"), (Mapping, list)):
+            raise RefusedError(INTERNAL_ERROR, "the model gave no answer")
+        return {"role": "assistant", "model": "unknown", **answer}
+
+    def _request_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as they go to the model: bounded, with texts that hide nothing."""
+        messages, tokens = params.get("messages"), params.get("maxTokens")
+        if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
+            raise RefusedError(INVALID_PARAMS, f"messages: expected 1 to {MAX_MESSAGES}")
+        if type(tokens) is not int or tokens < 1:
+            raise RefusedError(INVALID_PARAMS, "maxTokens: expected a positive integer")
+        if params.get("tools") or params.get("toolChoice"):
+            raise RefusedError(INVALID_PARAMS, "tools: the capability sampling.tools was not declared")
+        text = json_text(params)
+        if text is None or len(text) > MAX_REQUEST:
+            raise RefusedError(INVALID_PARAMS, f"the request has more than {MAX_REQUEST} characters")
+        if not all(isinstance(one, Mapping) and one.get("role") in ("user", "assistant") for one in messages):
+            raise RefusedError(INVALID_PARAMS, "messages: expected each to have the role user or assistant")
+        # The context of other servers is not a server's to ask for; the rest goes as it came.
+        taken = {key: value for key, value in params.items() if key not in ("includeContext", "task", "_meta")}
+        request: dict[str, Any] = _cleaned(taken)
+        request["maxTokens"] = min(tokens, MAX_TOKENS)
+        return request
+
+    async def _consents(self, request: Mapping[str, Any]) -> bool:
+        lines = [f"{one.get('role')}: {_said(one.get('content'))}" for one in request["messages"]]
+        if isinstance(system := request.get("systemPrompt"), str):
+            lines.insert(0, f"system: {system}")
+        text = self._asks.definition.mask("\n".join(lines))
+        shown = plain_text(text, SHOWN)
+        more = f"\n({len(text) - SHOWN} more characters are not shown)" if len(text) > SHOWN else ""
+        question = (
+            f"The server {self._asks.definition.name!r} asks your model for an answer of up to "
+            f"{request['maxTokens']} tokens. It sends:\n{shown}{more}\nSend it, and give the answer to the server?"
+        )
+        try:  # `elicit`, since a yes "for the session" is about this question and not about the tool
+            return await self.session.elicit(self._asking, question) is True
+        except ToolError as problem:
+            raise RefusedError(REJECTED, "declined: there is nobody to agree") from problem
+
+    # A form, or a page.
+
+    async def _elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        mode = params.get("mode", "form")
+        asks = self._asks
+        said = asks.shown(params.get("message"), MAX_MESSAGE)
+        if mode == "url":
+            url = _url_of(params.get("url"))
+            question = f"The server {asks.definition.name!r} asks you to open a page at {_host_of(url)}: {said}"
+            return {"action": _action(await self._ask(question, url=url))}
+        if mode != "form":
+            raise RefusedError(INVALID_PARAMS, f"mode: expected form or url, got {plain_text(mode, 40)!r}")
+        try:
+            form = form_of(params.get("requestedSchema"), lambda text: asks.shown(text, 500))
+        except FormError as problem:
+            raise RefusedError(INVALID_PARAMS, plain_text(str(problem), 300)) from problem
+        question = f"The server {asks.definition.name!r} asks: {said}"
+        faults: list[str] = []
+        for _ in range(MAX_TRIES):
+            again = "".join(f"\n- {fault}" for fault in faults[:10])
+            answer = await self._ask(f"{question}\nNot yet right:{again}" if faults else question, schema=form)
+            if not isinstance(answer, Mapping):
+                return {"action": _action(answer)}
+            content, faults = filled_in(form, answer)
+            if not faults:
+                return {"action": "accept", "content": content}
+        return {"action": "cancel"}
+
+    async def _ask(
+        self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
+    ) -> Mapping[str, Any] | bool | None:
+        try:
+            return await self.session.elicit(self._asking, question, schema=schema, url=url)
+        except ToolError:
+            return False  # there is nobody to ask
+
+    @property
+    def _asking(self) -> Tool:
+        """The tool that a person is told of; where a prompt or a resource asks, one that stands for the server."""
+        if self._tool is None:
+            self._tool = Tool(name=plain_name(self._asks.definition.name)[:64], handler=_nothing)
+        return self._tool
+
+
+async def _nothing() -> None:
+    """Stands for what is no tool."""
+
+
+def _action(answer: object) -> str:
+    return "accept" if answer is True else "cancel" if answer is None else "decline"
+
+
+def _url_of(raw: Any) -> str:
+    """The address as it is shown and opened: one of the web, in ASCII, without a name or password in it."""
+    fits = isinstance(raw, str) and len(raw) <= MAX_URL and raw.isascii() and raw.isprintable() and " " not in raw
+    try:
+        parts = urlsplit(raw if fits else "")
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RefusedError(INVALID_PARAMS, "url: expected an address of http or https, in ASCII, without a user in it")
+    return str(raw)
+
+
+def _host_of(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _said(content: Any) -> str:
+    blocks = content if isinstance(content, list) else [content]
+    return " ".join(
+        block["text"] if isinstance(block.get("text"), str) else f"[{plain_text(block.get('type'), 20)}]"
+        for block in map(_as_object, blocks)
+    )
+
+
+def _as_object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _cleaned(value: Any, key: str = "") -> Any:
+    """A request whose texts hide nothing; its depth is bounded, since it was written as JSON before."""
+    if isinstance(value, str):
+        return _clean_whole(value) if key in ("text", "systemPrompt") else plain_surrogates(value)
+    if isinstance(value, Mapping):
+        return {name: _cleaned(item, name) for name, item in value.items()}
+    return [_cleaned(item, key) for item in value] if isinstance(value, list) else value
+
+
+def _clean_whole(text: str) -> str:
+    if len(text) > MAX_TEXT:
+        raise RefusedError(INVALID_PARAMS, f"text: expected at most {MAX_TEXT} characters")
+    return clean(text)[0]
