@@ -9,7 +9,7 @@ imports nothing that is heavy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -18,6 +18,8 @@ from pegboard import setting
 from pegboard_mcp.definitions import CONNECT_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pegboard import Fault
     from pegboard_mcp.definitions import ServerDefinition
 
@@ -34,6 +36,11 @@ def _seconds(_: Any, field: attrs.Attribute[Any], value: float) -> None:
 def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
     if not 0 <= value < math.inf:
         raise ValueError("a number not below zero")
+
+
+def _positive(_: Any, field: attrs.Attribute[Any], value: int) -> None:
+    if value < 1:
+        raise ValueError("a number above zero")
 
 
 def _message_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
@@ -100,6 +107,23 @@ class TokenSettings:
 
 
 @attrs.frozen(kw_only=True)
+class OAuthSettings:
+    """`[plugins.mcp.oauth]`: served over HTTP, the board is a resource server of OAuth 2.1.
+
+    .. versionadded:: 0.1
+    """
+
+    issuer: str = setting(help="the authorization server, as clients are told")
+    introspection_url: str = setting(help="where it says whether a token is good (RFC 7662)")
+    resource_url: str = setting(help="the address of the board, for which tokens have to be issued")
+    client_id: str | None = setting(None, help="who asks about tokens")
+    client_secret: str | None = setting(None, secret=True, help="the secret of who asks")
+    required_scopes: tuple[str, ...] = setting((), help="scopes that a token has to have")
+    user_claim: str = setting("sub", help="what of the answer is the user")
+    profile: str | None = setting(None, help="the profile of the sessions")
+
+
+@attrs.frozen(kw_only=True)
 class McpSettings:
     """`[plugins.mcp]`.
 
@@ -115,6 +139,14 @@ class McpSettings:
     )
     allowed_hosts: tuple[str, ...] = setting((), widens=True, help="values of Host that are served beside loopback's")
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
+    oauth: OAuthSettings | None = setting(None, widens=True, help="the OAuth server whose tokens are taken")
+    max_body_bytes: int = setting(
+        4 * 1024 * 1024, validator=_message_bytes, help="the longest request or message that is read, in bytes"
+    )
+    max_sessions: int = setting(1_000, validator=_positive, help="sessions that are open at once")
+    session_idle_s: float = setting(
+        1_800.0, validator=_seconds, help="how long a session may be idle before it is closed, in seconds"
+    )
     stop_timeout_s: float = setting(
         10.0, validator=_not_negative, help="how long calls in flight may go on when serving ends, in seconds"
     )

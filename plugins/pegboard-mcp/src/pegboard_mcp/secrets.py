@@ -1,0 +1,87 @@
+"""Which texts of a server's definition must not be shown: not in a log, not in an error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pegboard.config import looks_secret
+
+_PLAIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "content-type", "user-agent"})
+MIN_SECRET = 6
+"""A shorter text is no secret that could be looked for: it would be found everywhere."""
+
+
+def secrets_of(
+    argv: Iterable[str],
+    env: Mapping[str, str],
+    url: str | None,
+    headers: Mapping[str, str],
+    config: Mapping[str, Any] | None,
+    environ: Mapping[str, str],
+) -> set[str]:
+    """Every secret of one server.
+
+    Values of `env` and `headers` all are, whatever their names; of the rest, what looks so, and what a variable of the
+    host holds whose name looks so.
+    """
+    argv = list(argv)
+    found: set[str] = {*env.values(), *secrets_of_args(argv), *secrets_of_config(config)}
+    for name, value in headers.items():
+        if name.lower() not in _PLAIN_HEADERS:
+            found |= {value, *value.split()[1:]}
+    if url is not None:
+        found |= secrets_of_url(url)
+    texts = "\n".join([*argv, url or "", json.dumps(config, default=str, ensure_ascii=False)])
+    for name, value in environ.items():
+        if len(value) >= MIN_SECRET and looks_secret(name) and value in texts:
+            found.add(value)
+    return {secret for secret in found if len(secret) >= MIN_SECRET}
+
+
+def secrets_of_url(url: str) -> set[str]:
+    """The user, the password and the secret-looking parameters of a URL, as written and as meant."""
+    try:
+        parts = urlsplit(url)
+        found = {text for text in (parts.username, parts.password) if text}
+    except ValueError:
+        return set()
+    found |= {value for key, value in parse_qsl(parts.query) if looks_secret(key)}
+    query = [item.partition("=") for item in parts.query.split("&")]
+    found |= {value for key, _, value in query if looks_secret(key)}
+    return found | {unquote(text) for text in found}
+
+
+def secrets_of_args(args: Iterable[str]) -> set[str]:
+    """What follows `--api-key`, `--token=` or `GITHUB_TOKEN=`, what follows a secret-looking header, and what URLs
+    carry."""
+    found: set[str] = set()
+    after = False
+    for arg in args:
+        if after and not arg.startswith("-"):
+            found.add(arg)
+        after = arg.startswith("-") and "=" not in arg and looks_secret(arg)
+        if "://" in arg:
+            found |= {secret for word in arg.split() for secret in secrets_of_url(word.rpartition("=")[2] or word)}
+            found |= secrets_of_url(arg)
+        said = re.match(r"([\w.-]{1,80})\s*[=:]\s*(?!//)(.*)", arg, re.DOTALL)
+        if said and looks_secret(said[1]):
+            found |= {said[2], *said[2].split()[1:]}
+        found |= set(re.findall(r"(?i)\b(?:bearer|basic)\s+(\S+)", arg))
+    return found
+
+
+def secrets_of_config(config: Any, key: str = "") -> set[str]:
+    """The texts below keys that look like secrets', all the way down."""
+    if isinstance(config, Mapping):
+        return {
+            secret
+            for name, item in config.items()
+            for secret in secrets_of_config(item, key if key and looks_secret(key) else str(name))
+        }
+    if isinstance(config, (list, tuple)):
+        return {secret for item in config for secret in secrets_of_config(item, key)}
+    return {config} if isinstance(config, str) and key and looks_secret(key) else set()
