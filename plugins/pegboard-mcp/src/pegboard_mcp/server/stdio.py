@@ -1,0 +1,333 @@
+"""stdio for `pegboard serve`: one JSON message a line, on the descriptors that the program was started with.
+
+Nothing here makes a descriptor non-blocking: stdin, stdout and stderr are often one open file, and the flag would break
+the others' writes and outlive this process. A descriptor is waited for, then read or written no more than it takes
+without blocking: what a read gives, and at most `PIPE_BUF` bytes of a pipe. Files and devices that cannot be waited for
+are always ready.
+
+A line is read in linear time and is bounded. What is no message is answered here, since the SDK would drop it in
+silence: -32700 for what is no JSON, -32600 for JSON that is no message.
+
+At the end of stdin calls in flight go on, up to a limit: the end reaches the SDK, which cancels them, only when they
+were answered. Requests of ours that the client can no longer answer fail at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import trio
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+READ_BYTES = 65536
+PIECE_BYTES = select.PIPE_BUF
+LAST_WORDS_S = 2.0
+"""How long what is still to be written may take when everything ends."""
+
+
+class NoMessage(ValueError):
+    """A line that is no JSON-RPC message: the number and text of the error, and the id where it has one."""
+
+    def __init__(self, number: int, why: str, id: Any = None) -> None:  # noqa: A002 - JSON-RPC's name
+        super().__init__(why)
+        self.number = number
+        self.id = id if isinstance(id, str) or type(id) is int else None
+
+
+def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> JSONRPCMessage:
+    """One line as a JSON-RPC message.
+
+    Raises:
+        NoMessage: it is none.
+    """
+    try:
+        value = loads(line, max_bytes=max_bytes)
+    except JsonTextError as problem:
+        raise NoMessage(PARSE_ERROR, f"Parse error: {problem}") from None
+    if not isinstance(value, dict):
+        raise NoMessage(INVALID_REQUEST, "Invalid request: a message is one object")
+    given = value.get("id")
+    try:
+        if "method" in value:
+            method, params = value["method"], value.get("params")
+            if "id" in value:
+                return JSONRPCRequest(jsonrpc=value.get("jsonrpc"), id=given, method=method, params=params)  # type: ignore[arg-type]
+            return JSONRPCNotification(jsonrpc=value.get("jsonrpc"), method=method, params=params)  # type: ignore[arg-type]
+        if "result" in value:
+            return JSONRPCResponse(jsonrpc=value.get("jsonrpc"), id=given, result=value["result"])  # type: ignore[arg-type]
+        return JSONRPCError(jsonrpc=value.get("jsonrpc"), id=given, error=value.get("error"))  # type: ignore[arg-type]
+    except ValueError:
+        raise NoMessage(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
+
+
+class Lines:
+    """Bytes in, lines out, each byte looked at once; a line that is too long is dropped up to its end."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_too_long = False
+
+    def feed(self, data: bytes) -> list[bytes | None]:
+        """The lines that this ends; None stands for one that was too long."""
+        first, *rest = data.split(b"\n")
+        if not rest:
+            self._keep(first)
+            return []
+        self._keep(first)
+        lines: list[bytes | None] = [self.rest()]
+        for line in rest[:-1]:
+            lines.append(line if len(line) <= self._max_bytes else None)
+        self._keep(rest[-1])
+        return lines
+
+    def rest(self) -> bytes | None:
+        """What has no end yet; nothing of it is kept."""
+        line = None if self._is_too_long else b"".join(self._pieces)
+        self._pieces, self._size, self._is_too_long = [], 0, False
+        return line
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._max_bytes:
+            self._is_too_long = True
+            self._pieces.clear()
+        elif piece:
+            self._pieces.append(piece)
+
+
+class Stdio:
+    """Both ends of the wire, as the SDK's stream pair: `Stdio` is read from, and `Stdio.out` is written to."""
+
+    def __init__(
+        self,
+        read_fd: int,
+        write_fd: int,
+        *,
+        drain_s: float = 10.0,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        self._fd = read_fd
+        self._drain_s = drain_s
+        self._max_bytes = max_message_bytes
+        self._lines = Lines(max_message_bytes)
+        self._ready: list[SessionMessage] = []
+        self._can_wait = _can_wait(read_fd)
+        self._is_at_end = False
+        self._deadline = float("inf")
+        self.out = Out(write_fd, self)
+        self.in_flight: set[Any] = set()
+        self.asked: set[Any] = set()
+        self.settled = trio.Event()
+
+    # -- the SDK's read stream
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message.
+
+        Raises:
+            anyio.EndOfStream: stdin ended, and what was in flight was answered or took too long.
+        """
+        while not self._ready:
+            if self._is_at_end:
+                await self._drain()
+            else:
+                await self._read()
+        return self._ready.pop()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Nothing more is read."""
+        self._is_at_end, self._deadline = True, trio.current_time()
+
+    async def _read(self) -> None:
+        data = await self._some()
+        lines = self._lines.feed(data) if data else [self._lines.rest() or b""]
+        self._is_at_end = not data
+        for line in lines:
+            if line is not None and not line.strip():
+                continue
+            try:
+                if line is None:
+                    raise NoMessage(INVALID_REQUEST, f"Invalid request: longer than {self._max_bytes} bytes")
+                message = message_of(line, self._max_bytes)
+            except NoMessage as problem:
+                error = ErrorData(code=problem.number, message=str(problem))
+                await self.out.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=problem.id, error=error)))
+                continue
+            self._note(message)
+            self._ready.append(SessionMessage(message))
+        self._ready.reverse()
+
+    def _note(self, message: JSONRPCMessage) -> None:
+        """What is in flight: requests that were read and neither answered nor cancelled."""
+        if isinstance(message, JSONRPCRequest):
+            self.in_flight.add(message.id)
+        elif isinstance(message, JSONRPCNotification):
+            if message.method == "notifications/cancelled":
+                self.answered((message.params or {}).get("requestId"))
+        else:
+            self.asked.discard(message.id)
+
+    def answered(self, request_id: Any) -> None:
+        """A request needs no answer any more."""
+        if isinstance(request_id, (str, int)):
+            self.in_flight.discard(request_id)
+        if self._is_at_end and not self.in_flight:
+            self.settled.set()
+
+    async def _some(self) -> bytes:
+        if self._can_wait:
+            try:
+                await trio.lowlevel.wait_readable(self._fd)
+            except trio.ClosedResourceError:  # the client closed its other end
+                return b""
+        else:
+            await trio.lowlevel.checkpoint()
+        try:
+            return os.read(self._fd, READ_BYTES)
+        except OSError:  # gone: a reset socket, a terminal that hung up
+            return b""
+
+    async def _drain(self) -> None:
+        if self._deadline == float("inf"):
+            self._deadline = trio.current_time() + self._drain_s
+        if self.asked:
+            gone = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+            self._ready += [SessionMessage(JSONRPCError(jsonrpc="2.0", id=one, error=gone)) for one in self.asked]
+            self.asked.clear()
+            return
+        if self.in_flight and not self.out.is_broken:
+            self.settled = trio.Event()
+            with trio.move_on_at(self._deadline):
+                await self.settled.wait()
+                return
+        raise anyio.EndOfStream
+
+    def gone(self) -> None:
+        """The client reads no more: it is as if it had closed its end."""
+        if self._can_wait and not self._is_at_end:
+            trio.lowlevel.notify_closing(self._fd)
+        self.settled.set()
+
+
+class Out:
+    """The way out. A line that was begun is ended by whoever writes next, if its own sender was cancelled."""
+
+    def __init__(self, fd: int, stdio: Stdio) -> None:
+        self._fd = fd
+        self._stdio = stdio
+        self._left = bytearray()
+        self._lock = trio.Lock()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+        self._can_wait = _can_wait(fd)
+        self._piece = PIECE_BYTES if self._can_wait else 1 << 20
+        self.is_broken = False
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message, whole.
+
+        Raises:
+            anyio.BrokenResourceError: the client is gone.
+        """
+        message = item.message
+        if isinstance(message, JSONRPCRequest):
+            self._stdio.asked.add(message.id)
+            if self._stdio._is_at_end:
+                self._stdio.settled.set()
+        self._left += message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
+        self._left += b"\n"
+        try:
+            if not self._lock.locked():
+                self._write_now()
+            while self._left:
+                async with self._lock:
+                    await self._write_rest()
+        except OSError:
+            self.is_broken = True
+            self._left.clear()
+            self._stdio.gone()
+            raise anyio.BrokenResourceError from None
+        finally:
+            if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+                self._stdio.answered(message.id)
+
+    def _write_now(self) -> None:
+        while self._left and self._poll.poll(0):
+            del self._left[: os.write(self._fd, self._left[: self._piece])]
+
+    async def _write_rest(self) -> None:
+        while self._left:
+            if self._can_wait:
+                await trio.lowlevel.wait_writable(self._fd)
+            self._write_now()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Write what is left; it has little time."""
+        with trio.move_on_after(LAST_WORDS_S, shield=True):
+            try:
+                async with self._lock:
+                    await self._write_rest()
+            except OSError:
+                self.is_broken = True
+
+
+def _can_wait(fd: int) -> bool:
+    """Whether the system tells when a descriptor is ready: of a file or a device such as /dev/null it does not."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or (stat.S_ISCHR(mode) and os.isatty(fd))
+
+
+async def serve_stdio(server: Any, read_fd: int, write_fd: int, *, drain_s: float = 10.0) -> None:
+    """Serve one client on two descriptors until it closes its end."""
+    stdio = Stdio(read_fd, write_fd, drain_s=drain_s)
+    await server.run(stdio, stdio.out, server.create_initialization_options())
