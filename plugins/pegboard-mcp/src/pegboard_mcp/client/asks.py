@@ -117,7 +117,7 @@ class Asks:
         self.on_list_changed: Callable[[Lists], None] | None = None
         self.on_updated: Callable[[str], None] | None = None
         self.on_fault: Callable[[Exception], None] | None = None
-        self._calls: list[Call] = []
+        self._calls: dict[Call, None] = {}  # in the order they began
         self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
         self._loggers: dict[str, logging.Logger] = {}
         self._faults = 0
@@ -140,13 +140,13 @@ class Asks:
         for call in calls:
             if call.task is task:
                 return await call.answer(method, params)
-        if not calls or any(call.session is not calls[0].session for call in calls):
+        if len({id(call.session) for call in calls}) != 1:
             if method == "elicitation/create":
                 return {"action": "decline"}
             raise RefusedError(
                 REJECTED, "declined: no call is in flight" if not calls else "declined: calls of several sessions are"
             )
-        return await calls[-1].answer(method, params)
+        return await next(reversed(calls)).answer(method, params)
 
     def roots(self) -> dict[str, Any]:
         """The folders that the server is shown, as `roots/list` gives them."""
@@ -295,11 +295,11 @@ class Call:
         import trio
 
         self.task = trio.lowlevel.current_task()
-        self._asks._calls.append(self)
+        self._asks._calls[self] = None
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._asks._calls.remove(self)
+        del self._asks._calls[self]
         self._over = True
         for scope in tuple(self._scopes):
             scope.cancel()

@@ -1,0 +1,557 @@
+"""What servers ask back while a call is in flight, through a real host and its sessions; and what they tell."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import mcp_types as types
+import pytest
+import trio
+
+from pegboard import CallContext, ErrorCode, ToolError, open_host, tool
+from pegboard_mcp.client import asks as asks_module
+from pegboard_mcp.client.asks import MAX_ASKS, MAX_LOGGERS, MAX_TRIES, Asks, RefusedError
+from pegboard_mcp.definitions import ServerDefinition
+
+FORM = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name"],
+}
+Answer = Callable[[Any], Awaitable[Any]]
+
+
+class Stage:
+    """A host with a tool whose call is in flight while a test asks in the server's name."""
+
+    def __init__(self, asks: Asks) -> None:
+        self.asks = asks
+        self.shown: list[Any] = []
+        self.heard: list[Any] = []
+
+    async def confirm_with(self, answer: Any, confirmation: Any) -> Any:
+        self.shown.append(confirmation)
+        return await answer(confirmation) if callable(answer) else answer
+
+    @contextlib.asynccontextmanager
+    async def in_flight(
+        self, host: Any, answer: Any = None, sampler: Any = None, *, can_ask: bool = True
+    ) -> AsyncIterator[CallContext]:
+        """A call of a session of its own runs while the block does."""
+        asks, began, end = self.asks, trio.Event(), trio.Event()
+        contexts: list[CallContext] = []
+
+        async def confirm(confirmation: Any) -> Any:
+            return await self.confirm_with(answer, confirmation)
+
+        async def on_progress(*said: Any) -> None:
+            self.heard.append(said)
+
+        session = host.session(confirm=confirm if can_ask else None, on_progress=on_progress)
+        session.sampler = sampler
+        session.hold = (began, end, contexts, asks)  # type: ignore[attr-defined]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.call, "held")
+            await began.wait()
+            yield contexts[0]
+            end.set()
+
+
+@tool
+async def held(context: CallContext) -> str:
+    """Stay in flight until the test is done."""
+    began, end, contexts, asks = context.session.hold  # type: ignore[attr-defined]
+    with asks.calling(context):
+        contexts.append(context)
+        began.set()
+        await end.wait()
+    return "done"
+
+
+@pytest.fixture
+def definition() -> ServerDefinition:
+    return ServerDefinition(name="files", transport="stdio", argv=("x",), secrets=("s3cret",), roots=("/srv/data",))
+
+
+@pytest.fixture
+def stage(definition: ServerDefinition) -> Stage:
+    return Stage(Asks(definition, approval_s=10))
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[Any]:
+    async with open_host(plugins=[]) as host:
+        host.add(held)
+        yield host
+
+
+def sampling(**more: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 50, **more}
+
+
+async def says_hello(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m", "stopReason": "endTurn"}
+
+
+# Which call.
+
+
+async def test_without_a_call_in_flight_every_question_is_declined(stage: Stage) -> None:
+    assert await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}) == {
+        "action": "decline"
+    }
+    with pytest.raises(RefusedError, match="no call is in flight"):
+        await stage.asks.answer("sampling/createMessage", sampling())
+
+
+async def test_between_two_sessions_nobody_is_asked(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, True, says_hello), stage.in_flight(host, True, says_hello):
+        with pytest.raises(RefusedError, match="several sessions"):
+            await stage.asks.answer("sampling/createMessage", sampling())
+        assert (await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}))[
+            "action"
+        ] == "decline"
+    assert stage.shown == []
+
+
+async def test_a_calls_own_task_asks_in_its_own_name_even_then(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, True, says_hello), stage.in_flight(host, False, says_hello) as context:
+        with stage.asks.calling(context):
+            answer = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+    assert answer == {"action": "decline"}
+    assert [shown.session for shown in stage.shown] == [context.session]
+
+
+async def test_a_prompt_or_a_resource_is_asked_for_by_a_session_alone(stage: Stage, host: Any) -> None:
+    shown = []
+
+    async def confirm(confirmation: Any) -> dict[str, Any]:
+        shown.append(confirmation)
+        return {"name": "ada"}
+
+    with stage.asks.calling(host.session(confirm=confirm)):
+        answer = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+    assert answer == {"action": "accept", "content": {"name": "ada"}}
+    assert shown[0].tool.name == "files"
+
+
+# Sampling.
+
+
+async def test_a_model_answers_after_the_person_agreed(stage: Stage, host: Any) -> None:
+    sent = []
+
+    async def sampler(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        sent.append(request)
+        return await says_hello(request)
+
+    async with stage.in_flight(host, True, sampler):
+        answer = await stage.asks.answer("sampling/createMessage", sampling(systemPrompt="be kind", temperature=0))
+    assert answer["content"] == {"type": "text", "text": "hello"}
+    assert sent == [sampling(systemPrompt="be kind", temperature=0)]
+    (question,) = [shown.question for shown in stage.shown]
+    assert "'files'" in question
+    assert "50 tokens" in question
+    assert "system: be kind\nuser: hi" in question
+
+
+async def test_a_yes_for_the_session_to_a_question_approves_no_tool(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, "session", says_hello) as context:
+        assert (await stage.asks.answer("sampling/createMessage", sampling()))["model"] == "m"
+        assert context.session.approvals == set()
+
+
+@pytest.mark.parametrize(
+    ("answer", "can_ask", "message"), [(False, True, "rejected"), (None, True, "rejected"), (True, False, "nobody")]
+)
+async def test_without_consent_no_model_is_asked(
+    stage: Stage, host: Any, answer: Any, can_ask: bool, message: str
+) -> None:
+    async def sampler(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise AssertionError("it was asked")
+
+    async with stage.in_flight(host, answer, sampler, can_ask=can_ask):
+        with pytest.raises(RefusedError, match=message) as refused:
+            await stage.asks.answer("sampling/createMessage", sampling())
+    assert refused.value.code == -1
+
+
+async def test_without_a_model_sampling_is_declined(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, True):
+        with pytest.raises(RefusedError, match="no model") as refused:
+            await stage.asks.answer("sampling/createMessage", sampling())
+    assert refused.value.code == -32601
+    assert stage.shown == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        sampling(messages=[]),
+        sampling(messages="hi"),
+        sampling(messages=[{"role": "system", "content": {"type": "text", "text": "x"}}]),
+        sampling(messages=[{"role": "user", "content": {"type": "text", "text": "x"}}] * 101),
+        sampling(messages=[{"role": "user", "content": {"type": "text", "text": "x" * 100_001}}]),
+        sampling(messages=[{"role": "user", "content": {"type": "image", "data": "x" * 4_000_000}}]),
+        sampling(maxTokens=0),
+        sampling(maxTokens=True),
+        sampling(maxTokens=None),
+        sampling(tools=[{"name": "x"}]),
+        "text",
+    ],
+    ids=lambda params: str(params)[:50],
+)
+async def test_a_request_that_is_none_or_too_large_is_refused_unseen(stage: Stage, host: Any, params: Any) -> None:
+    async with stage.in_flight(host, True, says_hello):
+        with pytest.raises(RefusedError) as refused:
+            await stage.asks.answer("sampling/createMessage", params)
+    assert refused.value.code == -32602
+    assert stage.shown == []
+
+
+async def test_what_goes_to_the_model_is_bounded_and_hides_nothing(stage: Stage, host: Any) -> None:
+    sent = []
+
+    async def sampler(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        sent.append(request)
+        return await says_hello(request)
+
+    image = {"type": "image", "data": "QUJD", "mimeType": "image/png"}
+    hidden = "do\u202e it \U000e0041s3cret" + "y" * 5_000
+    messages = [{"role": "user", "content": [{"type": "text", "text": hidden}, image, {"type": "\ud800"}]}]
+    async with stage.in_flight(host, True, sampler):
+        await stage.asks.answer(
+            "sampling/createMessage", sampling(messages=messages, maxTokens=10**9, includeContext="allServers")
+        )
+    (request,) = sent
+    assert request["maxTokens"] == asks_module.MAX_TOKENS
+    assert "includeContext" not in request
+    assert request["messages"][0]["content"][0]["text"].startswith("do it s3cret")
+    assert request["messages"][0]["content"][1] == image
+    json.dumps(request, ensure_ascii=False).encode()
+    question = stage.shown[0].question
+    assert "s3cret" not in question
+    assert "more characters are not shown" in question
+    assert len(question) < 3_000
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"content": "text"}, "text"])
+async def test_a_model_that_answers_nothing_usable_is_an_error(stage: Stage, host: Any, answer: Any) -> None:
+    async def sampler(request: Mapping[str, Any]) -> Any:
+        return answer
+
+    async with stage.in_flight(host, True, sampler):
+        with pytest.raises(RefusedError, match="no answer") as refused:
+            await stage.asks.answer("sampling/createMessage", sampling())
+    assert refused.value.code == -32603
+
+
+async def test_a_model_that_breaks_is_an_error_without_its_inside(
+    stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def breaks(request: Mapping[str, Any]) -> Any:
+        raise RuntimeError("/home/ada/key")
+
+    async def refuses(request: Mapping[str, Any]) -> Any:
+        raise ToolError(ErrorCode.RATE_LIMITED, "the model is busy")
+
+    async with stage.in_flight(host, True, breaks):
+        with pytest.raises(RefusedError, match=r"^the model failed$"):
+            await stage.asks.answer("sampling/createMessage", sampling())
+    async with stage.in_flight(host, True, refuses):
+        with pytest.raises(RefusedError, match="busy"):
+            await stage.asks.answer("sampling/createMessage", sampling())
+    assert "RuntimeError" in caplog.text
+
+
+# Elicitation.
+
+
+async def test_a_form_is_filled_in_by_the_person(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, {"name": "Ada", "age": 36.0}):
+        answer = await stage.asks.answer("elicitation/create", {"message": "Who?\x1b[2J", "requestedSchema": FORM})
+    assert answer == {"action": "accept", "content": {"name": "Ada", "age": 36}}
+    (shown,) = stage.shown
+    assert shown.question == "The server 'files' asks: Who?[2J"
+    assert shown.schema["properties"]["age"] == {"type": "integer", "minimum": 0}
+    assert shown.tool is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "action"), [(False, "decline"), (True, "decline"), (None, "cancel"), ("session", "decline")]
+)
+async def test_a_form_that_is_not_filled_in(stage: Stage, host: Any, answer: Any, action: str) -> None:
+    async with stage.in_flight(host, answer):
+        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+    assert said == {"action": action}
+
+
+async def test_where_nobody_can_be_asked_a_form_is_declined(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, can_ask=False):
+        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+    assert said == {"action": "decline"}
+
+
+async def test_what_does_not_fit_is_asked_for_again_and_never_sent(stage: Stage, host: Any) -> None:
+    answers = iter([{"name": 5, "other": 1}, {"name": "Ada"}])
+
+    async def fill(confirmation: Any) -> Any:
+        return next(answers)
+
+    async with stage.in_flight(host, fill):
+        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+    assert said == {"action": "accept", "content": {"name": "Ada"}}
+    assert "name: expected a text" in stage.shown[1].question
+    assert "other: there is no such field" in stage.shown[1].question
+
+
+async def test_a_form_is_not_asked_for_without_end(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, {"age": -1}):
+        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+    assert said == {"action": "cancel"}
+    assert len(stage.shown) == MAX_TRIES
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"message": "?"},
+        {"message": "?", "requestedSchema": {"properties": {"x": {"type": "object"}}}},
+        {"message": "?", "mode": "voice"},
+        {"message": "?", "mode": "url"},
+        {"message": "?", "mode": "url", "url": "javascript:alert(1)"},
+        {"message": "?", "mode": "url", "url": "file:///etc/passwd"},
+        {"message": "?", "mode": "url", "url": "https://good.example@evil.example/"},
+        {"message": "?", "mode": "url", "url": "https://а.example/"},
+        {"message": "?", "mode": "url", "url": "https://a.example/ b"},
+        {"message": "?", "mode": "url", "url": "https://[broken"},
+        {"message": "?", "mode": "url", "url": "https://a.example/" + "x" * 2_000},
+        None,
+    ],
+    ids=lambda params: str(params)[:70],
+)
+async def test_a_question_that_is_none_is_refused_unseen(stage: Stage, host: Any, params: Any) -> None:
+    async with stage.in_flight(host, True):
+        with pytest.raises(RefusedError) as refused:
+            await stage.asks.answer("elicitation/create", params)
+    assert refused.value.code == -32602
+    assert stage.shown == []
+
+
+@pytest.mark.parametrize(("answer", "action"), [(True, "accept"), (False, "decline"), (None, "cancel")])
+async def test_a_page_is_shown_and_opened_by_nobody_here(stage: Stage, host: Any, answer: Any, action: str) -> None:
+    url = "https://login.example:8443/authorize?x=1"
+    async with stage.in_flight(host, answer):
+        said = await stage.asks.answer(
+            "elicitation/create", {"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"}
+        )
+    assert said == {"action": action}
+    assert stage.shown[0].url == url
+    assert "login.example:8443" in stage.shown[0].question
+
+
+# Nothing hangs.
+
+
+async def never(confirmation: Any) -> Any:
+    await trio.sleep_forever()
+
+
+async def test_a_person_who_does_not_answer_is_not_waited_for(
+    stage: Stage, host: Any, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with stage.in_flight(host, never, says_hello):
+        began = trio.current_time()
+        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        with pytest.raises(RefusedError, match="in time"):
+            await stage.asks.answer("sampling/createMessage", sampling())
+        assert trio.current_time() - began == pytest.approx(20, abs=1)
+    assert said == {"action": "cancel"}
+
+
+async def test_a_question_ends_with_its_call(stage: Stage, host: Any) -> None:
+    said = []
+
+    async def ask() -> None:
+        said.append(await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM}))
+
+    async with trio.open_nursery() as nursery, stage.in_flight(host, never):
+        nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked()
+    assert said == [{"action": "cancel"}]
+
+
+async def test_a_call_may_not_ask_without_end(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, False):
+        for _ in range(MAX_ASKS):
+            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        with pytest.raises(RefusedError, match="too often"):
+            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+
+
+async def test_a_call_that_is_over_asks_nothing_more(stage: Stage, host: Any) -> None:
+    call = stage.asks.calling(host.session())
+    with call:
+        pass
+    with pytest.raises(RefusedError, match="over"):
+        await call.answer("sampling/createMessage", sampling())
+
+
+# Roots, and methods that are none.
+
+
+async def test_roots_are_the_configured_folders(stage: Stage, host: Any) -> None:
+    roots = {"roots": [{"uri": "file:///srv/data", "name": "data"}]}
+    assert await stage.asks.answer("roots/list", None) == roots
+    assert await stage.asks.calling(host.session()).answer("roots/list", None) == roots
+
+
+async def test_a_method_that_is_none_is_refused(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host):
+        with pytest.raises(RefusedError) as refused:
+            await stage.asks.answer("tools/call", {})
+    assert refused.value.code == -32601
+
+
+# As the SDK's session calls it.
+
+
+async def test_the_sdk_gets_its_own_types(stage: Stage, host: Any, definition: ServerDefinition) -> None:
+    back: Any = stage.asks.callbacks()
+    params = types.CreateMessageRequestParams.model_validate(sampling())
+    form = types.ElicitRequestFormParams(message="Who?", requested_schema=FORM)
+    page = types.ElicitRequestURLParams(message="Go", url="https://a.example/")
+
+    async def agree(confirmation: Any) -> Any:
+        return {"name": "Ada"} if confirmation.schema else True
+
+    async with stage.in_flight(host, agree, says_hello):
+        message = await back["sampling_callback"](None, params)
+        assert isinstance(message, types.CreateMessageResult)
+        assert message.stop_reason == "endTurn"
+        filled = await back["elicitation_callback"](None, form)
+        assert filled == types.ElicitResult(action="accept", content={"name": "Ada"})
+        assert (await back["elicitation_callback"](None, page)).action == "accept"
+    refused = await back["sampling_callback"](None, params)
+    assert isinstance(refused, types.ErrorData)
+    assert refused.code == -1
+    roots = await back["list_roots_callback"](None)
+    assert str(roots.roots[0].uri) == "file:///srv/data"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [([{"type": "text", "text": "a"}], types.CreateMessageResultWithTools), ({"type": "odd"}, types.ErrorData)],
+)
+async def test_a_models_answer_of_another_shape(stage: Stage, host: Any, content: Any, kind: type) -> None:
+    async def sampler(request: Mapping[str, Any]) -> Any:
+        return {"role": "assistant", "content": content, "model": "m"}
+
+    async with stage.in_flight(host, True, sampler):
+        params = types.CreateMessageRequestParams.model_validate(sampling())
+        assert isinstance(await stage.asks.sampling_callback(None, params), kind)  # type: ignore[arg-type]
+
+
+# What servers tell.
+
+
+@pytest.mark.parametrize(
+    ("level", "number"),
+    [("debug", 10), ("info", 20), ("notice", 20), ("warning", 30), ("error", 40), ("critical", 50), ("alert", 50),
+     ("emergency", 50)],
+)  # fmt: skip
+async def test_each_level_has_its_standard_one(
+    stage: Stage, caplog: pytest.LogCaptureFixture, level: Any, number: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await stage.asks.logging_callback(types.LoggingMessageNotificationParams(level=level, data="x"))
+    assert [(one.name, one.levelno, one.message) for one in caplog.records] == [
+        ("pegboard.mcp.server.files", number, "x")
+    ]
+
+
+def test_logs_are_harmless_and_hold_no_secret(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.asks.tell("error", "db.pool", {"password": "s3cret", "text": "\x1b[2J" + "x" * 10_000})
+    (record,) = caplog.records
+    assert record.name == "pegboard.mcp.server.files.db.pool"
+    assert "s3cret" not in record.message
+    assert "\x1b" not in record.message
+    assert len(record.message) <= 2_000
+
+
+def test_loggers_are_bounded_in_number_and_form(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    for index in range(MAX_LOGGERS + 20):
+        stage.asks.tell("error", f"l{index}", "x")
+    assert len({record.name for record in caplog.records}) == MAX_LOGGERS + 1
+    caplog.clear()
+    for odd in ("x" * 300, 5, "", None):
+        stage.asks.tell(7, odd, 5)
+        stage.asks.tell("error", odd, float("nan"))
+    assert {record.name for record in caplog.records} == {"pegboard.mcp.server.files"}
+
+
+def test_the_name_of_a_logger_is_made_of_words(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.asks.tell("error", "..a b\n../é..x", "m")
+    stage.asks.tell("error", "...", "m")
+    assert [record.name for record in caplog.records] == [
+        "pegboard.mcp.server.files.a-b.é.x",
+        "pegboard.mcp.server.files",
+    ]
+
+
+async def test_notifications_reach_who_listens(stage: Stage) -> None:
+    heard: list[Any] = []
+    asks = stage.asks
+    notes = [
+        types.ToolListChangedNotification(method="notifications/tools/list_changed"),
+        types.PromptListChangedNotification(method="notifications/prompts/list_changed"),
+        types.ResourceListChangedNotification(method="notifications/resources/list_changed"),
+        types.ResourceUpdatedNotification(
+            method="notifications/resources/updated", params=types.ResourceUpdatedNotificationParams(uri="a:b")
+        ),
+    ]
+    for note in notes:
+        await asks.message_handler(note)
+    asks.on_list_changed = heard.append
+    asks.on_updated = heard.append
+    for note in notes:
+        await asks.message_handler(note)
+    assert heard == ["tools", "prompts", "resources", "a:b"]
+
+
+async def test_faults_on_the_wire_are_logged_and_do_not_flood(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[Exception] = []
+    stage.asks.on_fault = heard.append
+    for _ in range(asks_module.MAX_FAULTS + 5):
+        await stage.asks.message_handler(ValueError("garbage s3cret"))
+    assert len(heard) == asks_module.MAX_FAULTS + 5
+    assert len(caplog.records) == asks_module.MAX_FAULTS
+    assert "s3cret" not in caplog.text
+
+
+async def test_progress_of_a_server_is_progress_of_the_call(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host) as context:
+        hear = stage.asks.progress_of(context)
+        await hear(1, 2, "half\x1b s3cret")
+        await hear(2.0)
+        await hear(float("nan"), None, None)
+        await hear(1, float("inf"), None)
+    assert stage.heard == [(context.call_id, 1, 2, "half ***"), (context.call_id, 2.0, None, None)]
+
+
+async def test_a_listener_for_progress_that_breaks_costs_nothing(
+    stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stage.in_flight(host) as context:
+
+        async def broken(*said: Any) -> None:
+            raise RuntimeError("listener")
+
+        context.session._on_progress = broken
+        await stage.asks.progress_of(context)(1, None, None)
+    assert "RuntimeError: listener" in caplog.text
