@@ -7,7 +7,7 @@ faults begin at the file's own root. Keys that mean nothing here are left out an
 Variables: `${VAR}` and `${VAR:-default}` as in our own files, and what editors have: `${env:VAR}`, `${userHome}`,
 `${workspaceFolder}`, `${workspaceFolderBasename}`, `${cwd}`, `${pathSeparator}`. What VS Code asks a person for,
 `${input:ID}`, comes from the variable of that name in capitals (`github-token`: `GITHUB_TOKEN`), else from the input's
-own default. Anything else in `${...}` is a fault: a server would get it to read as it stands. A `$` without a brace is one.
+own default. Anything else in `${...}` is a fault: a server would get it as it stands. A `$` without a brace is one.
 
 The folder of a file's project is the one that holds it, or holds its `.vscode` or `.cursor`.
 """
@@ -165,6 +165,13 @@ def tables_in(value: Any) -> ForeignFile:
             else:
                 tables.append(one)
     return ForeignFile(tuple(tables), _inputs(value), tuple(faults))
+
+
+def names_in(value: Any) -> tuple[str, ...]:
+    """The names of the servers that a value of a file holds, right or wrong; those that are switched off too."""
+    roots = (*ROOTS, *_project_roots(value)) if isinstance(value, Mapping) else ()
+    tables = (_at(value, root) for root in roots)
+    return tuple(dict.fromkeys(name for table in tables if isinstance(table, Mapping) for name in table))
 
 
 _EXAMPLE = 'as in {"mcpServers": {"NAME": {"command": "npx", "args": ["-y", "PACKAGE"]}}}'

@@ -47,10 +47,14 @@ def read(text: str) -> Any:
 
 def blank(text: str) -> str:
     """The text with blanks in the place of comments, trailing commas and the byte order mark."""
+    return _TRAILING.sub(lambda match: match[0] if match[0][0] == '"' else " ", blank_comments(text))
+
+
+def blank_comments(text: str) -> str:
+    """The text with blanks in the place of comments and the byte order mark."""
     if text.startswith("\ufeff"):
         text = " " + text[1:]
-    text = _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else _BLANK.sub(" ", match[0]), text)
-    return _TRAILING.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    return _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else _BLANK.sub(" ", match[0]), text)
 
 
 def _load(text: str) -> Any:

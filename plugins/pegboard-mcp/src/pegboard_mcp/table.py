@@ -125,7 +125,7 @@ def _wrong_places(value: Any, kind: Any) -> list[tuple[Path_, str]]:
         return [((key,), type_of(item)) for key, item in value.items() if not isinstance(item, str)]
     if isinstance(kind, Bounds):
         return _wrong_number(value, kind)
-    if isinstance(kind, tuple):
+    if type(kind) is tuple:
         return [] if value in kind else [((), _quoted(value) if isinstance(value, str) else type_of(value))]
     return [] if isinstance(value, kind) else [((), type_of(value))]
 
@@ -136,7 +136,7 @@ def _wrong_number(value: Any, bounds: Bounds) -> list[tuple[Path_, str]]:
     return [] if bounds.least <= value <= bounds.most and value > 0 else [((), _number(value))]
 
 
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
     return str(value) if isinstance(value, float) or abs(value) < 10**30 else "a huge number"
 
 
