@@ -8,6 +8,9 @@ offers both.
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -132,8 +135,34 @@ class ResourceTemplate:
     icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
     source: str | None = None
 
+    def fits(self, uri: str) -> bool:
+        """Whether an address has the form of the template; a `{name}` stands for any characters but `/`, `{+name}` for
+        any at all."""
+        return _pattern_of(self.uri_template).fullmatch(uri) is not None
+
+
+@functools.lru_cache(maxsize=256)
+def _pattern_of(template: str) -> re.Pattern[str]:
+    """Every part takes the first place that fits and keeps it (`(?>...)`), but for the last: no template makes a match
+    slow. Of several variables in a row the first stands for all."""
+    wild, pattern = "", ""
+    for part in filter(None, _EXPRESSION.split(template)):
+        if _EXPRESSION.fullmatch(part):
+            wild = wild or (".*" if part[1] in "+/?&#" else "[^/]*")
+        else:
+            pattern += f"(?>{wild}?{re.escape(part)})" if wild else re.escape(part)
+            wild = ""
+    if not wild and pattern.endswith(")"):  # the last words of a template have to stand at the end
+        head, _, tail = pattern.rpartition("(?>")
+        pattern = head + tail[:-1].replace("*?", "*", 1)
+    return re.compile(pattern + wild, re.DOTALL)
+
+
+_EXPRESSION = re.compile(r"(\{[^{}]{1,200}\})")
 
 Kind = Literal["prompts", "resources", "updated"]
+Reader = Callable[["Session", str], Awaitable["str | bytes | Sequence[Content]"]]
+"""Reads what lies at a URI: `async read(session, uri)`."""
 Watcher = Callable[[Kind, str | None], None]
 """Hears that a list changed (the second is None), or that what lies at a URI was updated (the second is the URI)."""
 
@@ -150,6 +179,23 @@ class Offers:
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
         self._resources: dict[str, tuple[Resource | ResourceTemplate, ...]] = {}
         self._watchers: dict[object, Watcher] = {}
+        self._readers: dict[str, Reader] = {}
+
+    @property
+    def readers(self) -> Mapping[str, Reader]:
+        """By source: what reads any address there, one that it does not list too."""
+        return dict(sorted(self._readers.items()))
+
+    def find_reader(self, uri: str) -> Reader | None:
+        """What reads this address: of the source that lists it, or has a template of its form."""
+        listed = self.resources.get(uri)
+        if listed is not None:
+            return listed.read
+        return next((one.read for one in self.templates.values() if one.fits(uri)), None)
+
+    def add_reader(self, source: str, read: Reader) -> None:
+        """Offer to read any address of a source."""
+        self._readers[source] = read
 
     @property
     def prompts(self) -> Mapping[str, Prompt]:
@@ -194,7 +240,22 @@ class Offers:
             watcher(kind, uri)
 
 
+_open: weakref.WeakValueDictionary[int, Offers] = weakref.WeakValueDictionary()
+"""By the identity of the settings that a host gave: sources have those in common with the resources of their plugin."""
+
+
 @contextlib.asynccontextmanager
-async def open_offers() -> AsyncIterator[Offers]:
-    """The `Offers` of one host."""
-    yield Offers()
+async def open_offers(settings: object = None) -> AsyncIterator[Offers]:
+    """The `Offers` of one host, which sources with the same settings find while it runs."""
+    offers = Offers()
+    _open[id(settings)] = offers
+    try:
+        yield offers
+    finally:
+        if _open.get(id(settings)) is offers:
+            del _open[id(settings)]
+
+
+def find_offers(settings: object) -> Offers | None:
+    """The `Offers` of the host that runs with these settings."""
+    return _open.get(id(settings))

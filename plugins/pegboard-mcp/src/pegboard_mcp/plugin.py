@@ -36,7 +36,7 @@ def open_resources(settings: McpSettings) -> AbstractAsyncContextManager[Offers]
     """Prompts and resources of the servers."""
     from pegboard_mcp.offers import open_offers
 
-    return open_offers()
+    return open_offers(settings)
 
 
 @hookimpl

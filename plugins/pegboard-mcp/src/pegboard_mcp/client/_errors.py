@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal[
     "missing_command", "missing_folder", "not_executable", "exited", "silent", "garbage", "oversized",
-    "refused", "unauthorized", "not_found", "tls", "timeout", "lost", "closed",
+    "refused", "unauthorized", "not_found", "tls", "timeout", "lost", "closed", "endless",
 ]  # fmt: skip
 
 
@@ -26,3 +26,37 @@ class LinkError(Exception):
         self.kind: Kind = kind
         self.why = why
         self.fix = fix
+
+
+class RpcError(Exception):
+    """A server answered a request with an error.
+
+    Args:
+        code: its number.
+        message: its text, as it came.
+        data: what came with it.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Lost(Exception):  # noqa: N818 - what happened to the request; no mistake of anybody
+    """The connection ended while a request was under way.
+
+    Args:
+        written: whether the server may have read the request, and done what it asks.
+        why: what ended the connection.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, *, written: bool, why: LinkError) -> None:
+        super().__init__(why.why)
+        self.written = written
+        self.why = why

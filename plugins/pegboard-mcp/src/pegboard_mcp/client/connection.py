@@ -1,0 +1,670 @@
+"""One connection to an MCP server: negotiated, with requests as raw JSON and what the server asks back.
+
+Two lanes share the link. The SDK's dispatcher and session have the negotiation and everything that the server asks;
+requests of the board go past both, since a call needs no models, no spans and no streams of its own: a request is
+written by the task that makes it, which then sleeps until the reader wakes it. `_Tap` stands between link and
+dispatcher and takes out what answers those. Nothing that a server sends is validated here, so one odd tool costs no
+list.
+
+Invariants: a request ends with its answer, `RpcError`, `Lost` or the caller's cancellation, and leaves nothing in
+`_waiting`; `Lost.written` is False only where the server cannot have read the request as a whole; a request that is
+given up is cancelled at the server by a task of the connection, so that no caller waits for that; an answer without a
+waiting task is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+import trio
+from mcp.client.session import DISCOVER_TIMEOUT_SECONDS, ClientRequestContext, ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+    mcp_param_headers,
+)
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import ClientMessageMetadata, SessionMessage
+from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from pegboard.errors import reason_of
+from pegboard_mcp import __version__
+from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+    OnChange = Callable[[str, Mapping[str, Any]], None]
+    OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+log = logging.getLogger("pegboard.mcp")
+
+FIRST_ID = 1 << 30
+"""Requests of the board are counted from here, those of the SDK from 1."""
+MAX_ROUNDS = 10
+"""How often a server may ask for more before it answers one request."""
+STATE_PAUSES_S = (0.05, 0.25)
+"""The first and the longest pause before a request is repeated that the server only wants to see again."""
+MAX_PROGRESS = 100
+"""Of a listener that is slower than its server the last so many reports are kept."""
+DRAIN_S = 1.0
+"""How long answers that lie in the pipe of a dead server are waited for."""
+CONFIG_KEY = "pegboard-mcp"
+"""Under which name of `capabilities.experimental` the configured `config` of a server stands."""
+
+
+class _Waiting:
+    """A request that was sent: the task that sleeps for its answer, and what came."""
+
+    __slots__ = ("answer", "progress", "streams", "task")
+
+    def __init__(self, *, progress: bool, streams: bool) -> None:
+        self.task: trio.lowlevel.Task | None = None
+        self.answer: Any = None
+        self.progress: list[tuple[float, float | None, str | None]] | None = [] if progress else None
+        self.streams = streams
+
+    def settle(self, answer: Any) -> None:
+        """Give the answer: a dict, or an exception that the request raises. The first one counts."""
+        if self.answer is None:
+            self.answer = answer
+            self.wake()
+
+    def wake(self) -> None:
+        task, self.task = self.task, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    def give_up(self, raise_cancel: Any) -> trio.lowlevel.Abort:
+        self.task = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+
+class _Tap:
+    """The link's read stream as the SDK's dispatcher sees it: without what answers the requests of the board."""
+
+    def __init__(self, inner: Any, connection: Connection) -> None:
+        self._inner = inner
+        self._take = connection.take
+        self._ended = connection.ended
+
+    @property
+    def last_context(self) -> Any:
+        """The context of whoever wrote the last message, where the link knows it."""
+        return getattr(self._inner, "last_context", None)
+
+    def __aiter__(self) -> _Tap:
+        return self
+
+    async def __anext__(self) -> Any:
+        inner, take = self._inner, self._take
+        try:
+            while True:
+                item = await inner.__anext__()
+                if not take(item):
+                    return item
+        except (StopAsyncIteration, anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._ended()
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> Any:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _Tap:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> bool | None:
+        self._ended()
+        left: bool | None = await self._inner.__aexit__(*problem)
+        return left
+
+
+class _Dispatcher(JSONRPCDispatcher):
+    """The SDK's dispatcher, which adds the configured `config` to what the client says of itself."""
+
+    config: Mapping[str, Any] | None = None
+    capabilities: dict[str, Any] | None = None
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: Any = None, **private: Any
+    ) -> dict[str, Any]:
+        """As the SDK has it."""
+        if method in ("initialize", "server/discover"):
+            params = self._introduce(method, dict(params or {}))
+        return await super().send_raw_request(method, params, opts, **private)
+
+    def _introduce(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        place, key = params, "capabilities"
+        if method == "server/discover":
+            place = params["_meta"] = dict(params.get("_meta") or {})
+            key = types.CLIENT_CAPABILITIES_META_KEY
+        said = dict(place.get(key) or {})
+        if self.config is not None:
+            said["experimental"] = {**(said.get("experimental") or {}), CONFIG_KEY: dict(self.config)}
+        place[key] = self.capabilities = said
+        return params
+
+
+class Connection:
+    """A server that answers. Made by `open_connection`; any task may send requests through it.
+
+    Attributes:
+        session: the SDK's, for what the server asks.
+        version: of the protocol, as negotiated.
+        modern: whether that is of the era without a handshake.
+        capabilities: what the server says it offers, as JSON.
+        server_info: its name and version as JSON, where it says them.
+        header_maps: which arguments of a tool travel as headers too, by its name; the list of tools fills it in.
+        is_open: whether requests may still be sent.
+        is_retired: whether it is to be replaced by another.
+        deadline: when the first requests have to be answered, in seconds of the loop's clock.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, definition: ServerDefinition, on_change: OnChange | None = None) -> None:
+        self.definition = definition
+        self.version = ""
+        self.modern = False
+        self.capabilities: dict[str, Any] = {}
+        self.server_info: dict[str, Any] = {}
+        self.instructions: str | None = None
+        self.header_maps: dict[str, Mapping[tuple[str, ...], str]] = {}
+        self.is_open = False
+        self.is_retired = False
+        self.deadline = float("inf")
+        self.session: ClientSession
+        self._gone = trio.Event()
+        self._ended = trio.Event()
+        self._on_change = on_change
+        self._ids = count(FIRST_ID)
+        self._waiting: dict[Any, _Waiting] = {}
+        self._has_headers = definition.transport == "http"
+        self._envelope: dict[str, Any] | None = None
+        self._headers: dict[str, str] = {}
+        self._link: Any = None
+        self._write: Any = None
+        self._nursery: trio.Nursery
+        self._log_level: str | None = None
+
+    # -- requests
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> dict[str, Any]:
+        """Send a request and wait for its result, which is raw JSON.
+
+        Args:
+            method: of MCP.
+            params: of the request; `_meta` of it is completed, the mapping is not changed.
+            timeout_s: bounds the whole request, whatever the server sends meanwhile; None: nothing but the caller does.
+            on_progress: awaited with each report in the order they came, by the task that makes the request.
+
+        Raises:
+            RpcError: the server answered with an error.
+            Lost: the connection ended, and the answer will not come.
+            trio.TooSlowError: `timeout_s` is over.
+        """
+        if timeout_s is not None:
+            with trio.fail_after(timeout_s):
+                return await self.request(method, params, on_progress=on_progress)
+        raw = await self._send(method, params, on_progress)
+        if raw.get("resultType") == "input_required":
+            raw = await self._answer_rounds(raw, method, params, on_progress)
+        return raw
+
+    async def listen(self, params: Mapping[str, Any]) -> None:
+        """Open a stream of changes and wait until it ends; what comes on it goes to `on_change`.
+
+        Raises:
+            RpcError: the server has no such stream, or ended it.
+            Lost: the connection ended.
+        """
+        await self._send("subscriptions/listen", params, None, streams=True)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification; one that cannot be sent is dropped."""
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = dict(params)
+        headers = {**self._headers, MCP_METHOD_HEADER: method} if self.modern else self._headers
+        metadata = ClientMessageMetadata(headers=headers) if self._has_headers else None
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._write.send(SessionMessage(types.JSONRPCNotification(**message), metadata))
+
+    async def _send(
+        self, method: str, params: Mapping[str, Any] | None, on_progress: OnProgress | None, *, streams: bool = False
+    ) -> dict[str, Any]:
+        if not self.is_open:
+            raise Lost(written=False, why=self.why())
+        number = next(self._ids)
+        waiting = _Waiting(progress=on_progress is not None, streams=streams)
+        message = SessionMessage(
+            types.JSONRPCRequest(
+                jsonrpc="2.0", id=number, method=method, params=self._stamped(params, number if on_progress else None)
+            ),
+            self._metadata(method, params) if self._has_headers else None,
+        )
+        self._waiting[number] = waiting
+        try:
+            try:
+                await self._write.send(message)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                raise Lost(written=False, why=self.why()) from None
+            while waiting.answer is None:
+                if waiting.progress:
+                    await self._report(waiting.progress, on_progress)
+                    continue
+                waiting.task = trio.lowlevel.current_task()
+                await trio.lowlevel.wait_task_rescheduled(waiting.give_up)
+        except trio.Cancelled:
+            self._give_up(number)
+            raise
+        finally:
+            del self._waiting[number]
+        if waiting.progress:
+            await self._report(waiting.progress, on_progress)
+        if type(waiting.answer) is dict:
+            return waiting.answer
+        raise waiting.answer
+
+    async def _report(self, reports: list[tuple[float, float | None, str | None]], on_progress: Any) -> None:
+        while reports:
+            try:
+                await on_progress(*reports.pop(0))
+            except Exception:
+                log.exception("what listens to the progress of %s failed", self.definition.name)
+
+    def _give_up(self, number: int) -> None:
+        """Tell the server, from a task of the connection: whoever gave up waits for nothing more."""
+        if self.is_open:
+            params = {"requestId": number, "reason": "nobody waits for it any more"}
+            self._nursery.start_soon(self.notify, "notifications/cancelled", params)
+
+    def _stamped(self, params: Mapping[str, Any] | None, token: int | None) -> dict[str, Any] | None:
+        envelope = self._envelope
+        if envelope is None and token is None:
+            return dict(params) if params else {}
+        stamped = dict(params) if params else {}
+        meta = {**(stamped.get("_meta") or {}), **(envelope or {})}
+        if token is not None:
+            meta["progressToken"] = token
+        stamped["_meta"] = meta
+        return stamped
+
+    def _metadata(self, method: str, params: Mapping[str, Any] | None) -> ClientMessageMetadata:
+        headers = dict(self._headers)
+        if self.modern:
+            headers[MCP_METHOD_HEADER] = method
+            params = params or {}
+            key = NAME_BEARING_METHODS.get(method)
+            if key is not None and isinstance(name := params.get(key), str):
+                headers[MCP_NAME_HEADER] = encode_header_value(name)
+                if method == "tools/call" and (mapped := self.header_maps.get(name)):
+                    headers |= mcp_param_headers(mapped, params.get("arguments") or {})
+        return ClientMessageMetadata(headers=headers)
+
+    # -- what the server asks before it answers (2026-07-28)
+
+    async def _answer_rounds(
+        self, raw: dict[str, Any], method: str, params: Mapping[str, Any] | None, on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        pause_s = STATE_PAUSES_S[0]
+        for _ in range(MAX_ROUNDS):
+            try:
+                asked = types.InputRequiredResult.model_validate(raw)
+            except ValidationError:
+                raise RpcError(types.INTERNAL_ERROR, "it asks for more in a form that cannot be read") from None
+            again: dict[str, Any] = dict(params or {})
+            if asked.input_requests:
+                pause_s = STATE_PAUSES_S[0]
+                again["inputResponses"] = {
+                    key: await self._ask(key, request) for key, request in asked.input_requests.items()
+                }
+            else:
+                await trio.sleep(pause_s)
+                pause_s = min(2 * pause_s, STATE_PAUSES_S[1])
+            if asked.request_state is not None:
+                again["requestState"] = asked.request_state
+            raw = await self._send(method, again, on_progress)
+            if raw.get("resultType") != "input_required":
+                return raw
+        raise RpcError(types.INTERNAL_ERROR, f"it asked for more than {MAX_ROUNDS} times before it answered")
+
+    async def _ask(self, key: str, request: Any) -> dict[str, Any]:
+        context = ClientRequestContext(session=self.session, request_id=key)
+        response = await self.session.dispatch_input_request(context, request)
+        if isinstance(response, types.ErrorData):
+            raise RpcError(response.code, response.message, response.data)
+        return response.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    # -- what comes from the link
+
+    def take(self, item: Any) -> bool:
+        """Whether a message answers the board, and was handed to the task that waits for it."""
+        if type(item) is not SessionMessage:
+            return False
+        message = item.message
+        if isinstance(message, types.JSONRPCResponse):
+            return self._settle(message.id, message.result)
+        if isinstance(message, types.JSONRPCError):
+            error = message.error
+            return self._settle(message.id, RpcError(error.code, error.message, error.data))
+        if isinstance(message, types.JSONRPCNotification):
+            return self._hear(message.method, message.params or {})
+        return False
+
+    def _settle(self, number: Any, answer: Any) -> bool:
+        number = _number_of(number)
+        waiting = self._waiting.get(number)
+        if waiting is not None:
+            waiting.settle(answer)
+        # One that nobody waits for any more ends here too.
+        return number is not None and number >= FIRST_ID
+
+    def _hear(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Whether a notification was for the board alone."""
+        if method == "notifications/progress":
+            return self._hear_progress(params)
+        if method == "notifications/cancelled":  # the server's word that a stream is over
+            waiting = self._waiting.get(_number_of(params.get("requestId")))
+            if waiting is not None and waiting.streams:
+                waiting.settle(RpcError(types.INTERNAL_ERROR, "it ended the stream"))
+            return waiting is not None
+        if method == "notifications/subscriptions/acknowledged":
+            meta = params.get("_meta")
+            number = _number_of(meta.get(SUBSCRIPTION_ID_META_KEY)) if isinstance(meta, dict) else None
+            if number in self._waiting and self._on_change is not None:
+                self._on_change(method, params)
+            return number in self._waiting
+        if method in LISTEN_STREAM_METHODS and self._on_change is not None:
+            self._on_change(method, params)
+        return False
+
+    def _hear_progress(self, params: Mapping[str, Any]) -> bool:
+        waiting = self._waiting.get(_number_of(params.get("progressToken")))
+        done, total, said = (params.get(key) for key in ("progress", "total", "message"))
+        if waiting is None or waiting.progress is None or not _is_number(done):
+            return False
+        if len(waiting.progress) >= MAX_PROGRESS:
+            del waiting.progress[0]
+        total = total if _is_number(total) else None
+        waiting.progress.append((float(done or 0), total, said if isinstance(said, str) else None))
+        waiting.wake()
+        return True
+
+    # -- its end
+
+    def lose(self) -> None:
+        """The other side is gone: nothing more is sent. Answers that lie in the pipe are still read."""
+        self.is_open = False
+        self._gone.set()
+
+    def ended(self) -> None:
+        """Nothing more comes: whoever waits for an answer is told."""
+        self.lose()
+        self._ended.set()
+        if self._waiting:
+            lost = self.why()
+            for waiting in tuple(self._waiting.values()):
+                waiting.settle(Lost(written=True, why=lost))
+
+    def is_forgotten(self, problem: RpcError) -> bool:
+        """Whether an error says that an HTTP server does not know the session any more; then nothing was run."""
+        return (
+            self._has_headers
+            and not self.modern
+            and problem.code in (types.INVALID_REQUEST, types.METHOD_NOT_FOUND)
+            and any(word in problem.message.lower() for word in ("session terminated", "session not found"))
+        )
+
+    def retire(self) -> None:
+        """Have the owner end this connection and open another, since the server does not know it any more."""
+        self.is_open = False
+        self.is_retired = True
+        self._gone.set()
+        self._ended.set()
+
+    async def wait_end(self) -> None:
+        """Wait until the connection is of no more use, and nobody waits for an answer that lies in the pipe."""
+        await self._gone.wait()
+        with trio.move_on_after(DRAIN_S):
+            await self._ended.wait()
+
+    def why(self) -> LinkError:
+        """What ended it."""
+        why: LinkError = self._link.why()
+        return why
+
+    async def explain(self) -> LinkError:
+        """`why`, after a short wait for what the server may still say."""
+        why: LinkError = await self._link.explain()
+        return why
+
+    @contextlib.asynccontextmanager
+    async def by(self, deadline: float) -> AsyncIterator[None]:
+        """The first requests, which have to end in time.
+
+        Raises:
+            LinkError: they did not, or the server is gone; it says what is known of it.
+        """
+        try:
+            with trio.move_on_at(deadline) as scope:
+                yield
+        except Lost:
+            raise await self.explain() from None
+        if scope.cancelled_caught:
+            raise await self.explain()
+
+    # -- its beginning
+
+    def bind(self, link: Any, nursery: trio.Nursery, callbacks: Mapping[str, Any]) -> ClientSession:
+        """Put the SDK's session on the link."""
+        self._link, self._write, self._nursery = link, link.write, nursery
+        dispatcher = _Dispatcher(_Tap(link.read, self), link.write)
+        dispatcher.config = self.definition.config
+        self._dispatcher = dispatcher
+        info = types.Implementation(name="pegboard", version=__version__)
+        self.session = ClientSession(dispatcher=dispatcher, client_info=info, **callbacks)
+        return self.session
+
+    async def negotiate(self) -> None:
+        """Agree on a version of the protocol: modern where the server answers to that, else by a handshake.
+
+        The policy is the SDK's own (`Client(mode="auto")`): anything but a modern answer means a handshake, unless the
+        server says that it is modern alone and shares no version.
+
+        Raises:
+            LinkError: there is none to agree on, or the server does not let itself be talked to.
+        """
+        session = self.session
+        try:
+            await self._agree(session)
+        except MCPError as problem:
+            if not self.is_open or problem.code == types.CONNECTION_CLOSED:
+                raise await self.explain() from None
+            raise _refused(self.definition, f"it refused the initialization: {problem.message[:300]}") from None
+        except (ValidationError, RuntimeError) as problem:
+            said = "its answer to the initialization cannot be read"
+            if isinstance(problem, RuntimeError):
+                said = f"no version of the protocol is shared: {str(problem)[:200]}"
+            raise _refused(self.definition, said) from None
+        self.version = session.protocol_version or ""
+        self.modern = self.version in MODERN_PROTOCOL_VERSIONS
+        offered = session.server_capabilities
+        self.capabilities = offered.model_dump(by_alias=True, mode="json", exclude_none=True) if offered else {}
+        info = session.server_info
+        self.server_info = info.model_dump(by_alias=True, mode="json", exclude_none=True) if info else {}
+        self.instructions = session.instructions
+        self._headers = {MCP_PROTOCOL_VERSION_HEADER: self.version}
+        if self.modern:
+            self._envelope = {
+                types.PROTOCOL_VERSION_META_KEY: self.version,
+                types.CLIENT_INFO_META_KEY: {"name": "pegboard", "version": __version__},
+                types.CLIENT_CAPABILITIES_META_KEY: self._dispatcher.capabilities or {},
+                types.LOG_LEVEL_META_KEY: _log_level(self.definition.name),
+            }
+
+    async def _agree(self, session: ClientSession) -> None:
+        version = LATEST_MODERN_VERSION
+        probe_s = min(DISCOVER_TIMEOUT_SECONDS, self.definition.connect_s / 3)
+        for attempt in range(2):
+            raw: dict[str, Any] | None = None
+            supported: list[str] | None = None
+            with trio.move_on_after(probe_s):
+                try:
+                    raw = await session.send_discover(version)
+                except MCPError as problem:
+                    if not self.is_open or problem.code == types.CONNECTION_CLOSED:
+                        raise
+                    supported = _supported(problem)
+                    mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in (supported or ())]
+                    if mutual and attempt == 0:
+                        version = mutual[-1]
+                        continue
+                    if supported is not None and not any(one in HANDSHAKE_PROTOCOL_VERSIONS for one in supported):
+                        raise
+            if raw is not None and _is_modern(raw):
+                session.adopt(types.DiscoverResult.model_validate(raw))
+                return
+            try:
+                await session.initialize()
+            except MCPError as problem:  # a slow start: the probe was given up, and yet it settled the era
+                mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in (_supported(problem) or ())]
+                if not mutual or attempt:
+                    raise
+                version = mutual[-1]
+                continue
+            return
+
+
+def _is_modern(raw: dict[str, Any]) -> bool:
+    try:
+        result = types.DiscoverResult.model_validate(raw)
+    except ValidationError:
+        return False
+    return any(version in MODERN_PROTOCOL_VERSIONS for version in result.supported_versions)
+
+
+def _supported(problem: MCPError) -> list[str] | None:
+    """The versions that a server names when it refuses one."""
+    if problem.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+        return None
+    try:
+        return types.UnsupportedProtocolVersionErrorData.model_validate(problem.data).supported
+    except ValidationError:
+        return None
+
+
+def _refused(definition: ServerDefinition, why: str) -> LinkError:
+    return LinkError(
+        "refused", definition.mask(why), "see what the server says on stderr, or try another version of it"
+    )
+
+
+def _log_level(name: str) -> str:
+    """What a server shall log: as much as somebody reads here."""
+    logger = logging.getLogger(f"pegboard.mcp.server.{name}")
+    return next((said for said in ("debug", "info") if logger.isEnabledFor(_LEVELS[said])), "warning")
+
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
+
+
+def _number_of(told: Any) -> int | None:
+    """An id as the board wrote it; some servers answer with a text."""
+    if isinstance(told, str):
+        return int(told) if len(told) < 16 and told.isascii() and told.isdigit() else None
+    return told if type(told) is int else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@contextlib.asynccontextmanager
+async def open_connection(
+    definition: ServerDefinition,
+    callbacks: Mapping[str, Any],
+    *,
+    on_gone: Callable[[], None],
+    on_change: OnChange | None = None,
+) -> AsyncIterator[Connection]:
+    """A negotiated connection that ends with the block.
+
+    Args:
+        definition: of the server.
+        callbacks: keyword arguments of the SDK's `ClientSession`: who answers what the server asks.
+        on_gone: called once, synchronously, when the other side is gone and before anybody is told.
+        on_change: hears of notifications that a list changed, or a resource was updated: method and params.
+
+    Raises:
+        LinkError: it cannot be reached or negotiated with, or the SDK's side of it broke.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard_mcp.client.transports import open_link
+
+    connection = Connection(definition, on_change)
+    problem: Exception | None = None
+
+    def gone() -> None:
+        connection.lose()
+        on_gone()
+
+    deadline = connection.deadline = trio.current_time() + definition.connect_s
+    async with open_link(definition, gone) as link:
+        try:
+            # The SDK's session and the nursery would put what leaves the block into groups: it is raised again outside.
+            async with trio.open_nursery() as nursery, connection.bind(link, nursery, callbacks):
+                connection.is_open = not link.gone.is_set()
+                try:
+                    async with connection.by(deadline):
+                        await connection.negotiate()
+                    yield connection
+                except Exception as raised:  # noqa: BLE001 - raised again below
+                    problem = raised
+                finally:
+                    connection.is_open = False
+                    nursery.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            rest = group.split(trio.Cancelled)[1]
+            if rest is None or rest.subgroup(KeyboardInterrupt) is not None:
+                raise
+            log.exception("the connection to %s broke", definition.name, exc_info=rest)
+            problem = problem or LinkError("lost", f"the connection broke: {reason_of(_leaf(rest))}", "call again")
+        finally:
+            connection.ended()
+    if problem is not None:
+        raise problem
+
+
+def _leaf(problem: BaseException) -> BaseException:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem

@@ -1,0 +1,103 @@
+"""`list_resources` and `read_resource`: what MCP servers have to read, for models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
+from pegboard_mcp.offers import Offers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pegboard import Content
+    from pegboard_mcp.offers import Resource, ResourceTemplate
+
+PAGE = 100
+MAX_URI = 8_000
+TEXTS = ("/json", "+json", "/xml", "+xml", "/yaml", "+yaml", "/toml", "/javascript")
+"""Ends of media types that are text beside `text/*`."""
+
+
+def make_tools() -> list[Tool]:
+    """The two tools.
+
+    .. versionadded:: 0.1
+    """
+    return [list_resources, read_resource]
+
+
+@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True)
+def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> dict[str, Any]:
+    """List what the MCP servers have to read: addresses, and templates of addresses whose {parts} you fill in.
+
+    Args:
+        server: only those of this server.
+        start: how many to skip; an answer says with `next` where the following one starts.
+    """
+    offers = context.resource(Offers)
+    found: list[Resource | ResourceTemplate] = [*offers.resources.values(), *offers.templates.values()]
+    if server is not None:
+        if server not in offers.readers:
+            raise _no_server(server, offers)
+        found = [one for one in found if one.source == server]
+    page = found[max(start, 0) : max(start, 0) + PAGE]
+    listed: dict[str, Any] = {"resources": [_shown(one) for one in page]}
+    if max(start, 0) + PAGE < len(found):
+        listed["next"] = max(start, 0) + PAGE
+    return listed
+
+
+@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True, open_world=True)
+async def read_resource(context: CallContext, uri: str, server: str | None = None) -> ToolResult:
+    """Read what lies at an address that list_resources shows, or that a tool of an MCP server named.
+
+    Args:
+        uri: the address.
+        server: whose it is; needed only where no listed address or template fits it.
+    """
+    if len(uri) > MAX_URI:
+        raise ToolError(ErrorCode.INVALID_INPUT, f"uri: expected at most {MAX_URI:,} characters")
+    offers = context.resource(Offers)
+    if server is not None and server not in offers.readers:
+        raise _no_server(server, offers)
+    read = offers.readers[server] if server is not None else offers.find_reader(uri)
+    if read is None and len(offers.readers) == 1:
+        (read,) = offers.readers.values()
+    if read is None:
+        known = ", ".join(offers.readers) or "there is none"
+        raise ToolError(ErrorCode.NOT_FOUND, f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}")
+    return _result_of(await read(context.session, uri))
+
+
+def _result_of(given: str | bytes | Sequence[Content]) -> ToolResult:
+    """What was read; text is shown as text."""
+    if isinstance(given, str):
+        return ToolResult(content=(TextContent(given),))
+    blocks = (BinaryContent(given),) if isinstance(given, bytes) else tuple(given)
+    return ToolResult(content=tuple(map(_readable, blocks)))
+
+
+def _readable(block: Content) -> Content:
+    if not isinstance(block, BinaryContent) or block.data is None:
+        return block
+    kind = block.mime_type.partition(";")[0].strip().lower()
+    if not (
+        kind.startswith("text/") or kind.endswith(("/json", "+json", "/xml", "+xml", "/yaml", "/toml", "/javascript"))
+    ):
+        return block
+    try:
+        return TextContent(block.data.decode())
+    except UnicodeDecodeError:
+        return block
+
+
+def _shown(one: Resource | ResourceTemplate) -> dict[str, Any]:
+    uri = {"uri": one.uri} if hasattr(one, "uri") else {"uri_template": one.uri_template}
+    more = {"title": one.title, "description": one.description, "mime_type": one.mime_type, "server": one.source}
+    return {**uri, "name": one.name, **{key: value for key, value in more.items() if value}}
+
+
+def _no_server(server: str, offers: Offers) -> ToolError:
+    known = ", ".join(offers.readers) or "there is none"
+    return ToolError(ErrorCode.NOT_FOUND, f"there is no MCP server {server[:60]!r} with resources; there are: {known}")

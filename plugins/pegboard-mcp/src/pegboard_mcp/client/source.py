@@ -1,0 +1,724 @@
+"""A tool source for each configured MCP server: one task that owns the connection, and handlers that use it.
+
+    configured, known ──demand──> starting ──> ready ──the server is gone──> backing off ──a pause, demand──> starting
+                                     └──it cannot be started──> backing off; or failed: then on demand alone
+
+The owner is the only task that opens and closes a connection; it publishes it in `McpSource.connection` and takes it
+back before anybody learns that the server is gone. A handler runs in its caller's task: it takes the published
+connection, or asks for one and waits, and sends its own request, so calls of one server overlap and no call is handed
+from task to task.
+
+Invariants: an attempt to start ends with a connection or with the reason, and everybody who waits for it learns the
+same; a call that a server may have read is sent again only where the tool is read-only or idempotent, and only once; a
+list is swapped as a whole, and the old one stays where the new one cannot be read.
+
+Nothing of the `mcp` SDK is imported before the first server is started.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pegboard import (
+    Annotations,
+    CallContext,
+    ErrorCode,
+    PegboardError,
+    Retry,
+    SourceState,
+    Tool,
+    ToolError,
+    ToolResult,
+)
+from pegboard.errors import reason_of
+from pegboard_mcp.client import cache
+from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client.asks import Asks
+from pegboard_mcp.client.names import board_names, qualified_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pegboard import Content, SourceSlot
+    from pegboard.session import Session
+    from pegboard_mcp.client.connection import Connection
+    from pegboard_mcp.client.discovery import Entry, Listing
+    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.settings import McpSettings
+
+log = logging.getLogger("pegboard.mcp")
+
+PAUSE_S = (1.0, 60.0)
+"""Before a server is started again: after a second, then twice as long each time, up to a minute; with jitter."""
+HEALTHY_S = 60.0
+"""A server that ran this long is started again without delay of the past."""
+RETRY_S = 1.0
+"""For so long after an attempt that failed, calls get its reason and start no other."""
+DEBOUNCE_S = (0.1, 30.0)
+"""How long a list that changed is left alone before it is read; more each time it changes while it is read."""
+REREAD = 2
+"""How often lists that change while they are read are read again at once."""
+RELISTEN_S = (1.0, 60.0)
+UNSENT = 3
+"""How often one call is sent again that no server has read."""
+NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized"})
+"""What a later attempt does not mend, unless somebody acts."""
+HEADER_MISMATCH = -32020
+METHOD_NOT_FOUND = -32601
+INVALID_REQUEST = -32600
+PROMPT_MARK = "prompt_"
+"""Before the name of a prompt that hangs as a tool."""
+MAX_COMPLETIONS = 100
+
+
+def make_sources(settings: McpSettings) -> list[McpSource]:
+    """A source for every server that the settings name.
+
+    .. versionadded:: 0.1
+    """
+    fleet = Fleet()
+    return [McpSource(definition, fleet=fleet, settings=settings) for definition in settings.definitions()]
+
+
+class Fleet:
+    """The sources of one board. A name that two servers have is put behind the server's own for both of them: so
+    nobody's name follows from who started first."""
+
+    def __init__(self) -> None:
+        self.sources: list[McpSource] = []
+        self._is_read = False
+
+    def read(self) -> None:
+        """Let every source remember, before the first is named."""
+        if not self._is_read:
+            self._is_read = True
+            for source in self.sources:
+                source.remember()
+
+    def contested(self) -> frozenset[str]:
+        """Names that more than one source wants."""
+        wanted = Counter(name for source in self.sources for name in source.plain_names())
+        return frozenset(name for name, count in wanted.items() if count > 1)
+
+    def rename(self, changed: McpSource) -> None:
+        """Let the others take the names that are theirs, now that one changed."""
+        contested = self.contested()
+        for source in self.sources:
+            if source is not changed:
+                source.rename(contested)
+
+
+class _Attempt:
+    """One attempt to start a server, from the first demand to its end; `error` is set where it failed."""
+
+    def __init__(self) -> None:
+        import trio
+
+        self.done = trio.Event()
+        self.error: LinkError | None = None
+
+    def end(self, error: LinkError | None = None) -> None:
+        self.error = error
+        self.done.set()
+
+
+class McpSource:
+    """The tools of one MCP server.
+
+    Attributes:
+        name: the configured one.
+        timeout_s: how long a call may take as a whole.
+        required: whether the host must not open without it.
+        definition: of the server.
+        listing: what it offers as far as is known, or None.
+        connection: the open one; None: it is not ready.
+        trouble: why it was not ready the last time.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(
+        self, definition: ServerDefinition, *, fleet: Fleet | None = None, settings: McpSettings | None = None
+    ) -> None:
+        self.definition = definition
+        self.name = definition.name
+        self.timeout_s: float | None = definition.request_s
+        self.required = definition.required
+        self.listing: Listing | None = None
+        self.connection: Connection | None = None
+        self.trouble: LinkError | None = None
+        self._fleet = fleet or Fleet()
+        self._fleet.sources.append(self)
+        self._settings = settings
+        self._mask: Callable[[str], str] | None = definition.mask if definition.secrets else None
+        self._names: dict[str, str] = {}
+        self._slot: SourceSlot | None = None
+        self._offers: Offers | None = None
+        self._attempt: _Attempt | None = None
+        self._failed_at: float | None = None
+        self._wanted: Any = None
+        self._changed: Any = None
+        self._is_over = False
+        self._asks = Asks(definition)
+
+    def __repr__(self) -> str:
+        return f"<McpSource {self.name}>"
+
+    # -- what hangs
+
+    def known(self) -> tuple[Tool, ...] | None:
+        """The tools that the server offered when it last ran; None where that is not known."""
+        self._fleet.read()
+        if self.listing is None:
+            return None
+        self._names = self._names_on_board(self._fleet.contested())
+        return self.tools()
+
+    def remember(self) -> None:
+        """Read what the server offered when it last ran, unless it is known."""
+        if self.listing is None:
+            self.listing = cache.read(cache.path_of(self.definition))
+
+    def plain_names(self) -> Iterable[str]:
+        """The names that its tools want, whatever others want."""
+        return self._plain_names().values()
+
+    def rename(self, contested: frozenset[str]) -> None:
+        """Hang the tools under other names where another server's list made that necessary."""
+        names = self._names_on_board(contested)
+        if names != self._names and self._slot is not None:
+            self._names = names
+            self._slot.replace(self.tools())
+
+    def _plain_names(self) -> dict[str, str]:
+        if self.listing is None:
+            return {}
+        wanted = [entry["key"] for entry in self.listing.tools]
+        if self.definition.load_prompts:
+            wanted += [PROMPT_MARK + entry["key"] for entry in self.listing.prompts]
+        return board_names(wanted, prefix=self.definition.prefix, server=self.name)
+
+    def _names_on_board(self, contested: frozenset[str]) -> dict[str, str]:
+        prefix = self.definition.prefix
+        return {
+            name: qualified_name(name, prefix=prefix, server=self.name) if hung in contested else hung
+            for name, hung in self._plain_names().items()
+        }
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of the list, as they hang on the board."""
+        listing = self.listing
+        if listing is None:
+            return ()
+        made = [self._made(self._tool, entry) for entry in listing.tools]
+        if self.definition.load_prompts:
+            made += [self._made(self._prompt_tool, entry) for entry in listing.prompts]
+        return tuple(tool for tool in made if tool is not None)
+
+    def _made(self, make: Callable[[Entry], Tool], entry: Entry) -> Tool | None:
+        try:
+            return make(entry)
+        except (PegboardError, KeyError, ValueError, TypeError, RecursionError) as problem:
+            log.warning("%r of the MCP server %s cannot be offered: %s", entry["key"], self.name, reason_of(problem))
+            return None
+
+    def _tool(self, entry: Entry) -> Tool:
+        annotations = Annotations(**entry.get("annotations", {}))
+        handler = self._handler(entry["key"], repeatable=annotations.read_only or annotations.idempotent)
+        return self._make(
+            entry,
+            entry["key"],
+            handler,
+            input_schema=entry["input_schema"],
+            output_schema=entry.get("output_schema"),
+            annotations=annotations,
+        )
+
+    def _prompt_tool(self, entry: Entry) -> Tool:
+        arguments = entry.get("arguments", ())
+        schema = {
+            "type": "object",
+            "properties": {
+                one["name"]: {
+                    "type": "string",
+                    "description": one.get("description") or one.get("title") or one["name"],
+                }
+                for one in arguments
+            },
+            "required": [one["name"] for one in arguments if one.get("required")],
+            "additionalProperties": False,
+        }
+        handler = self._prompt_handler(entry["key"])
+        return self._make(
+            entry,
+            PROMPT_MARK + entry["key"],
+            handler,
+            input_schema=schema,
+            output_schema=None,
+            annotations=Annotations(read_only=True),
+            tags={"mcp", "prompt", self.name},
+        )
+
+    def _make(self, entry: Entry, wire: str, handler: Callable[..., Any], **more: Any) -> Tool:
+        return Tool(
+            name=self._names[wire],
+            handler=handler,
+            description=entry.get("description", ""),
+            title=entry.get("title"),
+            category="mcp",
+            icons=entry.get("icons", ()),
+            run="async",
+            **{"tags": {"mcp", self.name}, **more},
+        )
+
+    def _handler(self, wire: str, *, repeatable: bool) -> Callable[..., Any]:
+        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
+            return await self._call(context, wire, arguments, repeatable)
+
+        return handler
+
+    def _prompt_handler(self, wire: str) -> Callable[..., Any]:
+        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
+            messages = await self._get_prompt(wire, arguments, context)
+            data = {"messages": [{"role": role, "content": content.to_json()} for role, content in messages]}
+            return ToolResult(content=tuple(message.content for message in messages), data=data)
+
+        return handler
+
+    # -- calls
+
+    async def _call(self, context: CallContext, wire: str, arguments: dict[str, Any], repeatable: bool) -> ToolResult:
+        from pegboard_mcp.client.content import result_of
+
+        params = {"name": wire, "arguments": arguments}
+        raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
+        return result_of(raw, server=self.name, mask=self._mask)
+
+    async def _request(
+        self, method: str, params: dict[str, Any], what: str, *, repeatable: bool = True, asker: CallContext | Session
+    ) -> dict[str, Any]:
+        """A request on the open connection, sent again where that is right.
+
+        Raises:
+            ToolError: it failed; the code says whether it may have run.
+        """
+        unsent, lost, relisted = 0, None, False
+        on_progress = self._asks.progress_of(asker) if isinstance(asker, CallContext) else None
+        while True:
+            connection = self.connection
+            if connection is None:
+                connection = await self._connected(lost)
+            try:
+                with self._asks.calling(asker):
+                    return await connection.request(method, params, on_progress=on_progress)
+            except Lost as problem:
+                if not problem.written and unsent < UNSENT:
+                    unsent += 1
+                elif problem.written and repeatable and lost is None:
+                    lost = problem
+                else:
+                    raise self._lost_error(problem, what, repeatable=repeatable) from None
+            except RpcError as problem:
+                if connection.is_forgotten(problem) and unsent < UNSENT:
+                    unsent += 1
+                    self._withdraw(connection)
+                    connection.retire()
+                elif problem.code == HEADER_MISMATCH and not relisted and connection.modern:
+                    relisted = True
+                    await self._read_again(connection)
+                else:
+                    raise self._rpc_error(problem, what) from None
+
+    def _rpc_error(self, problem: RpcError, what: str) -> ToolError:
+        from pegboard_mcp.client.rpc import tool_error_of
+
+        return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
+
+    def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
+        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.why}; {lost.why.fix}"
+        details = {"server": self.name, "kind": lost.why.kind}
+        if not lost.written:
+            text = f"{what!r} was not run: {why}"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, executed=False, retry=Retry.SAME.value)
+        if repeatable:
+            text = f"the answer of {what!r} was lost twice: {why}"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
+        text = f"{what!r} may have run, and its answer is lost: {why}"
+        return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
+
+    async def _connected(self, lost: Lost | None = None) -> Connection:
+        """The open connection, started where there is none.
+
+        Raises:
+            ToolError: it cannot be started, or the host is closing.
+        """
+        while (connection := self.connection) is None:
+            if self._is_over:
+                error = LinkError("closed", "the host is closing", "open a host")
+                raise self._unreachable(error, lost)
+            if self.trouble is not None and self._failed_at is not None and self._now() < self._failed_at + RETRY_S:
+                raise self._unreachable(self.trouble, lost)
+            attempt = self._attempt = self._attempt or _Attempt()
+            self._want()
+            await attempt.done.wait()
+            if attempt.error is not None:
+                raise self._unreachable(attempt.error, lost)
+        return connection
+
+    def _unreachable(self, error: LinkError, lost: Lost | None) -> ToolError:
+        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.why}; {error.fix}"
+        details: dict[str, Any] = {"server": self.name, "kind": error.kind, "retry": Retry.SAME.value}
+        if lost is None:
+            details["executed"] = False
+        if error.kind in NO_RETRY:
+            details["retry"] = Retry.CHANGED.value
+        return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
+
+    @staticmethod
+    def _now() -> float:
+        import trio
+
+        return trio.current_time()
+
+    # -- the owner
+
+    async def run(self, slot: SourceSlot) -> None:
+        """Keep the server running, once it is wanted, until cancelled."""
+        import trio
+
+        from pegboard_mcp.offers import find_offers
+
+        self._slot, self._is_over = slot, False
+        self._wanted, self._changed = trio.Event() if self._wanted is None else self._wanted, trio.Event()
+        self._failed_at = self.trouble = None
+        self._offers = find_offers(self._settings)
+        if self.listing is not None:
+            self._offer(self.listing)
+        try:
+            await self._supervise(slot)
+        finally:
+            self._is_over = True
+            self.connection = self._slot = self._offers = None
+            if self._attempt is not None:
+                self._attempt.end(LinkError("closed", "the host is closing", "open a host"))
+                self._attempt = None
+            self._wanted = None
+
+    async def _supervise(self, slot: SourceSlot) -> None:
+        import trio
+
+        if self.definition.start == "lazy" and not self.required and self.listing is not None:
+            slot.set_state(SourceState.KNOWN)
+            await self._wanted.wait()
+        pause_s = PAUSE_S[0]
+        while True:
+            self._wanted = trio.Event()
+            self._attempt = self._attempt or _Attempt()
+            self._failed_at = None
+            slot.set_state(SourceState.STARTING)
+            began = trio.current_time()
+            self._was_ready = False
+            error = await self._live(slot)
+            if trio.current_time() - began > HEALTHY_S:
+                pause_s = PAUSE_S[0]
+            if error is None:  # retired: the server runs, and wants to be greeted anew
+                continue
+            self.trouble = error
+            reason = f"{self.definition.shown}: {error.why}; {error.fix}"
+            log.warning("the MCP server %s is not ready: %s", self.name, reason)
+            if self._was_ready and self._is_awaited():
+                continue  # it did run, and somebody waits already
+            self._wanted = trio.Event()
+            dead = not self._was_ready and error.kind in NO_RETRY
+            slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, reason)
+            if not self._was_ready:
+                self._failed_at = trio.current_time()
+                self._attempt.end(error)
+                self._attempt = None
+            with trio.move_on_after(float("inf") if dead else pause_s * random.uniform(0.5, 1.5)):
+                await self._wanted.wait()
+            pause_s = min(2 * pause_s, PAUSE_S[1])
+
+    def _is_awaited(self) -> bool:
+        return self._attempt is not None
+
+    def _want(self) -> None:
+        """Have the owner start the server now."""
+        import trio
+
+        if self._wanted is None:
+            self._wanted = trio.Event()
+        self._wanted.set()
+
+    def _withdraw(self, connection: Connection | None) -> None:
+        """Take back the published connection; from here on calls wait for the next one."""
+        if connection is None or self.connection is connection:
+            self.connection = None
+
+    async def _live(self, slot: SourceSlot) -> LinkError | None:
+        """One connection from its start to its end; returns what ended it, None where it was retired."""
+        import trio
+
+        # Half a second of imports, the first time: in a thread the loop goes on.
+        open_connection = await trio.to_thread.run_sync(_import_connection)
+        try:
+            async with open_connection(
+                self.definition,
+                self._asks.callbacks(),
+                on_gone=lambda: self._withdraw(None),
+                on_change=self._on_change,
+            ) as connection:
+                async with connection.by(connection.deadline):
+                    listing = await self._read(connection)
+                self._adopt(listing, slot)
+                if not connection.is_open:
+                    return await self._explained(connection)
+                self._was_ready, self.trouble, self.connection = True, None, connection
+                slot.set_state(SourceState.READY)
+                if self._attempt is not None:
+                    self._attempt.end()
+                    self._attempt = None
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._follow, connection)
+                    if connection.modern:
+                        nursery.start_soon(self._listen, connection)
+                    await connection.wait_end()
+                    nursery.cancel_scope.cancel()
+                self._withdraw(connection)
+                return None if connection.is_retired else await self._explained(connection)
+        except LinkError as error:
+            return error
+        except RpcError as problem:
+            why = self.definition.mask(f"it refused to list what it offers: {problem.message[:300]}")
+            return LinkError("refused", why, "read its stderr, or try another version of it")
+        except Exception as problem:  # a source never ends of itself: the next attempt may do better
+            log.exception("the MCP server %s could not be run", self.name, exc_info=problem)
+            return LinkError("lost", f"its connection broke: {reason_of(problem)}", "see the log of the host")
+        finally:
+            self._withdraw(None)
+
+    async def _explained(self, connection: Connection) -> LinkError:
+        import trio
+
+        with trio.move_on_after(2):
+            return await connection.explain()
+        return connection.why()
+
+    # -- lists
+
+    async def _read(self, connection: Connection) -> Listing:
+        """The lists, read again where they changed meanwhile, but not for ever."""
+        import trio
+
+        from pegboard_mcp.client.discovery import discover
+
+        for _ in range(REREAD):
+            self._changed = trio.Event()
+            listing = await discover(connection)
+            if not self._changed.is_set():
+                return listing
+        return await discover(connection)
+
+    def _adopt(self, listing: Listing, slot: SourceSlot) -> None:
+        """Swap the tools for those of a new list, keep it for the next start, and tell who else is concerned."""
+        if listing == self.listing and self._names:
+            self._offer(listing)
+            return
+        for name, why in listing.left_out.items():
+            log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
+        self.listing = listing
+        self._names = self._names_on_board(self._fleet.contested())
+        self._fleet.rename(self)
+        slot.replace(self.tools())
+        self._offer(listing)
+        cache.write(cache.path_of(self.definition), listing)
+
+    async def _follow(self, connection: Connection) -> None:
+        """Read the lists again whenever the server says that they changed."""
+        import trio
+
+        pause_s = DEBOUNCE_S[0]
+        while True:
+            await self._changed.wait()
+            await trio.sleep(pause_s)
+            try:
+                with trio.fail_after(self.definition.request_s):
+                    await self._read_again(connection)
+            except Lost:
+                return
+            except (LinkError, RpcError, trio.TooSlowError) as problem:
+                self._changed = trio.Event()
+                log.warning(
+                    "the new list of the MCP server %s cannot be read, the old one stays: %s", self.name, problem
+                )
+            pause_s = min(2 * pause_s, DEBOUNCE_S[1]) if self._changed.is_set() else DEBOUNCE_S[0]
+
+    async def _read_again(self, connection: Connection) -> None:
+        listing = await self._read(connection)
+        if self._slot is not None:
+            self._adopt(listing, self._slot)
+
+    def _on_change(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "notifications/resources/updated":
+            uri = params.get("uri")
+            if isinstance(uri, str) and self._offers is not None:
+                self._offers.updated(uri)
+            return
+        self._changed.set()
+
+    async def _listen(self, connection: Connection) -> None:
+        """Hold a stream of changes open (2026-07-28); what changed while there was none is read after each start."""
+        import trio
+
+        has = connection.capabilities
+        wanted = {
+            f"{kind}ListChanged": True
+            for kind in ("tools", "prompts", "resources")
+            if isinstance(has.get(kind), Mapping) and has[kind].get("listChanged")
+        }
+        if not wanted:
+            return
+        pause_s = RELISTEN_S[0]
+        while True:
+            began = trio.current_time()
+            try:
+                await connection.listen({"notifications": wanted})
+            except Lost:
+                return
+            except RpcError as problem:
+                if problem.code == METHOD_NOT_FOUND:
+                    return
+                log.info("the stream of changes of the MCP server %s ended: %s", self.name, problem.message[:200])
+            pause_s = RELISTEN_S[0] if trio.current_time() - began > HEALTHY_S else min(2 * pause_s, RELISTEN_S[1])
+            await trio.sleep(pause_s * random.uniform(0.5, 1.5))
+            self._changed.set()
+
+    # -- prompts and resources
+
+    def _offer(self, listing: Listing) -> None:
+        offers = self._offers
+        if offers is None:
+            return
+        offers.add_reader(self.name, self._read_resource)
+        offers.replace_prompts(self.name, self._prompts(listing))
+        offers.replace_resources(self.name, self._resources(listing))
+
+    def _prompts(self, listing: Listing) -> list[Prompt]:
+        from pegboard_mcp.offers import Prompt
+
+        if not self.definition.load_prompts:
+            return []
+        keys = [entry["key"] for entry in listing.prompts]
+        names = board_names(keys, prefix=self.definition.prefix, server=self.name)
+        return [
+            Prompt(
+                name=names[entry["key"]],
+                get=self._prompt_getter(entry["key"]),
+                description=entry.get("description", ""),
+                title=entry.get("title"),
+                arguments=_arguments_of(entry),
+                complete=self._completer({"type": "ref/prompt", "name": entry["key"]}),
+                icons=tuple(entry.get("icons", ())),
+                source=self.name,
+            )
+            for entry in listing.prompts
+        ]
+
+    def _resources(self, listing: Listing) -> list[Resource | ResourceTemplate]:
+        from pegboard_mcp.offers import Resource, ResourceTemplate
+
+        offered: list[Resource | ResourceTemplate] = [
+            Resource(uri=entry["key"], read=self._read_resource, size=entry.get("size"), **self._labels(entry))
+            for entry in listing.resources
+        ]
+        offered += [
+            ResourceTemplate(
+                uri_template=entry["key"],
+                read=self._read_resource,
+                complete=self._completer({"type": "ref/resource", "uri": entry["key"]}),
+                **self._labels(entry),
+            )
+            for entry in listing.templates
+        ]
+        return offered
+
+    def _labels(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "name": entry.get("name", entry["key"]),
+            "description": entry.get("description", ""),
+            "title": entry.get("title"),
+            "mime_type": entry.get("mime_type"),
+            "annotations": entry.get("annotations"),
+            "icons": tuple(entry.get("icons", ())),
+            "source": self.name,
+        }
+
+    def _prompt_getter(self, wire: str) -> Callable[..., Any]:
+        async def get(session: Session, arguments: Mapping[str, str]) -> Sequence[Message]:
+            return await self._get_prompt(wire, arguments, session)
+
+        return get
+
+    async def _get_prompt(
+        self, wire: str, arguments: Mapping[str, Any], asker: CallContext | Session
+    ) -> tuple[Message, ...]:
+        from pegboard_mcp.client.content import messages_of
+
+        raw = await self._bounded("prompts/get", {"name": wire, "arguments": dict(arguments)}, wire, asker)
+        return messages_of(raw)
+
+    async def _read_resource(self, session: Session, uri: str) -> Sequence[Content]:
+        from pegboard_mcp.client.content import resource_blocks
+
+        return resource_blocks(await self._bounded("resources/read", {"uri": uri}, uri, session))
+
+    def _completer(self, ref: dict[str, Any]) -> Callable[..., Any]:
+        async def complete(session: Session, argument: str, value: str, others: Mapping[str, str]) -> Sequence[str]:
+            params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
+            if others:
+                params["context"] = {"arguments": dict(others)}
+            connection = self.connection or await self._connected()
+            if "completions" not in connection.capabilities:
+                return []
+            raw = await self._bounded("completion/complete", params, argument, session)
+            found = raw.get("completion")
+            values = found.get("values") if isinstance(found, Mapping) else None
+            told = values[:MAX_COMPLETIONS] if isinstance(values, list) else ()
+            return [value for value in told if isinstance(value, str)]
+
+        return complete
+
+    async def _bounded(
+        self, method: str, params: dict[str, Any], what: str, asker: CallContext | Session
+    ) -> dict[str, Any]:
+        """A request that changes nothing, under the server's own deadline."""
+        import trio
+
+        with trio.move_on_after(self.definition.request_s):
+            return await self._request(method, params, what, asker=asker)
+        raise ToolError(
+            ErrorCode.TIMEOUT,
+            f"the MCP server {self.name!r} did not answer {method} within {self.definition.request_s:g} s",
+            server=self.name,
+            retry=Retry.SAME.value,
+        )
+
+
+def _arguments_of(entry: Entry) -> Any:
+    from pegboard_mcp.offers import PromptArgument
+
+    return tuple(
+        PromptArgument(one["name"], one.get("description", ""), one.get("required") is True, one.get("title"))
+        for one in entry.get("arguments", ())
+    )
+
+
+def _import_connection() -> Callable[..., Any]:
+    from pegboard_mcp.client.connection import open_connection
+
+    return open_connection
