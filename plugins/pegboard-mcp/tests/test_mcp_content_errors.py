@@ -32,6 +32,8 @@ def met(code: object, message: object = "why", data: object = None) -> ToolError
         (-32021, ErrorCode.UPSTREAM_ERROR, False, Retry.NEVER),
         (-32022, ErrorCode.UPSTREAM_ERROR, False, Retry.NEVER),
         (-32042, ErrorCode.FORBIDDEN, False, Retry.CHANGED),
+        (-32010, ErrorCode.UPSTREAM_ERROR, True, Retry.CHANGED),
+        (-32011, ErrorCode.UPSTREAM_ERROR, False, Retry.SAME),
         (-32099, ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
         (17, ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
         ("x", ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),

@@ -3,7 +3,8 @@
 What a server answers with an error becomes a `ToolError` that says whether the call ran and whether to repeat it. The
 numbers: JSON-RPC 2.0 (https://www.jsonrpc.org/specification#error_object), those that MCP adds (-32002, -32020 to
 -32022, -32042), those of the board's own server front, and -32000 and -32001, which SDKs use for a connection that
-closed and a reply that did not come in time, and servers for anything.
+closed and a reply that did not come in time, and servers for anything. The transports of the board put two of their own
+where an answer would be (`transports.ANSWER_TOO_LONG`, `NOT_RUN`).
 
 The server front sends the code as a text in `data`, since several share a number (`data_of`); a board on the other side
 reads it back from there.
@@ -18,6 +19,7 @@ import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, NOT_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +88,10 @@ TABLE: Mapping[int, Row] = {
     UNSUPPORTED_VERSION: Row(
         _UPSTREAM, "does not speak this version of the protocol", executed=False, retry=Retry.NEVER, reason="version"
     ),
+    ANSWER_TOO_LONG: Row(
+        _UPSTREAM, "answered more than is taken", executed=True, retry=Retry.CHANGED, reason="too_long"
+    ),
+    NOT_RUN: Row(_UPSTREAM, "was not reached", executed=False, retry=Retry.SAME),
     URL_ELICITATION_REQUIRED: Row(
         ErrorCode.FORBIDDEN, "wants a page to be visited first", executed=False, retry=Retry.CHANGED,
         reason="elicitation",
