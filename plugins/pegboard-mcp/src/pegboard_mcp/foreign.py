@@ -344,7 +344,7 @@ def fill(table: Mapping[str, Any], names: Names, environ: Mapping[str, str]) -> 
         if not value and part.default is not None:
             value = part.default
         if value is None:
-            faults.append(_missing(part, path))
+            faults.append(missing(part, path))
         return value or ""
 
     def change(value: Any, path: Path_) -> Any:
@@ -359,7 +359,8 @@ def fill(table: Mapping[str, Any], names: Names, environ: Mapping[str, str]) -> 
     return change(table, ()), faults
 
 
-def _missing(part: Reference, path: Path_) -> Fault:
+def missing(part: Reference, path: Path_) -> Fault:
+    """The fault of a reference that means nothing, or whose variable is not set."""
     shown = part.written if len(part.written) <= 60 else f"{part.written[:57]}..."
     if part.variable is None:
         return Fault(path, "a variable that is known here", shown, "write ${VAR}, or what it stands for")

@@ -19,7 +19,7 @@ from pegboard import ConfigError
 from pegboard_mcp import places
 
 if TYPE_CHECKING:
-    from pegboard.cli._run import ProgramRun
+    from pegboard.cli import ProgramRun
     from pegboard_mcp.places import Place
 
 NAME = "pegboard"
