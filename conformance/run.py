@@ -265,13 +265,16 @@ def _process(command: list[str], env: Mapping[str, str], cwd: Path, log: Any) ->
     try:
         yield process
     finally:
-        for sent in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, sent)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(STOP_S)
-                if sent is signal.SIGTERM:
-                    continue
+        _end(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+        _end(process, signal.SIGKILL)  # what it left behind in its group too
+        process.wait()
+
+
+def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, how)
 
 
 def _env(home: Path) -> dict[str, str]:
