@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ConfigError, Fault
 from pegboard_mcp.settings import McpSettings, ServerSettings
-from pegboard_mcp.table import Path_, Reader
+from pegboard_mcp.table import Path_, Reader, is_http_url
 
 if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def find_faults(raw: Mapping[str, Any]) -> list[Fault]:
     """What is wrong with `[plugins.mcp]` beyond the types of its fields; paths from that table on."""
-    return [*_all(raw).faults, *_faults_of_tokens(raw.get("tokens"))]
+    return [*_all(raw).faults, *_faults_of_tokens(raw.get("tokens")), *_faults_of_oauth(raw.get("oauth"))]
 
 
 def definitions_of(settings: McpSettings) -> tuple[ServerDefinition, ...]:
@@ -129,3 +129,16 @@ def _faults_of_tokens(tokens: Any) -> Iterator[Fault]:
             yield Fault(path, "who the token's user is", "an empty text", 'as in TOKEN = "ada"')
         elif isinstance(user, Mapping) and isinstance(user.get("user_id"), str) and not user["user_id"].strip():
             yield Fault((*path, "user_id"), "who the token's user is", "an empty text", 'as in user_id = "ada"')
+
+
+def _faults_of_oauth(oauth: Any) -> Iterator[Fault]:
+    if not isinstance(oauth, Mapping):
+        return
+    for key in ("issuer", "introspection_url", "resource_url"):
+        url = oauth.get(key)
+        if isinstance(url, str) and not is_http_url(url):
+            yield Fault(
+                ("oauth", key), "a URL of scheme https, or http", "another text", f'as in {key} = "https://host"'
+            )
+    if isinstance(oauth.get("client_secret"), str) and oauth.get("client_id") is None:
+        yield Fault(("oauth", "client_id"), "the name that goes with `client_secret`", "nothing", "say both")

@@ -158,6 +158,20 @@ def is_system_text(text: str) -> bool:
         return False
 
 
+def is_http_url(text: str) -> bool:
+    """Whether a text is a whole URL of scheme http or https."""
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and not re.search(r"\s", text)
+        )
+    except ValueError:
+        return False
+
+
 def _near(key: str) -> str:
     from difflib import get_close_matches
 
