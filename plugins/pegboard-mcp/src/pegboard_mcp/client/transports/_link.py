@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
 
 SHOWN_CHARS = 200
+GARBAGE_CHARS = 60
+GARBAGE_LIMIT = 1_000
+"""After so much that is no message, and no message, a server is given up."""
 
 
 class Reader:
@@ -82,8 +86,14 @@ class Link:
         self.definition = definition
         self.gone = trio.Event()
         self._on_gone = on_gone
+        self.heard = False
+        """Whether a message came."""
+        self.garbage = 0
+        """How many came that are none."""
+        self._first_garbage = ""
         self._cause: LinkError | None = None
         self._leaving = False
+        self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
 
     def end(self, cause: LinkError | None = None) -> None:
         """Say that the other side is gone; only the first word counts, the second and later ones are not heard."""
@@ -96,8 +106,33 @@ class Link:
         finally:
             self.gone.set()
 
+    def leave(self) -> None:
+        """The end is ours from now on: nobody is told of it."""
+        self._leaving = True
+        self.end()
+
+    def garbled(self, text: str) -> None:
+        """Count and log what came and is no JSON-RPC."""
+        text = self.definition.mask(text)
+        self.garbage += 1
+        self._first_garbage = self._first_garbage or shorten(text, GARBAGE_CHARS)
+        if self.garbage == 1 and self.heard:
+            self.log.warning("sends what is no JSON-RPC; that is skipped: %s", shorten(text))
+        else:
+            self.log.debug("sent no JSON-RPC: %s", shorten(text))
+
+    def garbage_fault(self) -> LinkError:
+        """Nothing but garbage came."""
+        return LinkError(
+            "garbage",
+            f"it speaks no MCP; the first it said: {self._first_garbage!r}",
+            "Check that it is an MCP server, and that it speaks this transport.",
+        )
+
     def why(self) -> LinkError:
         """What ended the link; while it lives, what is wrong with it as far as can be told. Secrets are masked."""
+        if self._cause is None and self.garbage and not self.heard:
+            return self.garbage_fault()
         return self._cause or self._guess()
 
     def _guess(self) -> LinkError:

@@ -25,7 +25,6 @@ import codecs
 import collections
 import contextlib
 import json
-import logging
 import os
 import shutil
 import signal
@@ -41,7 +40,7 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
-from pegboard_mcp.client.transports._link import Link, Reader, Writer, shorten
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, Reader, Writer, shorten
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
 
     from pegboard_mcp.definitions import ServerDefinition
 
-logger = logging.getLogger("pegboard.mcp.stdio")
-
 CHUNK = 65_536
 GRACE_S = 2.0
 """How long a server may take after its stdin closed, and again after TERM."""
@@ -59,8 +56,6 @@ LAST_WORDS_S = 0.5
 """How long after the end of a link its exit status and the rest of stderr are waited for."""
 STDERR_LINES = 20
 STDERR_LINE_BYTES = 1_000
-GARBAGE_LINES = 1_000
-"""After so many lines without one message the server is given up."""
 DRAIN_CHUNKS = 16
 SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
@@ -118,9 +113,6 @@ class StdioReader(Reader):
         plain = codecs.lookup(definition.encoding).name == "utf-8"
         self._decoder = None if plain else codecs.getincrementaldecoder(definition.encoding)("replace")
         self.closed = False
-        self.messages = 0
-        self.garbage = 0
-        self.first_garbage = ""
 
     async def receive(self) -> SessionMessage:
         """The next message."""
@@ -184,7 +176,7 @@ class StdioReader(Reader):
             except ValueError:
                 self._mend(line)
                 continue
-            self.messages += 1
+            self._link.heard = True
             self._ready.append(SessionMessage(message))
         limit = self._link.definition.max_message_bytes
         if self._splitter.skipping > SKIP_TIMES * limit:
@@ -198,20 +190,12 @@ class StdioReader(Reader):
         try:
             message = jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValueError:
-            self._put_off(text)
+            self._link.garbled(text)
+            if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:
+                self._link.stop(self._link.garbage_fault())
             return
-        self.messages += 1
+        self._link.heard = True
         self._ready.append(SessionMessage(message))
-
-    def _put_off(self, text: str) -> None:
-        link = self._link
-        self.garbage += 1
-        self.first_garbage = self.first_garbage or shorten(link.definition.mask(text), 60)
-        link.log.debug("no JSON-RPC on stdout: %s", shorten(link.definition.mask(text)))
-        if self.garbage == 1 and self.messages:
-            link.log.warning("prints what is no JSON-RPC to its stdout; such lines are skipped")
-        if not self.messages and self.garbage >= GARBAGE_LINES:
-            link.stop(link.garbled())
 
     def _skip(self, line: TooLong) -> None:
         found = find_id(line)
@@ -220,7 +204,7 @@ class StdioReader(Reader):
             self._link.stop(cause)
             return
         error = ErrorData(code=ANSWER_TOO_LONG, message=cause.why, data={"limit": self._splitter.limit})
-        self.messages += 1
+        self._link.heard = True
         self._ready.append(SessionMessage(JSONRPCError(jsonrpc="2.0", id=json.loads(found), error=error)))
 
     def _oversized(self, size: int) -> LinkError:
@@ -343,7 +327,6 @@ class StdioLink(Link):
         self.stdout = cast("FdStream", process.stdout)
         self.stderr = cast("FdStream", process.stderr)
         self.pid = process.pid
-        self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
         self.stopped = False
         self.tail: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         self.told = trio.Event()
@@ -368,21 +351,23 @@ class StdioLink(Link):
 
     def leave(self) -> None:
         """The end is ours from now on: nobody is told of it, and nothing more is read."""
-        self._leaving = True
+        super().leave()
         self.stopped = True
         trio.lowlevel.notify_closing(self.stdout.fileno())
-        self.end()
 
     def close(self) -> None:
         """Close all pipes; nobody may use them any more."""
         for pipe in (self.stdin, self.stdout, self.stderr):
             pipe.close()
 
-    def garbled(self) -> LinkError:
+    def garbage_fault(self) -> LinkError:
         """Nothing but garbage came."""
+        fault = super().garbage_fault()
+        status = self.process.returncode
+        ended = f", then {_ended(status)}" if status is not None else ""
         return LinkError(
             "garbage",
-            f"it speaks no MCP on its stdout; its first line: {self.read.first_garbage!r}",
+            f"{fault.why}{ended}{self._words()}",
             "Check that the command starts an MCP server in its stdio mode and prints its logs to stderr.",
         )
 
@@ -390,15 +375,13 @@ class StdioLink(Link):
         status = self.process.returncode
         if status is not None:
             return self._exited(status)
-        if self.read.garbage and not self.read.messages:
-            return self.garbled()
         if self.gone.is_set():
             return LinkError(
                 "closed",
                 f"it closed its pipes without an exit{self._words()}",
                 "Look into the log of the server: `--verbose` shows its stderr.",
             )
-        if not self.read.messages:
+        if not self.heard:
             return LinkError(
                 "silent",
                 f"it runs but says nothing{self._words()}",
@@ -408,8 +391,7 @@ class StdioLink(Link):
         return LinkError("timeout", f"it does not answer{self._words()}", "Raise `request_timeout`, or ask for less.")
 
     def _exited(self, status: int) -> LinkError:
-        early = "" if self.read.messages else ", before it said anything"
-        how = f"it was ended by {_signal_name(-status)}" if status < 0 else f"it exited with status {status}"
+        early = "" if self.heard else ", before it said anything"
         last = self.tail[-1] if self.tail else ""
         if status in {126, 127} and last.startswith(f"{_warden.GATE_NAME}:"):
             return LinkError(
@@ -417,12 +399,8 @@ class StdioLink(Link):
                 f"the command cannot be started: {shorten(last.rpartition('exec: ')[2])}",
                 "Check that the program its first line (#!) names is installed.",
             )
-        garbage = ""
-        if self.read.garbage and not self.read.messages:
-            garbage = f"; it printed {self.read.first_garbage!r} to its stdout"
-        return LinkError(
-            "exited", f"{how}{early}{self._words()}{garbage}", "Run the command in a terminal to see why it ends."
-        )
+        fix = "Run the command in a terminal to see why it ends."
+        return LinkError("exited", f"it {_ended(status)}{early}{self._words()}", fix)
 
     def _words(self) -> str:
         """The last lines of stderr, for a message."""
@@ -480,11 +458,13 @@ class StdioLink(Link):
             self.stop(None)
 
 
-def _signal_name(number: int) -> str:
+def _ended(status: int) -> str:
+    if status >= 0:
+        return f"exited with status {status}"
     try:
-        return signal.Signals(number).name
+        return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
-        return f"signal {number}"
+        return f"was ended by signal {-status}"
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,355 @@
+"""Logging in to a server over HTTP: the SDK's OAuth client, with a place for tokens and a way to ask the person.
+
+The SDK finds the authorization server, registers, and exchanges codes (RFC 9728, 8414, 7591, 7636, 8707). Added here:
+
+- Tokens are kept in the system's keyring, else in a file of mode 0600 in the person's state folder, by server and URL.
+  With them lie the time at which they expire and where they are renewed: a new process renews, and does not ask.
+- The SDK holds a lock from the request to its answer, which makes calls wait for each other. As long as a token is
+  valid, requests pass beside that lock.
+- The address to log in at goes to stderr; the browser comes back to a loopback port, within `LOGIN_S`.
+- No token gets into a log, a text or a `repr`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import trio
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
+from pydantic import AnyUrl, BaseModel
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports._link import shorten
+from pegboard_mcp.client.transports._web import mask_also
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+M = TypeVar("M", bound=BaseModel)
+
+LOGIN_S = 300.0
+"""How long a person may take to log in."""
+SERVICE = "pegboard-mcp"
+REQUEST_BYTES = 8_192
+REQUEST_S = 5.0
+STORED_BYTES = 256 * 1024
+PAGE = "<!doctype html><meta charset=utf-8><title>Pegboard</title><p>{}"
+
+
+def key_of(definition: ServerDefinition) -> str:
+    """Under what the tokens of a server are kept: its name, and a hash of its URL."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:40]
+    return f"{name}-{hashlib.sha256((definition.url or '').encode()).hexdigest()[:16]}"
+
+
+class Vault:
+    """One secret text by key: in the system's keyring, else in a file of mode 0600. Blocking.
+
+    Args:
+        folder: where the files lie; None: the person's state folder.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def read(self, key: str) -> str | None:
+        """The text, or None."""
+        backend = _keyring()
+        if backend is not None:
+            with contextlib.suppress(_keyring_error()):
+                found: str | None = backend.get_password(SERVICE, key)
+                if found is not None:
+                    return found
+        try:
+            with self._file(key).open("rb") as file:
+                if os.fstat(file.fileno()).st_mode & 0o077:
+                    return None  # others could have read it, or written it
+                return file.read(STORED_BYTES).decode()
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def write(self, key: str, text: str) -> None:
+        """Keep the text."""
+        backend = _keyring()
+        if backend is not None:
+            with contextlib.suppress(_keyring_error()):
+                backend.set_password(SERVICE, key, text)
+                self._file(key).unlink(missing_ok=True)
+                return
+        place = self._file(key)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".token-")  # mode 0600 from the start
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            Path(temporary).replace(place)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def _file(self, key: str) -> Path:
+        if self._folder is None:
+            import platformdirs
+
+            self._folder = platformdirs.user_state_path("pegboard") / "mcp-tokens"
+        return self._folder / f"{key}.json"
+
+
+def _keyring() -> Any:
+    """The system's keyring, or None where it has none that keeps anything."""
+    import keyring
+    from keyring.backends import fail, null
+
+    with contextlib.suppress(_keyring_error()):
+        backend = keyring.get_keyring()
+        if not isinstance(backend, fail.Keyring | null.Keyring):
+            return backend
+    return None
+
+
+def _keyring_error() -> type[Exception]:
+    from keyring.errors import KeyringError
+
+    return KeyringError
+
+
+class _Storage:
+    """The SDK's `TokenStorage`, and beside it what the SDK forgets."""
+
+    def __init__(self, key: str, vault: Vault) -> None:
+        self._key = key
+        self._vault = vault
+        self._kept: dict[str, Any] | None = None
+        self.provider: OAuthClientProvider | None = None
+
+    def __repr__(self) -> str:
+        return f"<tokens of {self._key}>"
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens, and to the provider when they expire and where they are renewed."""
+        kept = await self._load()
+        tokens = self._as(OAuthToken, kept.get("tokens"))
+        if tokens is not None and self.provider is not None:
+            _hide(tokens)
+            context = self.provider.context
+            expires = kept.get("expires_at")
+            context.token_expiry_time = float(expires) if isinstance(expires, int | float) else None
+            context.oauth_metadata = context.oauth_metadata or self._as(OAuthMetadata, kept.get("metadata"))
+        return tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep the tokens."""
+        _hide(tokens)
+        kept = await self._load()
+        kept["tokens"] = tokens.model_dump(mode="json", exclude_none=True)
+        kept["expires_at"] = time.time() + tokens.expires_in if tokens.expires_in else None
+        if self.provider is not None and self.provider.context.oauth_metadata is not None:
+            kept["metadata"] = self.provider.context.oauth_metadata.model_dump(mode="json", exclude_none=True)
+        await self._save()
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """What we are registered as."""
+        return self._as(OAuthClientInformationFull, (await self._load()).get("client"))
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep what we are registered as."""
+        if client_info.client_secret:
+            mask_also(client_info.client_secret)
+        (await self._load())["client"] = client_info.model_dump(mode="json", exclude_none=True)
+        await self._save()
+
+    async def _load(self) -> dict[str, Any]:
+        if self._kept is None:
+            text = await trio.to_thread.run_sync(self._vault.read, self._key, abandon_on_cancel=True)
+            try:
+                found = json.loads(text or "{}")
+            except ValueError:
+                found = {}
+            self._kept = found if isinstance(found, dict) else {}
+        return self._kept
+
+    async def _save(self) -> None:
+        text = json.dumps(self._kept)
+        await trio.to_thread.run_sync(self._vault.write, self._key, text)
+
+    @staticmethod
+    def _as(kind: type[M], value: Any) -> M | None:
+        try:
+            return kind.model_validate(value) if value is not None else None
+        except ValueError:  # written by another version, or by hand
+            return None
+
+
+def _hide(tokens: OAuthToken) -> None:
+    for token in (tokens.access_token, tokens.refresh_token):
+        if token:
+            mask_also(token)
+
+
+class _Login:
+    """Asks the person: an address on stderr, an answer on a loopback port."""
+
+    def __init__(self, definition: ServerDefinition, say: Callable[[str], None]) -> None:
+        self._name = definition.name
+        self._say = say
+        # One port for each server and URL: the address is registered with the authorization server.
+        self._port = 49_152 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 16_000
+        self._listeners: list[trio.SocketListener] = []
+
+    @property
+    def address(self) -> str:
+        """Where the browser comes back to."""
+        return f"http://127.0.0.1:{self._port}/callback"
+
+    async def ask(self, url: str) -> None:
+        """Listen, then print the address to log in at."""
+        if urlsplit(url).scheme not in {"http", "https"} or not url.isprintable():
+            raise LinkError(
+                "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
+            )
+        try:
+            self._listeners = await trio.open_tcp_listeners(self._port, host="127.0.0.1")
+        except OSError:
+            why = f"the login cannot come back: port {self._port} is in use"
+            raise LinkError("unauthorized", why, "End the other login, or the program that holds the port.") from None
+        self._say(f"Log in to the MCP server {self._name!r} within {LOGIN_S / 60:g} minutes:\n  {url}\n")
+
+    async def wait(self) -> AuthorizationCodeResult:
+        """What the browser brings back."""
+        into, out = trio.open_memory_channel[dict[str, str]](1)
+        try:
+            with trio.move_on_after(LOGIN_S):
+                async with trio.open_nursery() as nursery:
+
+                    async def handle(stream: trio.SocketStream) -> None:
+                        async with stream:
+                            await _serve(stream, into)
+
+                    nursery.start_soon(trio.serve_listeners, handle, self._listeners)
+                    brought = await out.receive()
+                    await trio.sleep(0.05)  # the page is on its way
+                    nursery.cancel_scope.cancel()
+                return _result(brought)
+            why = f"nobody logged in within {LOGIN_S:g} s"
+            raise LinkError("unauthorized", why, "Call again, and open the address that is printed to stderr.")
+        finally:
+            for listener in self._listeners:
+                listener.socket.close()
+            self._listeners = []
+
+
+def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
+    if "error" in brought:
+        why = f"the login was refused: {shorten(brought['error'], 60)}"
+        raise LinkError("unauthorized", why, "Log in again, and allow the access.")
+    return AuthorizationCodeResult(code=brought.get("code", ""), state=brought.get("state"), iss=brought.get("iss"))
+
+
+async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[str, str]]) -> None:
+    """One request of a browser; what is none, or not for us, changes nothing."""
+    received = b""
+    with trio.move_on_after(REQUEST_S), contextlib.suppress(trio.BrokenResourceError):
+        while b"\r\n\r\n" not in received and len(received) < REQUEST_BYTES:
+            chunk = await stream.receive_some(REQUEST_BYTES)
+            if not chunk:
+                return
+            received += chunk
+        found = re.match(rb"GET (/callback\?[!-~]*) HTTP/1\.[01]\r\n", received)
+        values = parse_qs(urlsplit(found[1].decode()).query) if found else {}
+        brought = {name: value[0] for name, value in values.items()}
+        ours = "state" in brought and ("code" in brought or "error" in brought)
+        page = PAGE.format("You are logged in. Close this page." if ours and "code" in brought else "Nothing here.")
+        status = "200 OK" if ours else "404 Not Found"
+        head = (
+            f"HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\nconnection: close\r\n\r\n"
+        )
+        await stream.send_all((head + page).encode())
+        if ours:
+            with contextlib.suppress(trio.WouldBlock):
+                into.send_nowait(brought)
+
+
+class _Auth(httpx2.Auth):
+    """The SDK's provider, which is passed by as long as a token is valid."""
+
+    requires_response_body = False
+
+    def __init__(self, provider: OAuthClientProvider) -> None:
+        self._provider = provider
+
+    def __repr__(self) -> str:
+        return "<OAuth>"
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send with the token there is; where that is refused, renew it, or log in."""
+        context = self._provider.context
+        used = context.current_tokens
+        if used is not None and context.is_token_valid():
+            request.headers["authorization"] = f"Bearer {used.access_token}"
+            response = yield request
+            if response.status_code not in {401, 403}:
+                return
+            if response.status_code == 401 and context.current_tokens is used and context.can_refresh_token():
+                context.token_expiry_time = 1.0  # it is refused, whatever its date says
+        flow = self._provider.async_auth_flow(request)
+        try:
+            outgoing = await flow.__anext__()
+            while True:
+                outgoing = await flow.asend((yield outgoing))
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def make_auth(
+    definition: ServerDefinition, *, vault: Vault | None = None, say: Callable[[str], None] = _say
+) -> httpx2.Auth:
+    """What logs in to a server, for its HTTP client.
+
+    Args:
+        definition: the server.
+        vault: where tokens are kept.
+        say: shows the person where to log in.
+
+    .. versionadded:: 0.1
+    """
+    login = _Login(definition, say)
+    storage = _Storage(key_of(definition), vault or Vault())
+    metadata = OAuthClientMetadata(
+        client_name="Pegboard",
+        redirect_uris=[AnyUrl(login.address)],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        token_endpoint_auth_method="none",  # noqa: S106 - a method, no password: who runs on a desk keeps no secret
+    )
+    provider = OAuthClientProvider(
+        server_url=definition.url or "",
+        client_metadata=metadata,
+        storage=storage,
+        redirect_handler=login.ask,
+        callback_handler=login.wait,
+    )
+    storage.provider = provider
+    return _Auth(provider)

@@ -1,0 +1,367 @@
+"""What the transports over HTTP share: the client, its eyes on every answer, and faults in words.
+
+`Watched` stands between the client and the network. It
+
+- sends the configured headers to the server's origin alone, whoever asks: OAuth discovery goes to other origins too;
+- bounds what one answer may hold (`max_message_bytes`) and takes no compressed answer, which could unfold to anything;
+- tells the link what it saw: `Link.why` explains a failed start by it;
+- answers in place of a server that cannot be reached or has lost the session, so that one failed POST costs its own
+  request alone. The SDK's transport would crash on it and take all others along.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import ssl
+import urllib.request
+from typing import TYPE_CHECKING
+
+import httpx2
+import trio
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import NOT_RUN
+from pegboard_mcp.client.transports._link import Link, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from pegboard_mcp.client._errors import Kind
+    from pegboard_mcp.definitions import ServerDefinition
+
+LOST_S = 0.2
+"""How long answers that are on their way still come in after a link is lost."""
+WRITE_S = 60.0
+QUIET = (
+    "httpx2", "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils",
+)  # fmt: skip
+"""Loggers of libraries that write out URLs and answers."""
+
+
+class WebLink(Link):
+    """A link over HTTP."""
+
+    def __init__(self, definition: ServerDefinition, on_gone: Callable[[], None]) -> None:
+        super().__init__(definition, on_gone)
+        self.note: LinkError | None = None
+        """What the last request came to, where it failed."""
+        self.lost = trio.Event()
+        """Set when the end is decided; the reader sees it a moment later."""
+
+    def lose(self, cause: LinkError) -> None:
+        """The server is gone, or has lost the session: answers on their way may still come in."""
+        self.end(cause)
+        self.lost.set()
+
+    def _guess(self) -> LinkError:
+        return self.note or super()._guess()
+
+
+class Watched(httpx2.AsyncBaseTransport):
+    """A transport that sees every answer; see the module."""
+
+    def __init__(self, link: WebLink, inner: httpx2.AsyncBaseTransport, *, answering: bool) -> None:
+        definition = link.definition
+        self._link = link
+        self._inner = inner
+        self._answering = answering
+        self._url = httpx2.URL(definition.url or "")
+        self._limit = definition.max_message_bytes
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request; what fails at the server's endpoint is answered from here."""
+        ours = origin(request.url) == origin(self._url)
+        if not ours:
+            for name, value in self._link.definition.headers.items():
+                if request.headers.get(name) == value:
+                    del request.headers[name]
+        endpoint = self._answering and ours and request.url.path.rstrip("/") == self._url.path.rstrip("/")
+        try:
+            response = await self._inner.handle_async_request(request)
+        except httpx2.TransportError as fault:
+            if not endpoint:
+                raise
+            return self._unreachable(request, fault)
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            await response.aclose()
+            raise httpx2.RemoteProtocolError(f"the answer is compressed ({shorten(encoding, 20)})", request=request)
+        if not is_stream(response):
+            response.stream = Bounded(response.stream, self._limit, request)
+        if endpoint:
+            return await self._judge(request, response)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+    def _unreachable(self, request: httpx2.Request, fault: httpx2.TransportError) -> httpx2.Response:
+        cause = fault_of(fault, self._link.definition)
+        self._link.note = cause
+        if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout):
+            self._link.lose(cause)
+            return _answer(request, 502, NOT_RUN, cause.why)
+        return _answer(request, 502, -32000, cause.why)
+
+    async def _judge(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        status = response.status_code
+        if status < 400:
+            if request.method == "POST":
+                self._link.note = None if status < 300 else status_fault(response, self._link.definition)
+            return response
+        if request.method == "DELETE" or (request.method == "GET" and status == 405):
+            return response  # a server need not offer either
+        self._link.note = status_fault(response, self._link.definition)
+        if "mcp-session-id" in request.headers and await _lost_session(response):
+            cause = lost_session()
+            self._link.lose(cause)
+            return _answer(request, 404, NOT_RUN, cause.why)
+        return response
+
+
+def lost_session() -> LinkError:
+    """The server runs, but has forgotten us."""
+    return LinkError("lost", "it does not know the session any more: restarted, or expired", "Try again.")
+
+
+async def _lost_session(response: httpx2.Response) -> bool:
+    """404 says so by the specification; some servers say 400 and name the session."""
+    if response.status_code == 404:
+        body = await _body(response)
+        # Since 2026-07-28 an unknown method is a 404 too, with its error in the body.
+        return b"-32601" not in body
+    return response.status_code == 400 and b"session" in (await _body(response)).lower()
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    try:
+        return await response.aread()
+    except httpx2.TransportError:
+        return b""
+
+
+class Bounded(httpx2.AsyncByteStream):
+    """A body that ends in an error once it is too long."""
+
+    def __init__(self, inner: object, limit: int, request: httpx2.Request) -> None:
+        assert isinstance(inner, httpx2.AsyncByteStream)
+        self._inner = inner
+        self._limit = limit
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._inner:
+            size += len(part)
+            if size > self._limit:
+                raise TooLongError(f"the answer is longer than the limit of {self._limit:,} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        await self._inner.aclose()
+
+
+class TooLongError(httpx2.StreamError):
+    """An answer over the limit. The SDK passes such an error to the request it answers."""
+
+
+def _answer(request: httpx2.Request, status: int, code: int, message: str) -> httpx2.Response:
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    headers = {"content-type": "application/json"}
+    return httpx2.Response(status, headers=headers, content=json.dumps(body).encode(), request=request)
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    """Whether the body is a stream of events."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower() == "text/event-stream"
+
+
+def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    """Scheme, host and port."""
+    return url.scheme, url.host, url.port
+
+
+def open_client(link: WebLink, auth: httpx2.Auth | None = None, *, answering: bool) -> httpx2.AsyncClient:
+    """A client for one server: its headers, its timeouts, no redirects, watched.
+
+    `answering`: whether it answers in place of a server that cannot, as the SDK's transport needs it.
+    """
+    definition = link.definition
+    # A read may be silent for as long as a call may take: a shorter limit would end it under the caller's deadline.
+    read_s = max(definition.sse_read_s, definition.request_s + 10)
+    timeout = httpx2.Timeout(connect=definition.connect_s, read=read_s, write=WRITE_S, pool=None)
+    transport = httpx2.AsyncHTTPTransport(
+        proxy=_proxy(definition.url or ""), limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+    )
+    mask_logs(definition)
+    return httpx2.AsyncClient(
+        transport=Watched(link, transport, answering=answering),
+        headers={"accept-encoding": "identity", **definition.headers},
+        timeout=timeout,
+        auth=auth,
+        follow_redirects=False,
+    )
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the host's environment names for this server."""
+    parsed = httpx2.URL(url)
+    if urllib.request.proxy_bypass(parsed.host):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(parsed.scheme) or proxies.get("all")
+
+
+def leaves(fault: BaseException) -> Iterator[BaseException]:
+    """The exceptions within a group, however deep; itself where it is none."""
+    if isinstance(fault, BaseExceptionGroup):
+        for one in fault.exceptions:
+            yield from leaves(one)
+    else:
+        yield fault
+
+
+def chain(fault: BaseException) -> Iterator[BaseException]:
+    """An exception and what it came from."""
+    seen: set[int] = set()
+    current: BaseException | None = fault
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = next(leaves(current))
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+        current = current.__cause__ or current.__context__
+
+
+def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
+    """What a library raised, in words: of a group the first leaf."""
+    fault = next(leaves(fault))
+    if isinstance(fault, LinkError):
+        return fault
+    for one in chain(fault):
+        if isinstance(one, httpx2.HTTPStatusError):
+            return status_fault(one.response, definition)
+        known = _connection_fault(one, definition)
+        if known is not None:
+            return known
+    kind: Kind = "closed"
+    if type(fault).__module__.startswith("mcp.client.auth"):
+        said = shorten(definition.mask(str(fault)).partition(":")[0], 100)  # behind it stand answers of the server
+        return LinkError("unauthorized", f"the login failed: {said}", "Log in again; look into the server's log.")
+    if isinstance(fault, httpx2.TimeoutException | trio.TooSlowError | TimeoutError):
+        kind, why, fix = "timeout", "it takes too long to answer", "Try again, or raise `timeout`."
+    elif isinstance(fault, httpx2.SSEError) and "max" in str(fault).lower():
+        kind, why = "oversized", f"it sent an event over the limit of {definition.max_message_bytes:,} bytes"
+        fix = "Ask it for less, or raise `max_message_bytes` of the server."
+    elif isinstance(fault, httpx2.SSEError):
+        kind, why = "not_found", "it answers, but not with an event stream"
+        fix = "Check `url` and `transport`: `sse` servers mostly listen on /sse, `http` ones on /mcp."
+    elif isinstance(fault, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+        kind, why, fix = "refused", "its `url` is no HTTP address", "Begin `url` with http:// or https://."
+    else:
+        said = shorten(definition.mask(str(fault)), 120)
+        why = f"the connection broke: {said or type(fault).__name__}"
+        fix = "Try again; look into the log of the server if it happens again."
+    return LinkError(kind, why, fix)
+
+
+def _connection_fault(fault: BaseException, definition: ServerDefinition) -> LinkError | None:
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        said = shorten(fault.verify_message or "it is not trusted", 100)
+        return LinkError(
+            "tls",
+            f"its certificate is refused: {said}",
+            "Correct the certificate, or name the authority that signed it: SSL_CERT_FILE=/path/to/ca.pem.",
+        )
+    if isinstance(fault, ssl.SSLError):
+        said = shorten(fault.reason or "no handshake", 60)
+        return LinkError(
+            "tls", f"TLS fails: {said}", "Check whether it speaks TLS at all: http:// or https://, ws:// or wss://."
+        )
+    if isinstance(fault, socket.gaierror):
+        return LinkError("refused", "its host name is not known", "Check the host in `url`, and the network.")
+    if isinstance(fault, ConnectionRefusedError):
+        return LinkError(
+            "refused",
+            "nothing listens there: the connection is refused",
+            "Start the server, or correct host and port in `url`.",
+        )
+    if isinstance(fault, httpx2.ProxyError):
+        return LinkError("refused", "the proxy refuses the connection", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.")
+    if isinstance(fault, httpx2.ConnectTimeout):
+        return LinkError("timeout", "it cannot be reached in time", "Check host and port in `url`, and the network.")
+    if isinstance(fault, httpx2.ConnectError) and fault.__cause__ is None and fault.__context__ is None:
+        return LinkError("refused", "it cannot be reached", "Check host and port in `url`, and the network.")
+    return None
+
+
+def status_fault(response: httpx2.Response, definition: ServerDefinition) -> LinkError:
+    """What a status says about a server that was asked for MCP."""
+    status = response.status_code
+    if status == 401:
+        fix = (
+            "Log in again."
+            if definition.oauth
+            else "Put a token into `headers` (Authorization), or set `oauth = true`."
+        )
+        return LinkError("unauthorized", "it wants to know who asks (HTTP 401)", fix)
+    if status == 403:
+        return LinkError("unauthorized", "it refuses us (HTTP 403)", "Check what the token in `headers` may do.")
+    if status in {404, 405, 406, 410}:
+        fix = "Check `url` and `transport`: `http` servers mostly listen on /mcp, `sse` ones on /sse."
+        return LinkError("not_found", f"there is no MCP endpoint at its `url` (HTTP {status})", fix)
+    if 300 <= status < 400:
+        there = response.headers.get("location", "")
+        shown = shorten(definition.mask(there.partition("?")[0]), 100)
+        return LinkError(
+            "not_found",
+            f"it redirects to {shown!r}, which is not followed",
+            "Put that address into `url` if it is yours.",
+        )
+    return LinkError("refused", f"it answers HTTP {status}", "Look into the log of the server; try again later.")
+
+
+class _Mask(logging.Filter):
+    """Takes secrets out of what libraries log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: tuple[str, ...] = ()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        masked = self._mask(text)
+        if masked != text:
+            record.msg, record.args = masked, ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self._mask(logging.Formatter().formatException(record.exc_info))
+        return True
+
+    def _mask(self, text: str) -> str:
+        from pegboard.config import mask_text
+
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return mask_text(text)
+
+
+_MASK = _Mask()
+
+
+def mask_logs(definition: ServerDefinition) -> None:
+    """From now on the libraries log no secret of this server."""
+    mask_also(*definition.secrets)
+
+
+def mask_also(*found: str) -> None:
+    """From now on the libraries log none of these."""
+    _MASK.secrets = tuple(sorted({*_MASK.secrets, *found}, key=len, reverse=True))
+    for name in QUIET:
+        logging.getLogger(name).addFilter(_MASK)  # a filter is added once

@@ -1,0 +1,219 @@
+"""A server over WebSocket, subprotocol `mcp`: one JSON-RPC message in each text message.
+
+The SDK has no such transport any more; this one stands on trio-websocket. The connection lives in a task of its own, so
+that its crash is no crash of the body. A ping every `PING_S` finds a dead peer that no packet tells of: the answer
+must come within `PONG_S`. A message over `max_message_bytes` closes the connection with 1009.
+
+Specification: RFC 6455; close codes in section 7.4.1. The subprotocol is that of the SDK before 2.0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import trio
+import trio_websocket
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, Reader, Writer, shorten
+from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from pegboard_mcp.client._errors import Kind
+    from pegboard_mcp.definitions import ServerDefinition
+
+PING_S = 20.0
+PONG_S = 10.0
+SEND_S = 10.0
+"""How long a message may take to leave: a frame that is cut off would spoil the connection, so it is shielded."""
+LEAVE_S = 2.0
+"""How long the closing handshake may take."""
+ABORT_S = 0.2
+QUEUE = 8
+"""Messages that wait within the library."""
+
+_CODES: dict[int, tuple[Kind, str, str]] = {
+    1000: ("closed", "it closed the connection", "Try again."),
+    1001: ("closed", "it is going away", "Try again when it is back."),
+    1002: ("garbage", "it found a fault in the protocol", "Check that `url` is an MCP server over WebSocket."),
+    1003: ("garbage", "it does not take this kind of message", "Check that `url` is an MCP server over WebSocket."),
+    1006: ("lost", "the connection broke off without a word", "Check that the server still runs, then try again."),
+    1007: ("garbage", "the text in a message is broken", "Look into the log of the server."),
+    1008: ("unauthorized", "it refuses us by its rules", "Check the token in `headers`."),
+    1011: ("closed", "it failed inside", "Look into the log of the server."),
+    1012: ("lost", "it restarts", "Try again."),
+    1013: ("refused", "it is overloaded", "Try again later."),
+}  # fmt: skip
+
+
+class WebSocketLink(Link):
+    """A link over WebSocket."""
+
+    def __init__(self, definition: ServerDefinition, on_gone: Callable[[], None]) -> None:
+        super().__init__(definition, on_gone)
+        self.over = trio.Event()
+        """Set when the connection is to be closed."""
+
+    def stop(self, cause: LinkError | None) -> None:
+        """End the link from this side."""
+        self.end(cause)
+        self.over.set()
+
+    def closed(self, fault: trio_websocket.ConnectionClosed) -> None:
+        """The connection was closed, by whomever."""
+        self.stop(self._close_fault(fault.reason))
+
+    def _close_fault(self, reason: trio_websocket.CloseReason | None) -> LinkError:
+        code = reason.code if reason is not None else 1006
+        if code == 1009:
+            limit = self.definition.max_message_bytes
+            why = f"a message is too big; the limit here is {limit:,} bytes"
+            return LinkError("oversized", why, "Ask it for less, or raise `max_message_bytes` of the server.")
+        kind, why, fix = _CODES.get(code, ("closed", "it closed the connection", "Look into the log of the server."))
+        said = shorten(self.definition.mask(reason.reason or ""), 100) if reason is not None else ""
+        return LinkError(kind, f"{why} (close code {code}{f': {said}' if said else ''})", fix)
+
+
+class _WebSocketReader(Reader):
+    def __init__(self, link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
+        self._link = link
+        self._connection = connection
+
+    async def receive(self) -> SessionMessage:
+        """The next message."""
+        link = self._link
+        while True:
+            try:
+                data = await self._connection.get_message()
+            except trio_websocket.ConnectionClosed as fault:
+                link.closed(fault)
+                raise anyio.EndOfStream from None
+            try:
+                message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+            except ValueError:
+                link.garbled(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+                if not link.heard and link.garbage >= GARBAGE_LIMIT:
+                    link.stop(link.garbage_fault())
+                continue
+            link.heard = True
+            return SessionMessage(message)
+
+
+class _WebSocketWriter(Writer):
+    def __init__(self, link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
+        self._link = link
+        self._connection = connection
+        self._closed = False
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send one message, whole."""
+        if self._closed:
+            raise anyio.ClosedResourceError
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        with trio.move_on_after(SEND_S, shield=True):
+            try:
+                await self._connection.send_message(text)
+            except trio_websocket.ConnectionClosed as fault:
+                self._link.closed(fault)
+                raise anyio.BrokenResourceError from None
+            return
+        self._link.stop(LinkError("lost", "it takes no more messages", "Check that the server still runs."))
+        raise anyio.BrokenResourceError
+
+    async def aclose(self) -> None:
+        """Send no more."""
+        self._closed = True
+
+
+@contextlib.asynccontextmanager
+async def open_websocket(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[WebSocketLink]:
+    """Connect to a server and give the link to it. Raises `LinkError`."""
+    mask_logs(definition)
+    link = WebSocketLink(definition, on_gone)
+    ready, carried = trio.Event(), trio.Event()
+    shield = trio.CancelScope(shield=True)
+
+    async def carry() -> None:
+        try:
+            with shield:
+                async with trio.open_nursery() as nursery:
+                    connection = await _connect(nursery, definition)
+                    link.read, link.write = _WebSocketReader(link, connection), _WebSocketWriter(link, connection)
+                    nursery.start_soon(_keep_alive, link, connection)
+                    ready.set()
+                    await link.over.wait()
+                    lost = link.why().kind == "lost"  # a handshake with nobody
+                    with trio.move_on_after(ABORT_S if lost else LEAVE_S):
+                        await connection.aclose()
+                    nursery.cancel_scope.cancel()
+        except Exception as fault:  # noqa: BLE001 - whatever the transport raises ends the link, with its cause
+            link.end(_handshake_fault(fault, definition))
+        finally:
+            link.end()
+            carried.set()
+            ready.set()
+
+    fault: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(carry)
+        try:
+            await ready.wait()
+            if link.gone.is_set():
+                raise link.why()
+            yield link
+        except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
+            fault = raised
+        link.leave()
+        link.over.set()
+        if not ready.is_set():
+            shield.cancel()
+        with trio.move_on_after(LEAVE_S + 1, shield=True):
+            await carried.wait()
+        shield.cancel()
+    if fault is not None:
+        raise fault
+
+
+async def _connect(nursery: trio.Nursery, definition: ServerDefinition) -> trio_websocket.WebSocketConnection:
+    url = definition.url or ""
+    scheme, rest = url.split("://", 1)
+    url = {"http": "ws", "https": "wss"}.get(scheme, scheme) + "://" + rest
+    with trio.fail_after(definition.connect_s):
+        return await trio_websocket.connect_websocket_url(
+            nursery,
+            url,
+            subprotocols=["mcp"],
+            extra_headers=[(name.encode(), value.encode()) for name, value in definition.headers.items()],
+            max_message_size=definition.max_message_bytes,
+            message_queue_size=QUEUE,
+        )
+
+
+async def _keep_alive(link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
+    try:
+        while True:
+            await trio.sleep(PING_S)
+            with trio.fail_after(PONG_S):
+                await connection.ping()
+    except trio.TooSlowError:
+        why = f"it did not answer a ping within {PONG_S:g} s"
+        link.stop(LinkError("lost", why, "Check that the server still runs, and the network."))
+    except trio_websocket.ConnectionClosed as fault:
+        link.closed(fault)
+
+
+def _handshake_fault(fault: BaseException, definition: ServerDefinition) -> LinkError:
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    if isinstance(fault, trio_websocket.ConnectionRejected):
+        return status_fault(httpx2.Response(fault.status_code), definition)
+    if isinstance(fault, trio_websocket.ConnectionTimeout):
+        fault = trio.TooSlowError()
+    return fault_of(fault, definition)
