@@ -540,7 +540,7 @@ class Connection:
                 try:
                     raw = await session.send_discover(version)
                 except MCPError as problem:
-                    if not self.is_open or problem.code == types.CONNECTION_CLOSED:
+                    if not self.is_open:  # not by the code: servers refuse a version with -32000 too
                         raise
                     supported = _supported(problem)
                     mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in (supported or ())]
