@@ -199,3 +199,23 @@ class _Walk:
             raise ValueError(f"the schema is nested deeper than {MAX_DEPTH}")
         if self.left < 0:
             raise ValueError(f"the schema has more than {MAX_VALUES:,} values")
+
+
+def visible(text: str) -> str:
+    """The text with what hides in it written as escapes: harmless to a terminal, and everything can be seen."""
+    if text.isascii() and not _ascii_controls().search(text.replace("\r", "\x00")):
+        return text
+    text = _CARRIAGE.sub(_escaped, text)
+    for _, pattern in _patterns():
+        text = pattern.sub(_escaped, text)
+    return text
+
+
+_CARRIAGE = re.compile("[\\r\\u2028\\u2029]")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    codes = map(ord, match[0])
+    return "".join(
+        f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}" for code in codes
+    )

@@ -1,1 +1,26 @@
-"""What tools looked like when a person accepted them: `pegboard.lock`."""
+"""What tools looked like when a person accepted them: `pegboard.lock`.
+
+pins      a tool's face as it was accepted
+file      the file, read and written
+schemas   whether all that one schema accepts is accepted by another
+compare   what became of tools, and what it means for callers
+watch     asked for every tool that is hung; findings for doctor
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pegboard import Finding
+
+__all__ = ["findings"]
+
+
+def findings(board: Any) -> Iterable[Finding]:
+    """What the lock has to say to doctor of a board."""
+    from pegboard_mcp.lock import watch
+
+    return watch.findings(board)

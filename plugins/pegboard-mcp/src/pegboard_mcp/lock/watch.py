@@ -1,13 +1,248 @@
-"""Whether a tool looks as it did when it was accepted."""
+"""Whether a tool looks as it did when it was accepted: asked for every tool that is hung.
+
+The lock is looked for once a board, and again after a while; where there is none, a tool costs a look at the clock.
+Nothing here is imported, and no fingerprint is made, before a lock is there or `lock = "enforce"` asks for one.
+
+A tool that is held back is remembered, for `pegboard lock` and doctor: the board knows only its name.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import shlex
+import time
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Finding, PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pegboard import Tool
+    from pegboard_mcp.lock.pins import Key, Pin
     from pegboard_mcp.settings import McpSettings
+
+log = logging.getLogger("pegboard.mcp")
+
+LOOK_S = 1.0
+"""For so long a lock that was found, or that was not there, is taken to stay as it is."""
+MAX_HELD = 10_000
 
 
 def check_tool(tool: Tool, settings: McpSettings) -> None:
-    """Raise `PluginError` where the tool must be held back."""
+    """Hold a tool to what was accepted of it.
+
+    Raises:
+        PluginError: `lock = "enforce"`, and the tool is new or has changed, or the lock cannot be read.
+    """
+    if settings.lock != "off":
+        watch_of(settings).check(tool, enforce=settings.lock == "enforce")
+
+
+def lock_path(settings: McpSettings) -> Path | None:
+    """The lock that holds here: what the settings name, whether it is there or not, else the nearest one upwards."""
+    from pegboard_mcp.lock.file import find_lock
+
+    if settings.lock_file is not None:
+        return Path(settings.lock_file).expanduser()
+    try:
+        return find_lock(Path.cwd())
+    except OSError:  # the working directory is gone
+        return None
+
+
+class Watch:
+    """The lock of one board.
+
+    Attributes:
+        held: tools that are held back, by key.
+    """
+
+    def __init__(self, settings: McpSettings) -> None:
+        self.held: dict[Key, Tool] = {}
+        self._settings = weakref.ref(settings)
+        self._looked_at = -LOOK_S
+        self._seen: Any = None
+        self._pins: dict[Key, Pin] | None = None
+        self._problem: PluginError | None = None
+        self._told: set[tuple[str, str]] = set()
+
+    def pins(self) -> dict[Key, Pin] | None:
+        """What was accepted; None where there is no lock.
+
+        Raises:
+            PluginError: it cannot be read.
+        """
+        now = time.monotonic()
+        if now - self._looked_at >= LOOK_S:
+            self._looked_at = now
+            self._look()
+        if self._problem is not None:
+            raise self._problem
+        return self._pins
+
+    def _look(self) -> None:
+        settings = self._settings()
+        path = lock_path(settings) if settings is not None else None
+        try:
+            found = path.stat() if path is not None else None
+        except OSError:
+            found = None
+        seen = None if found is None else (path, found.st_mtime_ns, found.st_size, found.st_ino)
+        if seen == self._seen:
+            return
+        self._seen, self._pins, self._problem = seen, None, None
+        if seen is not None and path is not None:
+            from pegboard_mcp.lock.file import LockError, read_lock
+
+            try:
+                self._pins = read_lock(path)
+            except LockError as problem:
+                self._problem = problem
+
+    def check(self, tool: Tool, *, enforce: bool) -> None:
+        """See `check_tool`."""
+        try:
+            pins = self.pins()
+        except PluginError as problem:
+            if enforce and _is_pinned(tool):
+                self._hold(tool)
+                raise
+            self._tell("", "", "%s", problem.message)
+            return
+        if pins is None and not enforce:
+            return
+        if not _is_pinned(tool):
+            return
+        from pegboard_mcp.lock.pins import Key, source_of
+
+        key = Key(source_of(tool.origin), tool.name)
+        pin = (pins or {}).get(key)
+        if pin is not None and pin.fingerprint == tool.fingerprint:
+            self.held.pop(key, None)
+            return
+        if not enforce:
+            if pin is not None:
+                said = "the tool %s of %s changed since it was accepted: %s"
+                self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool))))
+            return
+        self._hold(tool)
+        if pin is not None:
+            why = f"it changed since it was accepted: {what_is_other(pin, tool)}"
+        elif pins is None:
+            why = "no tool is accepted yet, and lock is enforce"
+        else:
+            why = "it is new, and nobody accepted it yet"
+        name = shlex.quote(tool.name)
+        raise PluginError(why, hint=f"look at it: pegboard lock {name}, then pegboard lock --accept {name}")
+
+    def _hold(self, tool: Tool) -> None:
+        from pegboard_mcp.lock.pins import Key, source_of
+
+        if len(self.held) < MAX_HELD:
+            self.held[Key(source_of(tool.origin), tool.name)] = tool
+
+    def _tell(self, name: str, fingerprint: str, said: str, *words: str) -> None:
+        """Warn once of each face."""
+        if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
+            self._told.add((name, fingerprint))
+            log.warning(said, *words)
+
+
+_watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}
+
+
+def watch_of(settings: McpSettings) -> Watch:
+    """The watch of a board, which is known by its settings: the very object, for equal ones may be another board's."""
+    known = _watches.get(id(settings))
+    if known is not None and known[0]() is settings:
+        return known[1]
+    watch, number = Watch(settings), id(settings)
+    _watches[number] = (weakref.ref(settings, lambda _: _watches.pop(number, None)), watch)
+    return watch
+
+
+def what_is_other(pin: Pin, tool: Tool) -> str:
+    """The parts of a tool that are not as they were accepted, in a line."""
+    from pegboard_mcp.lock.pins import PARTS, fingerprint_of
+
+    was, now = pin.face or {}, tool.face
+    parts = [part for part in PARTS if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
+    return ", ".join(parts) or "its fingerprint"
+
+
+def _is_pinned(tool: Tool) -> bool:
+    from pegboard_mcp.lock.pins import is_pinned
+
+    return is_pinned(tool.origin)
+
+
+def _plain(text: str) -> str:
+    return ascii(text)[1:-1][:100]
+
+
+def findings(board: Any) -> Iterator[Finding]:
+    """What the lock has to say to doctor: tools that changed, tools that are held back, texts that hid something, a
+    lock that cannot be read."""
+    settings = settings_of(board)
+    if settings is not None and settings.lock != "off":
+        yield from _lock_findings(board, settings)
+    for _, source in board.sources:
+        for name, what in sorted((getattr(source, "stripped", None) or {}).items()):
+            yield Finding(
+                "hidden characters were taken out", f"tool {_plain(name)} of {_plain(source.name)}",
+                f"there were {', '.join(what)}", "read its description with care, and ask who runs the server",
+                "warning",
+            )  # fmt: skip
+
+
+def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
+    try:
+        pins = watch_of(settings).pins()
+    except PluginError as problem:
+        yield Finding("the lock cannot be read", "pegboard.lock", problem.message, problem.hint or "")
+        return
+    if pins is None:
+        if settings.lock == "enforce":
+            fix = "look at the tools: pegboard lock, then pegboard lock --accept"
+            yield Finding("no tool is accepted", "pegboard.lock", 'lock is "enforce", and there is no lock', fix)
+        return
+    enforce = settings.lock == "enforce"
+    for key, tool in sorted(seen_on(board, settings).items()):
+        pin = pins.get(key)
+        if pin is not None and pin.fingerprint == tool.fingerprint:
+            continue
+        name = shlex.quote(_plain(tool.name))
+        where, fix = f"tool {_plain(tool.name)} of {_plain(key.source)}", f"pegboard lock {name}; then --accept {name}"
+        if pin is not None:
+            other = f"other than it was: {what_is_other(pin, tool)}"
+            yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
+        else:
+            said = "it came after the lock was written"
+            yield Finding("a tool is not accepted yet", where, said, fix, "error" if enforce else "note")
+
+
+def settings_of(board: Any) -> McpSettings | None:
+    """The settings of this package on a board; None where it is not there."""
+    from pegboard_mcp.settings import McpSettings
+
+    return next((one.settings for one in board.plugins if isinstance(one.settings, McpSettings)), None)
+
+
+def seen_on(board: Any, settings: McpSettings) -> dict[Key, Tool]:
+    """Every tool that is held to the lock and hangs, or would hang were it not held back; two that claim one name are
+    not told apart, and left out."""
+    from pegboard_mcp.lock.pins import Key, source_of
+
+    seen = {}
+    for hung in board.registry.plans.values():
+        error = getattr(hung, "error", None)
+        if _is_pinned(hung.tool) and (error is None or error.details.get("reason") != "conflict"):
+            seen[Key(source_of(hung.tool.origin), hung.tool.name)] = hung.tool
+    for key, tool in watch_of(settings).held.items():
+        absent = board.not_hung.get(tool.name)
+        if absent is not None and source_of(absent.origin) == key.source:
+            seen[key] = tool
+    return seen

@@ -1,0 +1,221 @@
+"""`pegboard lock`: what changed on the tools' faces since it was accepted, and accepting it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pegboard import ConfigError, PegboardError
+from pegboard_mcp.texts import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from pegboard.cli import ProgramRun
+    from pegboard_mcp.lock.compare import Change
+    from pegboard_mcp.lock.pins import Key, Pin
+    from pegboard_mcp.settings import McpSettings
+
+START_S = 60.0
+"""How long all sources together may take to offer their tools."""
+MAX_LINES = 2_000
+"""A part of more lines is not shown as a diff."""
+DONE, DIFFERENT = 0, 1
+
+
+@click.command("lock", short_help="What changed on the tools' faces since it was accepted.")
+@click.argument("names", metavar="[NAME ...]", nargs=-1)
+@click.option("--accept", is_flag=True, help="Accept these tools as they are now; without NAME all of them.")
+@click.option("--json", "as_json", is_flag=True, help="An array of {name, source, change, kind, was, now}.")
+@click.pass_obj
+def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -> int:
+    """What changed on the tools' faces since it was accepted.
+
+    Tools of servers are asked of the servers themselves. What was accepted stands in pegboard.lock: the file that
+    lock_file of [plugins.mcp] names, else the nearest one upwards from here. Exit status: 0 nothing changed, or it is
+    accepted now; 1 something changed, or a server could not be asked; 2 wrong usage, or the lock cannot be read.
+    """
+    from pegboard_mcp.lock.compare import changes_of
+    from pegboard_mcp.lock.file import read_lock
+    from pegboard_mcp.lock.watch import lock_path
+
+    settings = _settings(run)
+    path = lock_path(settings)
+    was = read_lock(path) if path is not None and path.exists() else {}
+    now, unasked, silent = run.open_host(lambda host: _look(host, settings))
+    changes = changes_of(was.values(), now.values(), may_be_gone=lambda pin: _may_be_gone(pin, run, unasked))
+    for source, why in silent.items():
+        _note(f"the source {source} could not be asked, its accepted tools stay as they are: {why}")
+    if names:
+        _require_known(names, {*was, *now}, run)
+        changes = [one for one in changes if not one.names.isdisjoint(names)]
+    if accept:
+        _accept(changes, path, existed=path is not None and path.exists())
+    if as_json:
+        click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
+    else:
+        _show(changes, accept=accept, count=len(now), shown=names)
+    return DONE if accept or not (changes or silent) else DIFFERENT
+
+
+def _settings(run: ProgramRun) -> McpSettings:
+    from pegboard_mcp.lock.watch import settings_of
+
+    settings = settings_of(run.load_board(lenient=True))
+    assert settings is not None, "whose command this is has its settings"
+    return settings
+
+
+async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[str], dict[str, str]]:
+    """The tools as their sources offer them now; names that hang for other reasons not, which say nothing of their
+    tools; and the sources that could not be asked, with why."""
+    import trio
+
+    from pegboard import SourceState
+    from pegboard_mcp.lock.pins import pin_of
+    from pegboard_mcp.lock.watch import seen_on
+
+    board = host.board
+    why: dict[str, str] = {}
+    with trio.move_on_after(START_S):
+        async with trio.open_nursery() as nursery:
+            for _, source in board.sources:
+                if hasattr(source, "wake"):
+                    nursery.start_soon(_wake, source, why)
+        await host.settle(timeout_s=START_S)
+    silent = {}
+    for name, (state, reason) in board.source_states.items():
+        if state is not SourceState.READY:
+            silent[name] = reason or why.get(name) or f"it is {state.value}"
+    seen = seen_on(board, settings)
+    unasked = {name for name in board.not_hung if all(key.name != name for key in seen)}
+    unasked |= {hung.tool.name for hung in board.registry.plans.values() if _is_in_conflict(hung)}
+    return {key: pin_of(tool) for key, tool in seen.items()}, unasked | set(silent), silent
+
+
+def _is_in_conflict(hung: Any) -> bool:
+    error = getattr(hung, "error", None)
+    return error is not None and error.details.get("reason") == "conflict"
+
+
+async def _wake(source: Any, why: dict[str, str]) -> None:
+    try:
+        await source.wake()
+    except Exception as problem:  # noqa: BLE001 - what a source could not do is said, and costs its own tools alone
+        why[source.name] = str(problem)[:300]
+
+
+def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
+    """Whether a tool that is not there is gone: not where nobody looked for it, or what brings it is put aside."""
+    board = run.load_board(lenient=True)
+    there = {source.name for _, source in board.sources}
+    aside = {one.distribution for one in board.plugins.quarantined} | {one.name for one in board.plugins.quarantined}
+    if pin.name in unasked or pin.source in unasked or pin.source in aside:
+        return False
+    own = {one.distribution or one.name for one in board.plugins}
+    return not run.plugins or pin.source in there | own
+
+
+def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRun) -> None:
+    from difflib import get_close_matches
+
+    board = run.load_board(lenient=True)
+    known = {key.name for key in keys} | set(board.registry.plans) | set(board.not_hung)
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name[:100], sorted(known), n=1)
+            hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
+            raise ConfigError(f"there is no tool {name[:80]!r}, and none was accepted", hint=hint)
+
+
+def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
+    """Write what is now over what was, for these changes alone."""
+    from pegboard_mcp.lock.file import read_lock, write_lock
+
+    if existed and not changes:
+        return
+    path = path or _new_path()
+    pins = read_lock(path) if existed else {}
+    for change in changes:
+        if change.was is not None:
+            pins.pop(change.was.key, None)
+        if change.now is not None:
+            pins[change.now.key] = change.now
+    write_lock(path, pins.values())
+    count = "1 tool" if len(changes) == 1 else f"{len(changes)} tools"
+    _note(f"accepted {count}, in {path}")
+
+
+def _new_path() -> Path:
+    """Where the first lock is written: beside the configuration that is found from here, else here."""
+    from pegboard.config import find_found_file
+    from pegboard_mcp.lock.file import NAME
+
+    try:
+        beside = find_found_file()
+    except PegboardError:
+        beside = None
+    return (beside.parent if beside is not None else Path.cwd()) / NAME
+
+
+def _note(text: str) -> None:
+    click.echo(visible(text), file=sys.stderr)
+
+
+def _show(changes: list[Change], *, accept: bool, count: int, shown: Collection[str]) -> None:
+    for change in changes:
+        click.echo("\n".join(map(visible, _lines(change, short=accept))))
+    if changes and not accept:
+        names = " ".join(shown)
+        click.echo(f"to accept {'it' if len(changes) == 1 else 'all of it'}: pegboard lock --accept {names}".rstrip())
+    elif not changes:
+        tools = "the tool" if count == 1 else f"all {count} tools"
+        click.echo("nothing changed" if shown else f"nothing changed: {tools} as accepted")
+
+
+def _lines(change: Change, *, short: bool) -> Iterator[str]:
+    old = f" (was {change.was.name})" if change.what == "renamed" and change.was else ""
+    yield f"{change.what:8} {change.name}{old} of {change.source}: {change.kind}"
+    if short:
+        return
+    if change.what == "changed":
+        for reason in change.reasons:
+            yield f"  {reason.kind}: {reason.part}: {reason.words}"
+    if change.what != "renamed":
+        was, now = (_face(pin) for pin in (change.was, change.now))
+        for part in dict.fromkeys((*was, *now)):
+            yield from _diff(part, was.get(part, []), now.get(part, []))
+    yield ""
+
+
+def _face(pin: Pin | None) -> dict[str, list[str]]:
+    """Each part of a face as lines."""
+    from pegboard_mcp.lock.pins import PARTS
+
+    face: Mapping[str, Any] = (pin.face if pin else None) or {}
+    shown = {}
+    for part in PARTS:
+        value = face.get(part)
+        if isinstance(value, str) and value:
+            shown[part] = value.split("\n")
+        elif part == "annotations" and value:
+            shown[part] = [f"{name}: {json.dumps(said)}" for name, said in sorted(value.items()) if said is not None]
+        elif value:
+            shown[part] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2).split("\n")
+    return shown
+
+
+def _diff(part: str, was: list[str], now: list[str]) -> Iterator[str]:
+    from difflib import unified_diff
+
+    if was == now:
+        return
+    if max(len(was), len(now)) > MAX_LINES:
+        yield f"  {part}: {len(was)} lines became {len(now)}; lock --json has them"
+        return
+    lines = unified_diff(was, now, f"{part}, accepted", f"{part}, now", lineterm="", n=3)
+    yield from (f"  {line}" for line in lines)

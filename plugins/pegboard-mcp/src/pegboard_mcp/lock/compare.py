@@ -1,0 +1,256 @@
+"""What became of tools since they were accepted, and what it means for those who call them.
+
+Four kinds of change: new, changed, removed, renamed. Each is of the worst kind that is in it: `breaking` (a call that
+was right is refused, or means something else), `unknown` (that cannot be decided), `compatible` (what was right stays
+right), `text` (only what is read is other). A schema of results is looked at the other way round: what comes must be
+what could come before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from pegboard_mcp.lock.pins import PARTS, Key, Pin, content_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pegboard_mcp.lock.schemas import Note
+
+Kind = Literal["text", "compatible", "unknown", "breaking"]
+What = Literal["new", "changed", "removed", "renamed"]
+KINDS: tuple[Kind, ...] = ("text", "compatible", "unknown", "breaking")
+"""From the mildest to the worst."""
+
+_RISKS = ("low", "medium", "high")
+_MILD: dict[str, frozenset[tuple[Any, Any]]] = {
+    "read_only": frozenset({(False, True)}),
+    "destructive": frozenset({(True, False), (True, None), (None, False)}),
+    "idempotent": frozenset({(False, True)}),
+    "open_world": frozenset({(True, False), (None, False)}),
+    "parallel": frozenset({(False, True), (True, False)}),
+}
+"""Changes of an annotation, was and is, that nobody has to mind."""
+_WORSE: dict[str, frozenset[tuple[Any, Any]]] = {
+    "read_only": frozenset({(True, False)}),
+    "destructive": frozenset({(False, True), (None, True)}),
+    "idempotent": frozenset({(True, False)}),
+    "open_world": frozenset({(False, True)}),
+}
+"""Changes of an annotation that turn what callers rely on."""
+
+
+@attrs.frozen
+class Reason:
+    """One thing that is other: of what kind, in which part, and what."""
+
+    kind: Kind
+    part: str
+    words: str
+
+
+@attrs.frozen(eq=False)
+class Change:
+    """What became of one tool.
+
+    Args:
+        name: its name now; of one that was removed, the one that it had.
+        was, now: the pins; None where there was or is none.
+        reasons: what is other.
+    """
+
+    what: What
+    name: str
+    source: str
+    was: Pin | None
+    now: Pin | None
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The worst of the reasons."""
+        return max((one.kind for one in self.reasons), key=KINDS.index, default="text")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that a person may mean it by."""
+        return frozenset(pin.name for pin in (self.was, self.now) if pin is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """One element of `lock --json`."""
+        return {
+            "name": self.name,
+            "source": self.source,
+            "change": self.what,
+            "kind": self.kind,
+            "was": self.was.face if self.was else None,
+            "now": self.now.face if self.now else None,
+        }
+
+
+def changes_of(
+    was: Iterable[Pin], now: Iterable[Pin], *, may_be_gone: Callable[[Pin], bool] = lambda _: True
+) -> list[Change]:
+    """Every difference between what was accepted and what is, by source and name.
+
+    Args:
+        was, now: the pins, at most one a key.
+        may_be_gone: whether a pin that has no tool now means that the tool is gone; else it is left out.
+    """
+    old, new = {pin.key: pin for pin in was}, {pin.key: pin for pin in now}
+    found: dict[Key, Change] = {}
+    for key in old.keys() & new.keys():
+        if old[key].fingerprint != new[key].fingerprint:
+            found[key] = _changed(old[key], new[key])
+    came = {key: new[key] for key in sorted(new.keys() - old.keys())}
+    gone = {key: old[key] for key in sorted(old.keys() - new.keys()) if may_be_gone(old[key])}
+    for key, pin in _renamed(gone, came):
+        reason = Reason("breaking", "name", f"it was called {pin.name}")
+        found[key] = Change("renamed", key.name, key.source, pin, came.pop(key), (reason,))
+        del gone[pin.key]
+    for key, pin in came.items():
+        found[key] = Change("new", key.name, key.source, None, pin, (Reason("compatible", "name", "it is new"),))
+    for key, pin in gone.items():
+        found[key] = Change("removed", key.name, key.source, pin, None, (Reason("breaking", "name", "it is gone"),))
+    return [found[key] for key in sorted(found)]
+
+
+def _renamed(gone: Mapping[Key, Pin], came: Mapping[Key, Pin]) -> list[tuple[Key, Pin]]:
+    """Tools of one source that are the same but for their names, in the order of their names."""
+    waiting: dict[tuple[str, str], list[Pin]] = {}
+    for pin in gone.values():
+        if pin.face is not None:
+            waiting.setdefault((pin.source, content_of(pin.face)), []).append(pin)
+    pairs = []
+    for key, pin in came.items():
+        same = waiting.get((key.source, content_of(pin.face or {})))
+        if same:
+            pairs.append((key, same.pop(0)))
+    return pairs
+
+
+def _changed(was: Pin, now: Pin) -> Change:
+    if not was.is_sound:
+        said = "its block in the lock was edited: what was accepted cannot be told"
+        return Change("changed", now.name, now.source, was, now, (Reason("unknown", "name", said),))
+    reasons = tuple(compare_faces(was.face or {}, now.face or {}))
+    return Change("changed", now.name, now.source, was, now, reasons)
+
+
+def compare_faces(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Reason]:
+    """What is other on a tool's face; nothing where it is the same."""
+    reasons: list[Reason] = []
+    for part in PARTS:
+        old, new = was.get(part), now.get(part)
+        if _is_same(old, new):
+            continue
+        if part in ("title", "description"):
+            reasons.append(Reason("text", part, f"another {part}"))
+        elif part == "version":
+            reasons.append(_version(old, new))
+        elif part == "annotations":
+            reasons += _annotations(old or {}, new or {})
+        elif part == "input_schema":
+            reasons += compare_schemas(old, new, "input_schema")
+        elif old is None or new is None:
+            kind: Kind = "compatible" if old is None else "breaking"
+            reasons.append(Reason(kind, part, "results have a schema now" if old is None else "results have none now"))
+        else:
+            reasons += compare_schemas(old, new, "output_schema")
+    return reasons
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    import json
+
+    return one is other or json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _version(old: Any, new: Any) -> Reason:
+    """A server that is called otherwise is another server; a later version of the same tells nothing by itself."""
+    if isinstance(old, str) and isinstance(new, str) and old.rpartition(" ")[0] == new.rpartition(" ")[0]:
+        return Reason("compatible", "version", f"{new[:80]}, was {old[:80]}")
+    return Reason("unknown", "version", f"{str(new)[:80]}, was {str(old)[:80]}")
+
+
+def _annotations(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Reason]:
+    reasons = []
+    for name in sorted(old.keys() | new.keys()):
+        was, now = old.get(name), new.get(name)
+        if was == now:
+            continue
+        kind: Kind = "unknown"
+        if name == "risk" and was in _RISKS and now in _RISKS:
+            kind = "breaking" if _RISKS.index(now) > _RISKS.index(was) else "compatible"
+        elif _is_among(was, now, _MILD.get(name, frozenset())):
+            kind = "compatible"
+        elif _is_among(was, now, _WORSE.get(name, frozenset())):
+            kind = "breaking"
+        reasons.append(Reason(kind, "annotations", f"{name} is {_word(now)}, was {_word(was)}"))
+    return reasons
+
+
+def _is_among(was: Any, now: Any, pairs: frozenset[tuple[Any, Any]]) -> bool:
+    return all(one is None or isinstance(one, bool) for one in (was, now)) and (was, now) in pairs
+
+
+def _word(value: Any) -> str:
+    return "not said" if value is None else str(value).lower()[:40]
+
+
+def compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_schema"]) -> list[Reason]:
+    """What is other between two schemas of arguments, or of results; nothing where they say the same."""
+    from pegboard_mcp.lock.schemas import Document, Inclusion, split
+
+    if _is_same(old, new):
+        return []
+    drafts = {_draft(one) for one in (old, new)}
+    if len(drafts) > 1 or None in drafts:
+        return [Reason("unknown", part, "it is no schema of the same draft, or no right one")]
+    was, now = split(old), split(new)
+    reasons = [Reason("unknown", part, f"{_place(path)}: no draft knows it") for path in _other(was, now, "odd")]
+    reasons += [Reason("compatible", part, f"{_place(path)} is other") for path in _other(was, now, "soft")]
+    if not _is_same(was.bare, now.bare):
+        draft_7 = drafts == {"draft 7"}
+        before, after = Document(was.bare, draft_7=draft_7), Document(now.bare, draft_7=draft_7)
+        if part == "input_schema":
+            verdict = Inclusion(before, after, names_matter=True).ask()
+        else:
+            verdict = Inclusion(after, before).ask()
+        kind: Kind = "unknown" if verdict.state is None else "breaking"
+        if verdict.state is True:
+            reasons.append(Reason("compatible", part, _WIDER[part]))
+        reasons += [Reason(kind, part, _said(note)) for note in verdict.notes]
+    return reasons or [Reason("text", part, "other descriptions")]
+
+
+_WIDER = {"input_schema": "all that was accepted still is", "output_schema": "all that comes could come before"}
+
+
+def _draft(schema: Any) -> str | None:
+    """The draft of a schema that has no faults, else None."""
+    from pegboard.schema.check import faults_of
+    from pegboard.schema.keywords import dialect_of
+
+    return None if not isinstance(schema, dict) or faults_of(schema, foreign=True) else dialect_of(schema)
+
+
+def _other(was: Any, now: Any, what: str) -> list[tuple[Any, ...]]:
+    """Places, in schemas that both have, at which an annotation is other."""
+    one, two = getattr(was, what), getattr(now, what)
+    both = was.places & now.places
+    places = [path for path in {**one, **two} if path[:-1] in both]
+    return [path for path in places if (path in one) != (path in two) or not _is_same(one[path], two[path])]
+
+
+def _said(note: Note) -> str:
+    place = _place(note.path)
+    return f"{place}: {note.words}" if place else note.words
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    from pegboard.errors import format_path
+
+    return format_path(path)

@@ -1,0 +1,211 @@
+"""`pegboard.lock`: a TOML file, one block a tool, sorted by source and name.
+
+It is written so that a version control system shows what changed and merges what two people accepted: texts and
+schemas stand on lines of their own, nothing in one block depends on another, and the same tools make the same bytes.
+Texts are literal strings wherever TOML has one for them, which is also what reads fast.
+
+What is read may be anybody's: the file is bounded, a block that says nothing is refused with its number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegboard import PluginError
+from pegboard_mcp.lock.pins import Key, Pin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NAME = "pegboard.lock"
+VERSION = 1
+MAX_BYTES = 32 * 1024 * 1024
+MAX_TOOLS = 20_000
+
+HEAD = f"""\
+# What tools looked like when they were accepted. `pegboard lock` shows what changed since then,
+# `pegboard lock --accept` accepts it and writes this file. Commit it.
+version = {VERSION}
+"""
+TEXTS = ("title", "version", "description")
+VALUES = ("annotations", "input_schema", "output_schema")
+_ESCAPED = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\U000e0000-\\U000e007f]"
+)
+
+
+class LockError(PluginError):
+    """The lock cannot be read or written; the message says why."""
+
+
+def find_lock(start: Path) -> Path | None:
+    """The nearest `pegboard.lock` in a folder or above it."""
+    for folder in (start, *start.parents):
+        path = folder / NAME
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                return path
+    return None
+
+
+def read_lock(path: Path) -> dict[Key, Pin]:
+    """The pins of a file.
+
+    Raises:
+        LockError: it cannot be read, is no lock, is of a later version, or holds two blocks of one tool.
+    """
+    import tomllib
+
+    try:
+        table = tomllib.loads(_load(path).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise _unreadable("it is not UTF-8") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise _unreadable(f"it is no TOML: {str(problem)[:200]}") from None
+    except RecursionError:
+        raise _unreadable("its values are nested too deep") from None
+    version = table.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise _unreadable(f"it is of version {str(version)[:20]}, and {VERSION} is what is read here")
+    blocks = table.get("tools", [])
+    if not isinstance(blocks, list) or len(blocks) > MAX_TOOLS:
+        raise _unreadable(f"tools is no list of at most {MAX_TOOLS:,} tables")
+    pins: dict[Key, Pin] = {}
+    for number, block in enumerate(blocks, 1):
+        pin = _read_pin(block, number)
+        known = pins.setdefault(pin.key, pin)
+        if known.fingerprint != pin.fingerprint:
+            raise _unreadable(f"two blocks speak of {ascii(pin.name)[1:-1][:80]} of {ascii(pin.source)[1:-1][:80]}")
+    return pins
+
+
+def _load(path: Path) -> bytes:
+    try:
+        # A pipe that somebody put there must not be waited for.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise _unreadable("it is no file")
+            content = file.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise _unreadable(os.strerror(problem.errno or errno.EIO)) from None
+    if len(content) > MAX_BYTES:
+        raise _unreadable(f"it is larger than {MAX_BYTES:,} bytes")
+    return content
+
+
+def _unreadable(why: str) -> LockError:
+    return LockError(
+        f"{NAME} cannot be read: {why}",
+        hint="settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept",
+    )
+
+
+def _read_pin(block: Any, number: int) -> Pin:
+    if not isinstance(block, dict):
+        raise _unreadable(f"block {number} is no table")
+    for name in ("source", "name", "fingerprint"):
+        if not isinstance(block.get(name), str) or not block[name]:
+            raise _unreadable(f"block {number} has no {name}")
+    face: dict[str, Any] = {"name": block["name"]}
+    try:
+        for name in TEXTS:
+            said = block.get(name)
+            face[name] = json.loads(said["json"]) if isinstance(said, dict) else said
+        for name in VALUES:
+            face[name] = json.loads(block[name]) if name in block else None
+        face["description"] = face["description"] or ""
+    except (KeyError, TypeError, ValueError, RecursionError):
+        # The fingerprint still says whether the tool is the accepted one.
+        return Pin(block["source"], block["name"], None, block["fingerprint"])
+    return Pin(block["source"], block["name"], face, block["fingerprint"])
+
+
+def write_lock(path: Path, pins: Iterable[Pin]) -> None:
+    """Write the pins, whole or not at all.
+
+    Raises:
+        LockError: the file cannot be written.
+    """
+    content = to_text(pins).encode("utf-8")
+    try:
+        path = path.resolve()  # a link stays one
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        _replace(path, content, mode)
+    except OSError as problem:
+        why = os.strerror(problem.errno or errno.EIO)
+        raise LockError(
+            f"{NAME} cannot be written: {why}", hint="let lock_file of [plugins.mcp] name a file that can be written"
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    import tempfile
+
+    number, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(number)
+        Path(made).chmod(mode)
+        Path(made).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(made).unlink()
+        raise
+
+
+def to_text(pins: Iterable[Pin]) -> str:
+    """The whole file."""
+    return "".join([HEAD, *("\n" + _block(pin) for pin in sorted(pins, key=lambda one: one.key))])
+
+
+def _block(pin: Pin) -> str:
+    face: Mapping[str, Any] = pin.face or {}
+    lines = ["[[tools]]", f"source = {_text(pin.source)}", f"name = {_text(pin.name)}"]
+    lines += [f"fingerprint = {_text(pin.fingerprint)}"]
+    lines += [f"{name} = {_text(face[name])}" for name in TEXTS if face.get(name) is not None]
+    for name in VALUES:
+        if face.get(name) is not None:
+            lines.append(f"{name} = '''\n{_json(face[name])}'''")
+    return "\n".join(lines) + "\n"
+
+
+def _json(value: Any) -> str:
+    """A JSON value, its members sorted, a line each; what a terminal or an editor would hide is escaped."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2)
+    text = _ESCAPED.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
+    text = re.sub("[\\ud800-\\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text.replace("'''", "\\u0027\\u0027\\u0027")
+
+
+def _text(text: str) -> str:
+    """A TOML string: a literal one where there is one."""
+    if any("\ud800" <= character <= "\udfff" for character in text):  # TOML has no word for these
+        return f"{{ json = {_text(json.dumps(text))} }}"
+    if not _ESCAPED.search(text.replace("\n", "")):
+        if "'" not in text and "\n" not in text:
+            return f"'{text}'"
+        if "'''" not in text and not text.endswith("'"):
+            return f"'''\n{text}'''"
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return '"' + _ESCAPED.sub(_toml_escape, quoted) + '"'
+
+
+def _toml_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,98 @@
+"""What a tool looked like when a person accepted it: its face, and where it came from.
+
+The face is the core's (`Tool.face`): name, title, description, schemas, annotations, version. The version of a server's
+tool is what the server says of itself, see `identity_of`. The fingerprint is the core's too, so that approvals, the
+lock and `pegboard show` speak of the same thing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+
+from pegboard_mcp.texts import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard import Origin, Tool
+
+PARTS = ("title", "description", "version", "annotations", "input_schema", "output_schema")
+"""The parts of a face beside its name, in the order in which they are written and shown."""
+MAX_IDENTITY = 100
+CORE = "pegboard"
+
+
+class Key(NamedTuple):
+    """Which tool: its source - an MCP server or an installed distribution - and its name."""
+
+    source: str
+    name: str
+
+
+@attrs.frozen(eq=False)
+class Pin:
+    """One accepted tool.
+
+    Args:
+        source: the source or the distribution that it came from.
+        face: as `Tool.face`; None where it could not be read.
+        fingerprint: of the face, as it was accepted.
+    """
+
+    source: str
+    name: str
+    face: Mapping[str, Any] | None
+    fingerprint: str
+
+    @property
+    def key(self) -> Key:
+        """Which tool."""
+        return Key(self.source, self.name)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the face is the one that was accepted."""
+        return self.face is not None and fingerprint_of(self.face) == self.fingerprint
+
+
+def is_pinned(origin: Origin) -> bool:
+    """Whether tools of this origin are held to the lock: those of plugins and sources, and neither the core's own nor
+    those that the program itself adds."""
+    if origin.source is not None:
+        return True
+    return origin.distribution != CORE and (origin.distribution or origin.plugin) is not None
+
+
+def pin_of(tool: Tool) -> Pin:
+    """The pin of a tool as it is now."""
+    face = json.loads(json.dumps(tool.face))
+    return Pin(source_of(tool.origin), tool.name, face, tool.fingerprint)
+
+
+def source_of(origin: Origin) -> str:
+    """The source's name, else the distribution's, else the plugin's."""
+    return str(origin)
+
+
+def fingerprint_of(face: Mapping[str, Any]) -> str:
+    """SHA-256 of a face as canonical JSON; of a tool's face it is the tool's own fingerprint."""
+    canonical = json.dumps(face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def content_of(face: Mapping[str, Any]) -> str:
+    """What two tools share that differ in their names alone."""
+    return fingerprint_of({part: face.get(part) for part in PARTS})
+
+
+def identity_of(name: object, version: object) -> str | None:
+    """What a server says it is, as `Tool.version` of its tools: its name, a space, its version. None: it said nothing.
+
+    Both come from outside: they are cleaned and cut.
+    """
+    words = ["-".join(clean(str(one))[0].split())[:MAX_IDENTITY] for one in (name, version) if one not in (None, "")]
+    return " ".join(words) or None
