@@ -33,11 +33,6 @@ def _seconds(_: Any, field: attrs.Attribute[Any], value: float) -> None:
         raise ValueError(f"a number of seconds above zero, at most {MAX_S:.0f}")
 
 
-def _count(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if not 0 < value <= 1_000_000:
-        raise ValueError("a whole number from 1 to 1000000")
-
-
 def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
     if not 0 <= value < math.inf:
         raise ValueError("a number not below zero")
@@ -129,25 +124,6 @@ class OAuthSettings:
 
 
 @attrs.frozen(kw_only=True)
-class OAuthSettings:
-    """`[plugins.mcp.oauth]`: the OAuth server whose tokens are let in over HTTP, and who they are.
-
-    It is asked about each token (RFC 7662). A token must have been issued for `resource_url` (RFC 8707).
-
-    .. versionadded:: 0.1
-    """
-
-    issuer: str = setting(help="the URL of the OAuth server, as it names itself")
-    introspection_url: str = setting(help="where it tells what a token is")
-    resource_url: str = setting(help="the URL under which clients reach this board, as in https://host/mcp")
-    client_id: str | None = setting(None, help="the name under which it is asked")
-    client_secret: str | None = setting(None, secret=True, help="the password for that")
-    required_scopes: tuple[str, ...] = setting((), help="scopes that a token must have")
-    user_claim: str = setting("sub", help="what of its answer is the user's id")
-    profile: str | None = setting(None, help="the profile of these sessions")
-
-
-@attrs.frozen(kw_only=True)
 class McpSettings:
     """`[plugins.mcp]`.
 
@@ -161,7 +137,6 @@ class McpSettings:
     tokens: Mapping[str, str | TokenSettings] = setting(
         factory=dict, secret=True, widens=True, help="bearer tokens to users"
     )
-    oauth: OAuthSettings | None = setting(None, widens=True, help="the OAuth server whose tokens are let in")
     allowed_hosts: tuple[str, ...] = setting((), widens=True, help="values of Host that are served beside loopback's")
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
     oauth: OAuthSettings | None = setting(None, widens=True, help="the OAuth server whose tokens are taken")
@@ -171,13 +146,6 @@ class McpSettings:
     max_sessions: int = setting(1_000, validator=_positive, help="sessions that are open at once")
     session_idle_s: float = setting(
         1_800.0, validator=_seconds, help="how long a session may be idle before it is closed, in seconds"
-    )
-    max_body_bytes: int = setting(
-        4 * 1024**2, validator=_message_bytes, help="a longer message of a client is refused, in bytes"
-    )
-    max_sessions: int = setting(1000, validator=_count, help="sessions that may be open at once over HTTP")
-    session_idle_s: float = setting(
-        1800.0, validator=_seconds, help="how long a session over HTTP may be idle before it ends, in seconds"
     )
     stop_timeout_s: float = setting(
         10.0, validator=_not_negative, help="how long calls in flight may go on when serving ends, in seconds"
