@@ -156,7 +156,7 @@ class Gatekeeper:
             if self._oauth is not None:
                 try:
                     found = await self._oauth.find(scope)
-                except AuthorityDown:
+                except AuthorityDownError:
                     await answer_plainly(scope, send, 503, b"the authorization server does not answer", retry=True)
                     return False
                 if found is not None:
@@ -187,7 +187,7 @@ class Gatekeeper:
         return user
 
 
-class AuthorityDown(Exception):
+class AuthorityDownError(Exception):
     """The OAuth server did not say whether a token is good."""
 
 
@@ -259,18 +259,17 @@ class _OAuth:
         settings = self.settings
         auth = (settings.client_id, settings.client_secret or "") if settings.client_id is not None else None
         try:
-            async with httpx2.AsyncClient(timeout=ASK_S, follow_redirects=False) as client:
+            async with httpx2.AsyncClient(timeout=ASK_S, follow_redirects=False, auth=auth) as client:
                 answer = await client.post(
                     settings.introspection_url,
                     data={"token": token, "token_type_hint": "access_token"},
                     headers={"accept": "application/json"},
-                    **({"auth": auth} if auth else {}),
                 )
                 said = answer.json() if answer.status_code == 200 else None
         except (httpx2.HTTPError, ValueError) as problem:
-            raise AuthorityDown from problem
+            raise AuthorityDownError from problem
         if not isinstance(said, dict):
-            raise AuthorityDown
+            raise AuthorityDownError
         return said
 
     def _access(self, said: Mapping[str, Any]) -> AccessToken | None:

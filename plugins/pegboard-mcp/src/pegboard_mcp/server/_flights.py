@@ -1,0 +1,231 @@
+"""Calls in flight, whatever transport they came by, and the orderly end of serving.
+
+An end has three steps. New calls are refused, and those in flight go on; nothing else changes, so that a client can
+still answer what a running call asks. When all are answered, or the limit is over, what lasts is ended: streams that
+wait for news, and calls that took too long, which are answered with OUTCOME_UNKNOWN. Then the port is closed.
+
+A call is in flight from the moment it was read to the moment its answer was given to the operating system, so that no
+answer is lost which the client could have been told of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
+    from mcp.shared.message import SessionMessage
+
+REFUSED = -32005
+"""JSON-RPC: the call was not executed, or was cut off; the string in `data.code` says which."""
+
+
+class Flights:
+    """Of one server: how many calls are in flight, what lasts, and whether it is stopping."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.count = 0
+        self._none = trio.Event()
+        self._overdue: set[trio.CancelScope] = set()
+        self._lasting: set[Callable[[], None]] = set()
+
+    def begin(self) -> None:
+        """A call was read."""
+        self.count += 1
+
+    def end(self) -> None:
+        """Its answer was written, or nobody waits for one any more."""
+        self.count -= 1
+        if self.stopping and self.count == 0:
+            self._none.set()
+
+    @contextlib.contextmanager
+    def call(self) -> Iterator[trio.CancelScope]:
+        """A call, as long as the block; its scope is cancelled when the limit is over."""
+        self.count += 1
+        try:
+            with trio.CancelScope() as scope:
+                self._overdue.add(scope)
+                yield scope
+        finally:
+            self._overdue.discard(scope)
+            self.end()
+
+    @contextlib.contextmanager
+    def lasting(self, end: Callable[[], None]) -> Iterator[None]:
+        """What waits for news: `end` is called when all calls are answered."""
+        self._lasting.add(end)
+        try:
+            yield
+        finally:
+            self._lasting.discard(end)
+
+    async def stop(self, limit_s: float) -> int:
+        """Refuse new calls, wait for those in flight, end what lasts; returns how many calls were cut off."""
+        self.stopping = True
+        with trio.move_on_after(limit_s):
+            while self.count:
+                self._none = trio.Event()
+                await self._none.wait()
+        left = self.count
+        for scope in tuple(self._overdue):
+            scope.cancel()
+        for end in tuple(self._lasting):
+            end()
+        return left
+
+
+def refusal(request_id: Any) -> dict[str, Any]:
+    """The JSON-RPC answer to a call that is not begun because serving ends."""
+    data = {"code": "UPSTREAM_ERROR", "reason": "stopping", "executed": False, "retry": "same", "retry_after_s": 1}
+    error = {"code": REFUSED, "message": "the server is stopping; the call was not begun", "data": data}
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+def cut_off(request_id: Any) -> dict[str, Any]:
+    """The JSON-RPC answer to a call that was not done when the limit was over."""
+    data = {"code": "OUTCOME_UNKNOWN", "reason": "stopping", "retry": "unknown"}
+    message = "the server stopped before the call was done; whether it ran is not known"
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": message, "data": data}}
+
+
+class Watched:
+    """A pair of streams of one connection, with its calls counted, and refused while serving ends.
+
+    Both halves speak the SDK's stream protocols. `flushed` is called by the transport for each message that it gave to
+    the operating system, in their order; `flushes=False` says that a message is there when `send` returns.
+    """
+
+    def __init__(
+        self, flights: Flights, read: ReadStream[Any], write: WriteStream[Any], *, flushes: bool = False
+    ) -> None:
+        self._flights = flights
+        self._read = read
+        self._write = write
+        self._flushes = flushes
+        self._open: dict[Any, None] = {}
+        self._sent: deque[Any] = deque()
+        self.reader = _Reader(self)
+        self.writer = _Writer(self)
+
+    def flushed(self) -> None:
+        """The oldest message that is not yet out is out."""
+        if self._sent:
+            self._settle(self._sent.popleft())
+
+    def _settle(self, key: Any) -> None:
+        if key in self._open:
+            del self._open[key]
+            self._flights.end()
+
+    def close(self) -> None:
+        """The connection is gone: nobody waits for its calls."""
+        for key in tuple(self._open):
+            self._settle(key)
+
+    async def cut_off(self) -> None:
+        """Answer what is still open."""
+        from mcp.shared.message import SessionMessage
+        from mcp_types import JSONRPCError
+
+        for key in tuple(self._open):
+            await self._write.send(SessionMessage(JSONRPCError.model_validate(cut_off(key))))
+            self._settle(key)
+
+    async def take(self, item: SessionMessage | Exception) -> bool:
+        """Note what was read; False: it was refused."""
+        from mcp.shared.message import ServerMessageMetadata, SessionMessage
+        from mcp_types import JSONRPCError, JSONRPCRequest
+
+        if isinstance(item, Exception) or not isinstance(item.message, JSONRPCRequest):
+            return True
+        key = item.message.id
+        if self._flights.stopping:
+            await self._write.send(SessionMessage(JSONRPCError.model_validate(refusal(key))))
+            return False
+        if item.message.method == "subscriptions/listen" or key in self._open:
+            return True
+        self._flights.begin()
+        self._open[key] = None
+        if isinstance(item.metadata, ServerMessageMetadata):
+
+            async def unanswered() -> None:
+                self._settle(key)
+
+            item.metadata.on_request_unanswered = unanswered
+        return True
+
+    async def give(self, item: SessionMessage) -> None:
+        """Write a message, and note whose answer it is."""
+        from mcp_types import JSONRPCError, JSONRPCResponse
+
+        answered = item.message.id if isinstance(item.message, JSONRPCResponse | JSONRPCError) else None
+        if self._flushes:
+            self._sent.append(answered)
+        await self._write.send(item)
+        if not self._flushes:
+            self._settle(answered)
+
+
+class _Reader:
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+
+    @property
+    def last_context(self) -> Any:
+        """The context of who sent the last message; the SDK runs its handler in it."""
+        return getattr(self._watched._read, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message that is not refused."""
+        while True:
+            item = await self._watched._read.receive()
+            if await self._watched.take(item):
+                return item
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._watched._read.aclose()
+
+    def __aiter__(self) -> _Reader:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> _Reader:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Writer:
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write a message."""
+        await self._watched.give(item)
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._watched._write.aclose()
+
+    async def __aenter__(self) -> _Writer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

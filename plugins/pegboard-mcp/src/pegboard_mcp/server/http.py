@@ -1,0 +1,457 @@
+"""The board over HTTP: streamable HTTP at `/mcp`, HTTP with SSE at `/sse`, WebSocket at `/ws`.
+
+One ASGI app on hypercorn's trio worker, without a router: a request meets, in this order, the check of Host and Origin,
+the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable HTTP it does
+here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
+
+Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
+Host is a configured name, the bound address, or a bare IP address, which no name service can move; an Origin is
+one that was configured, or on loopback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import logging
+import socket
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from pegboard import ConfigError
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_mcp.server._flights import Flights, cut_off, refusal
+from pegboard_mcp.server.auth import Gatekeeper, answer_plainly, is_loopback, refuse_open_door
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from typing import Literal
+
+    from hypercorn.config import Config
+    from mcp.server.lowlevel import Server
+    from starlette.types import Message, Receive, Scope, Send
+
+    from pegboard import Host
+    from pegboard_mcp.settings import McpSettings
+
+    Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = logging.getLogger("pegboard.mcp.serve")
+
+MAX_DEPTH = 72
+"""How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
+MAX_HEAD = 64 * 1024
+"""The longest head of a request, in bytes."""
+READ_S = 60.0
+"""How long a body may take to arrive."""
+LAST_S = 3.0
+"""How long answers may take to leave after the last call is done, in seconds."""
+KEPT_S = 75.0
+"""How long a connection is kept for the next request."""
+MAX_REMEMBERED = 64
+
+JSON = b"application/json"
+PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
+
+
+class Front:
+    """The ASGI app, and what lives as long as it is served.
+
+    Args:
+        server: the SDK's server that answers.
+        transport: which endpoint there is.
+        gatekeeper: decides who calls.
+        settings: bounds, hosts and origins.
+        bind: the address that it is bound to.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        *,
+        transport: Literal["http", "sse", "websocket"],
+        gatekeeper: Gatekeeper,
+        settings: McpSettings,
+        bind: str,
+    ) -> None:
+        self.flights = Flights()
+        self.closing = trio.Event()
+        self._server = server
+        self._transport = transport
+        self._gatekeeper = gatekeeper
+        self._settings = settings
+        self._hosts = _hosts_of(bind, settings)
+        self._trusted: dict[tuple[bytes, bytes | None], int] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._open: dict[str, Endpoint] = {}
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Sessions live inside."""
+        for route in self._gatekeeper.routes():
+            self._open[route.path] = route.app
+        async with contextlib.AsyncExitStack() as stack:
+            if self._transport == "http":
+                from pegboard_mcp.server.streamable import Streamable
+
+                streamable = await stack.enter_async_context(
+                    Streamable.open(self._server, self.flights, self._settings)
+                )
+                self._endpoints["http:/mcp"] = self._endpoints["http:/"] = streamable
+            elif self._transport == "sse":
+                from pegboard_mcp.server.sse import SseEndpoints
+
+                sse = await stack.enter_async_context(SseEndpoints.open(self._server, self.flights, self._settings))
+                self._endpoints |= {"http:/sse": sse.listen, "http:/messages": sse.post}
+            else:
+                from pegboard_mcp.server.websocket import WebSockets
+
+                sockets = await stack.enter_async_context(WebSockets.open(self._server, self.flights, self._settings))
+                self._endpoints["websocket:/ws"] = sockets
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+            return
+        if status := self._judge(scope):
+            await answer_plainly(scope, send, status, b"this host or origin is not served here")
+            return
+        path = scope["path"]
+        if scope["type"] == "http" and path in self._open:
+            await self._open[path](scope, receive, send)
+            return
+        if not await self._gatekeeper.admit(scope, receive, send):
+            return
+        endpoint = self._endpoints.get(f"{scope['type']}:{path.rstrip('/') or '/'}")
+        if endpoint is None:
+            where = f"nothing is served here; the endpoint is {PATHS[self._transport]}"
+            await answer_plainly(scope, send, 404, where.encode())
+            return
+        await endpoint(scope, receive, send)
+
+    def _judge(self, scope: Scope) -> int:
+        """The status to refuse with: 421 for a Host, 403 for an Origin, 0 for neither."""
+        host = origin = None
+        hosts = origins = 0
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host, hosts = value, hosts + 1
+            elif name == b"origin":
+                origin, origins = value, origins + 1
+        if host is None or hosts > 1 or origins > 1:
+            return 421 if hosts != 1 else 403
+        known = self._trusted.get((host, origin))
+        if known is None:
+            known = self._weigh(host.decode("latin-1"), origin and origin.decode("latin-1"))
+            if len(self._trusted) < MAX_REMEMBERED:
+                self._trusted[host, origin] = known
+        return known
+
+    def _weigh(self, host: str, origin: str | None) -> int:
+        if not self._is_known(host):
+            return 421
+        if not origin or origin in self._settings.allowed_origins:
+            return 0
+        scheme, separator, where = origin.partition("://")
+        if not separator or scheme not in ("http", "https"):
+            return 403
+        if any(_matches(origin, one) for one in self._settings.allowed_origins):
+            return 0
+        return 0 if _is_local(_name_of(host)) and _is_local(_name_of(where)) else 403
+
+    def _is_known(self, host: str) -> bool:
+        name = _name_of(host)
+        if any(host == one or name == one or _matches(host, one) for one in self._hosts):
+            return True
+        with contextlib.suppress(ValueError):
+            ipaddress.ip_address(name)
+            return True
+        return False
+
+
+def _hosts_of(bind: str, settings: McpSettings) -> tuple[str, ...]:
+    own = ("localhost",) if is_loopback(bind) else (bind.strip("[]").lower(),)
+    return (*own, *(one.lower() for one in settings.allowed_hosts))
+
+
+def _name_of(host: str) -> str:
+    """A Host without its port, an IPv6 address without its brackets, in lower case."""
+    host = host.lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and ":" in host else host
+
+
+def _matches(value: str, pattern: str) -> bool:
+    """Whether a Host or an Origin is that of the pattern, whose `:*` stands for any port."""
+    return pattern.endswith(":*") and value.startswith(pattern[:-1]) and value[len(pattern) - 1 :].isdigit()
+
+
+def _is_local(name: str) -> bool:
+    return name == "localhost" or is_loopback(name)
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """Sessions are opened around the app, not by its server's events."""
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+class TooLongError(Exception):
+    """A body is longer than what is read."""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """The whole body; None: the client left before it came.
+
+    Raises:
+        TooLongError: it is longer than `limit` bytes, or says that it is.
+    """
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
+            raise TooLongError
+    parts: list[bytes] = []
+    left = limit
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part = message.get("body", b"")
+        left -= len(part)
+        if left < 0:
+            raise TooLongError
+        if part:
+            parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def read_message(scope: Scope, receive: Receive, send: Send, limit: int) -> tuple[bytes, Any] | None:
+    """The body of a POST and the JSON in it; None: it was answered, 413 or 400, or nobody is there."""
+    try:
+        body = await read_body(scope, receive, limit)
+    except TooLongError:
+        await answer_plainly(scope, send, 413, f"a request may have at most {limit} bytes".encode())
+        return None
+    if body is None:
+        return None
+    try:
+        return body, loads(body, max_depth=MAX_DEPTH, max_bytes=limit)
+    except JsonTextError as problem:
+        error = {"code": -32700, "message": f"Parse error: {problem}"}
+        await answer_json(send, 400, {"jsonrpc": "2.0", "id": None, "error": error})
+        return None
+
+
+async def answer_json(send: Send, status: int, message: Mapping[str, Any], *, retry: bool = False) -> None:
+    """One whole JSON answer."""
+    body = json.dumps(message, separators=(",", ":")).encode()
+    headers = [(b"content-type", JSON), (b"content-length", b"%d" % len(body))]
+    if retry:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def replaying(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body once more, and then what comes."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class Answering:
+    """A `send` that knows how far the answer is, so that one which was cut off can be ended properly."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+        self.done = False
+
+    async def __call__(self, message: Message) -> None:
+        await self._send(message)
+        if message["type"] == "http.response.start":
+            self.started = True
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.done = True
+
+    async def end(self, message: Mapping[str, Any] | None = None) -> None:
+        """End the answer where it stands, with a last message where there is one."""
+        if self.done:
+            return
+        if not self.started:
+            await answer_json(self._send, 503, message or refusal(None), retry=True)
+            return
+        last = b"" if message is None else sse_event(message)
+        await self._send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+def sse_event(message: Mapping[str, Any]) -> bytes:
+    """A JSON-RPC message as one server-sent event."""
+    return b"event: message\r\ndata: " + json.dumps(message, separators=(",", ":")).encode() + b"\r\n\r\n"
+
+
+async def lasting(flights: Flights, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve what waits for news, and end it properly when serving ends."""
+    answering = Answering(send)
+    with trio.CancelScope() as waiting, flights.lasting(waiting.cancel):
+        await endpoint(scope, receive, answering)
+    if waiting.cancelled_caught:
+        with trio.move_on_after(LAST_S):
+            await answering.end()
+
+
+async def in_flight(
+    flights: Flights, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send, request_id: Any
+) -> None:
+    """Serve one call, counted; one that takes too long when serving ends is answered OUTCOME_UNKNOWN."""
+    answering = Answering(send)
+    with flights.call() as limit:
+        await endpoint(scope, receive, answering)
+    if limit.cancelled_caught:
+        with trio.move_on_after(LAST_S):
+            await answering.end(cut_off(request_id))
+
+
+# -- serving
+
+
+def _bound(bind: str, port: int) -> socket.socket:
+    """A socket that is bound to the address.
+
+    Raises:
+        ConfigError: it cannot be, and why.
+    """
+    where = f"{bind[:60]}:{port}"
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            bind.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, proto)
+    except (OSError, UnicodeError, OverflowError) as problem:
+        raise ConfigError(f"{where} is no address to serve on", hint="say --host and --port") from problem
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        bound.bind(address)
+    except OSError as problem:
+        bound.close()
+        raise ConfigError(
+            f"cannot serve on {where}: {problem.strerror}", hint="choose another --port, or end what listens there"
+        ) from problem
+    return bound
+
+
+def _config(bound: socket.socket, settings: McpSettings) -> Config:
+    from hypercorn.config import Config
+
+    config = Config()
+    config.bind = [f"fd://{bound.detach()}"]
+    config.accesslog = None
+    config.errorlog = logging.getLogger("pegboard.mcp.http")
+    config.loglevel = "WARNING"
+    config.include_date_header = config.include_server_header = False
+    config.keep_alive_timeout = KEPT_S
+    config.keep_alive_max_requests = 2**62
+    config.alpn_protocols = ["http/1.1"]
+    config.graceful_timeout = LAST_S
+    config.h11_max_incomplete_size = MAX_HEAD
+    config.websocket_max_message_size = settings.max_body_bytes
+    config.websocket_ping_interval = 20.0
+    config.max_app_queue_size = 16
+    return config
+
+
+async def serve_http(
+    host: Host,
+    *,
+    transport: Literal["http", "sse", "websocket"],
+    bind: str,
+    port: int,
+    user_id: str | None,
+    settings: McpSettings,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the board until it is cancelled; then refuse new calls, and finish those in flight.
+
+    Args:
+        host: whose tools are served.
+        transport: which endpoint there is.
+        bind: the address, as in `127.0.0.1` or `::1`.
+        port: 0: any that is free.
+        user_id: whose calls they are where no credential is needed.
+        settings: tokens, OAuth, bounds.
+        task_status: told the URL as soon as it is served.
+
+    Raises:
+        ConfigError: other machines would reach it without a credential, or it cannot listen there.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard_mcp.server.app import make_server
+
+    server = make_server(host)
+    await serve_server(
+        server, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
+    )
+
+
+async def serve_server(
+    server: Server[Any],
+    *,
+    transport: Literal["http", "sse", "websocket"],
+    bind: str,
+    port: int,
+    user_id: str | None,
+    settings: McpSettings,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """The same for any server of the SDK."""
+    from hypercorn.trio import serve
+
+    refuse_open_door(bind, settings)
+    gatekeeper = Gatekeeper(settings, user_id)
+    front = Front(server, transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
+    bound = _bound(bind, port)
+    address = bound.getsockname()
+    config = _config(bound, settings)
+    shield = trio.CancelScope(shield=True)
+
+    async def run(task_status: trio.TaskStatus[Any]) -> None:
+        with shield:
+            async with front.open():
+                await serve(
+                    front,  # type: ignore[arg-type]
+                    config,
+                    shutdown_trigger=front.closing.wait,
+                    task_status=task_status,
+                    mode="asgi",
+                )
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        scheme = "ws" if transport == "websocket" else "http"
+        task_status.started(f"{scheme}://{shown}:{address[1]}{PATHS[transport]}")
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                left = await front.flights.stop(settings.stop_timeout_s)
+            if left:
+                log.warning("%d calls were not done after %g s and were cut off", left, settings.stop_timeout_s)
+            front.closing.set()
+            shield.deadline = trio.current_time() + 2 * LAST_S
