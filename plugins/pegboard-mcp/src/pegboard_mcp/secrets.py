@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pegboard.config import looks_secret
 
 _PLAIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "content-type", "user-agent"})
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
+"""Variables of every shell that hold no password."""
 MIN_SECRET = 6
 """A shorter text is no secret that could be looked for: it would be found everywhere."""
 
@@ -37,7 +39,7 @@ def secrets_of(
         found |= secrets_of_url(url)
     texts = "\n".join([*argv, url or "", json.dumps(config, default=str, ensure_ascii=False)])
     for name, value in environ.items():
-        if len(value) >= MIN_SECRET and looks_secret(name) and value in texts:
+        if len(value) >= MIN_SECRET and name not in _FOLDERS and looks_secret(name) and value in texts:
             found.add(value)
     return {secret for secret in found if len(secret) >= MIN_SECRET}
 
