@@ -3,16 +3,20 @@
 The suite gives the URL of its server as the last argument, and the scenario in the environment. A host is opened that
 has nothing but pegboard-mcp and that one server; its tools, prompts and resources are used as any session would use
 them. Where a person would answer, `_answer` does: it says yes, and fills forms with their defaults. Where a person
-would log in, the browser is `follow.py`.
+would read on stderr where to log in, and open that page, `_Reader` does.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import threading
+import urllib.request
+from typing import TYPE_CHECKING, Any, TextIO
 
 import trio
 
@@ -26,10 +30,32 @@ if TYPE_CHECKING:
     from pegboard import Host, Session
     from pegboard.session import Confirmation
 
-HERE = Path(__file__).resolve().parent
-CIMD_URL = "https://conformance-test.local/client-metadata.json"
-"""The address of a client's description that the suite expects where the authorization server takes one."""
+NAME = "suite"
 SETTLE_S = 60.0
+
+
+class _Reader(io.TextIOBase):
+    """Reads what is written to stderr, and opens the page to log in at that is named there; it writes on as it is."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        """Write, and see whether a login is asked for."""
+        if text.startswith("Log in to "):
+            (address,) = re.findall(r"^  (http\S+)$", text, re.MULTILINE)
+            threading.Thread(target=_open_page, args=(address,), daemon=True).start()
+        return self._out.write(text)
+
+    def flush(self) -> None:
+        """Flush."""
+        self._out.flush()
+
+
+def _open_page(address: str) -> None:
+    """Open a page as a browser would whose person says yes to everything: follow where it leads."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=20) as page:
+        page.read()
 
 
 async def _answer(asked: Confirmation) -> bool | Mapping[str, Any]:
@@ -44,7 +70,22 @@ def _config(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, An
     server: dict[str, Any] = {"url": url, "transport": "http", "start": "eager", "timeout": 60.0}
     if scenario.startswith("auth/"):
         server["oauth"] = True
-    return {"plugins": {"mcp": {"lock": "off", "servers": {"suite": server}}}}
+    return {"plugins": {"mcp": {"lock": "off", "servers": {NAME: server}}}}
+
+
+def _register(url: str, context: Mapping[str, Any]) -> None:
+    """Put a client that the authorization server knows already where the bridge keeps its own registrations."""
+    from pegboard_mcp.client.oauth import Vault, key_of
+    from pegboard_mcp.definitions import ServerDefinition
+
+    definition = ServerDefinition(name=NAME, transport="http", url=url)
+    client = {
+        "client_id": context["client_id"],
+        "client_secret": context["client_secret"],
+        "issuer": context["issuer"],
+        "token_endpoint_auth_method": "client_secret_basic",
+    }
+    Vault().write(key_of(definition), json.dumps({"client": client}))
 
 
 async def _use(host: Host, session: Session, scenario: str, context: Mapping[str, Any]) -> None:
@@ -91,7 +132,10 @@ async def main(url: str) -> None:
     """Open a host with the suite's server, and do what the scenario is about."""
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    os.environ["BROWSER"] = f"{sys.executable} {HERE / 'follow.py'} %s"
+    if scenario.startswith("auth/"):
+        sys.stderr = _Reader(sys.stderr)
+    if scenario == "auth/pre-registration":
+        _register(url, context)
     async with open_host(_config(url, scenario, context), [pegboard_mcp.plugin]) as host:
         await host.settle(timeout_s=SETTLE_S)
         session = host.session("conformance", channel="conformance", confirm=_answer)
