@@ -479,7 +479,11 @@ class Connection:
         except Lost:
             raise await self.explain() from None
         if scope.cancelled_caught:
-            raise await self.explain()
+            why = await self.explain()
+            if why.kind == "silent" and self.version:
+                limit = f"{self.definition.connect_s:g} s"
+                why = LinkError("silent", f"it did not list what it offers within {limit}", "Give it more: `timeout`.")
+            raise why
 
     # -- its beginning
 

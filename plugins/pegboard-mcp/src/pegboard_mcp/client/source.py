@@ -39,6 +39,7 @@ from pegboard_mcp.client import cache
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.asks import Asks
 from pegboard_mcp.client.names import board_names, qualified_name
+from pegboard_mcp.lock.pins import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -265,6 +266,7 @@ class McpSource:
         )
 
     def _make(self, entry: Entry, wire: str, handler: Callable[..., Any], **more: Any) -> Tool:
+        server = self.listing.server if self.listing is not None else {}
         return Tool(
             name=self._names[wire],
             handler=handler,
@@ -272,6 +274,7 @@ class McpSource:
             title=entry.get("title"),
             category="mcp",
             icons=entry.get("icons", ()),
+            version=identity_of(server.get("name"), server.get("version")),
             run="async",
             **{"tags": {"mcp", self.name}, **more},
         )
@@ -350,6 +353,14 @@ class McpSource:
             return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
         text = f"{what!r} may have run, and its answer is lost: {why}"
         return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
+
+    async def wake(self) -> None:
+        """Start the server where it does not run, and wait until it offers its tools.
+
+        Raises:
+            ToolError: it cannot be started.
+        """
+        await self._connected()
 
     async def _connected(self, lost: Lost | None = None) -> Connection:
         """The open connection, started where there is none.
