@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pegboard.cli._output import answer_descriptor
     from pegboard.cli._run import ProgramRun
 
-__all__ = ["ProgramRun", "main"]
+__all__ = ["ProgramRun", "answer_descriptor", "main"]
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -48,4 +49,8 @@ def __getattr__(name: str) -> object:
         from pegboard.cli._run import ProgramRun
 
         return ProgramRun
+    if name == "answer_descriptor":
+        from pegboard.cli._output import answer_descriptor
+
+        return answer_descriptor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,6 +46,23 @@ def answer() -> TextIO | None:
     return _kept or sys.stdout
 
 
+def answer_descriptor() -> int | None:
+    """The descriptor of the process's stdout, which the program keeps to itself; None where that is closed.
+
+    For a command that speaks a protocol there: nothing that strangers print comes in between.
+
+    .. versionadded:: 0.1
+    """
+    stream = answer()
+    try:
+        if stream is None:
+            return None
+        stream.flush()
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
 def keep_stdout() -> None:
     """Keep stdout to the program: descriptor 1 is stderr from here on, for this process and those it starts.
 

@@ -1,4 +1,4 @@
-"""The dialect `mcp`: tools as `tools/list` gives them, calls as `tools/call` asks for them, results as `CallToolResult`.
+"""The dialect `mcp`: tools as `tools/list` gives them, calls as of `tools/call`, results as `CallToolResult`.
 
 Everything here is values in, values out, and no part of the `mcp` SDK: `pegboard serve` and `pegboard export --to mcp`
 share it. Names follow MCP's rule for tools (1 to 128 of `A-Z a-z 0-9 _ - .`, SEP-986); a name on the board that breaks

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from pegboard.cli import ProgramRun
     from pegboard.host import Host
+    from pegboard_mcp.settings import McpSettings
+
+    Transport = Literal["http", "sse", "websocket"]
 
 
 @click.command()
@@ -26,19 +33,45 @@ if TYPE_CHECKING:
 def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | None) -> None:
     """Serve the board to MCP clients."""
 
+    from pegboard_mcp.settings import McpSettings
+
+    settings = next(
+        (one.settings for one in run.load_board().plugins if isinstance(one.settings, McpSettings)), McpSettings()
+    )
+
     async def main(host: Host) -> None:
         if transport == "stdio":
-            await _serve_stdio(host, user_id)
+            if sys.stdin is not None and sys.stdin.isatty():
+                click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
+            await _serve_stdio(host, user_id, settings)
+        else:
+            await _serve_http(host, transport, bind, port, user_id, settings)  # type: ignore[arg-type]
 
     run.open_host(main)
 
 
-async def _serve_stdio(host: Host, user_id: str | None) -> None:
-    from pegboard.cli._output import answer
-    from pegboard_mcp.server.app import open_server
+async def _serve_stdio(host: Host, user_id: str | None, settings: McpSettings) -> None:
+    from pegboard import ConfigError
+    from pegboard.cli import answer_descriptor
+    from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import serve_stdio
 
-    stream = answer()
-    assert stream is not None
-    async with open_server(host, user_id=user_id) as server:
-        await serve_stdio(server, 0, stream.fileno())
+    write_fd = answer_descriptor()
+    if write_fd is None:
+        raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
+    server = make_server(host, user_id=user_id)
+    await serve_stdio(server, 0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
+
+
+async def _serve_http(
+    host: Host, transport: Transport, bind: str, port: int, user_id: str | None, settings: McpSettings
+) -> None:
+    import trio
+
+    from pegboard_mcp.server.http import serve_http
+
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(
+            partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
+        )
+        click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)

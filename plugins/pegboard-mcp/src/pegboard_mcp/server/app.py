@@ -1,74 +1,174 @@
 """The board as an MCP server: an SDK `Server` whose handlers answer from a `Host`.
 
-    client <-> transport <-> SDK dispatcher and runner <-> BoardServer <-> Session <-> Host
+    client <-> transport <-> dispatcher and runner of the SDK <-> BoardServer <-> Session <-> Host
 
 The SDK keeps the protocol: eras, handshake, envelopes, cancellation, shapes of requests. What is the board's is here.
-Handlers answer with plain JSON. `tools/call` goes ahead of the SDK's models, through its middleware seam: its params are
-read and its result is shaped here, in the way the models would have left them.
+Handlers answer with plain JSON. `tools/call` goes ahead of the SDK's models through its middleware seam: its params are
+read and its result is shaped here, as the models would have left them.
 
-Who calls is asked of the transport at each request (`identify`); a session belongs to one caller and one connection, or
-where the protocol has no connections (2026-07-28) to one caller.
+`make_server` makes one for a host; any transport of the SDK drives it. What lives as long as it is driven - sessions,
+suspended requests, tasks that tell of changes - is a `Serving`, the server's lifespan.
+
+Errors. Where the protocol wants an error, it is one of JSON-RPC with the number of the table below and the code of
+`ErrorCode` in `data.code`: a tool, prompt or resource that is not there or is disabled, params that are none. Whatever
+a call of a tool that is there comes to, wrong arguments included, is a result with `isError` (2025-11-25, tools: "Tool
+Execution Errors ... input validation errors"), so that a model reads it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import TYPE_CHECKING, Any
 
+import trio
+from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, PaginatedRequestParams
+from mcp_types import (
+    INVALID_PARAMS,
+    SERVER_INFO_META_KEY,
+    CallToolRequestParams,
+    CompleteRequestParams,
+    GetPromptRequestParams,
+    NotificationParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
-from pegboard_mcp.server.sessions import Sessions
+from pegboard_mcp.server.asks import Exchange, Suspended, current, request_key
+from pegboard_mcp.server.changes import Changes
+from pegboard_mcp.server.logs import LogForwarder
+from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
+from pegboard_mcp.server.shelf import Shelf, page_of, prompt_json, resource_json, template_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp.server.context import CallNext, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-    from pegboard import Tool
+    from pegboard import Tool, ToolResult
     from pegboard.host import Host
     from pegboard.session import Session
     from pegboard_mcp.server.auth import Caller
 
+    Ctx = ServerRequestContext[Any, Any]
+
 PAGE = 100
 """Elements of one page of a list."""
+FRESH_MS = 5_000
+"""How long a list may be used without asking again; its changes are told."""
 
 NOT_FOUND = -32001
 DISABLED = -32004
 FAILED = -32005
 TIMED_OUT = -32006
-_NUMBERS = {
+NO_RESOURCE = -32002
+"""The handshake era's own number for a resource that is not there; from 2026-07-28 on it is -32602."""
+
+NUMBERS = {
     ErrorCode.INVALID_INPUT: INVALID_PARAMS,
     ErrorCode.NOT_FOUND: NOT_FOUND,
     ErrorCode.TIMEOUT: TIMED_OUT,
 }
+"""The number of a code; FAILED of any other."""
 
 
 def protocol_error(error: ToolError) -> MCPError:
     """A `ToolError` where the protocol wants a JSON-RPC error; the string code is in `data`."""
-    number = _NUMBERS.get(error.code, FAILED)
+    number = NUMBERS.get(error.code, FAILED)
     if error.details.get("reason") == "disabled":
         number = DISABLED
     return MCPError(number, error.message, {"code": error.code.value, "details": error.details})
 
 
+class Serving:
+    """What lives as long as a server is driven by one transport; `ctx.lifespan_context` of its handlers."""
+
+    def __init__(self, server: BoardServer, nursery: trio.Nursery) -> None:
+        self.nursery = nursery
+        self.sessions = Sessions(server.host, server.identify)
+        self.suspended = Suspended(server.host.board.config.core.approval_timeout_s)
+        self.changes = Changes(self.sessions)
+        self.logs = LogForwarder(nursery, self.sessions)
+
+
+@contextlib.asynccontextmanager
+async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
+    async with trio.open_nursery() as nursery:
+        serving = Serving(server, nursery)
+        nursery.start_soon(serving.changes.run, server.host, server.shelf.offers)
+        server.servings.add(serving)
+        try:
+            with serving.logs:
+                yield serving
+        finally:
+            server.servings.discard(serving)
+            nursery.cancel_scope.cancel()
+
+
 class BoardServer(Server[Any]):
-    """An SDK `Server` that serves a host's board."""
+    """An SDK `Server` that serves a host's board. Made by `make_server`.
+
+    Attributes:
+        host: whose board it is.
+        identify: who makes a request.
+        shelf: prompts and resources.
+        servings: what lives while it is driven, one for each entered lifespan.
+    """
 
     def __init__(self, host: Host, identify: Callable[[Any], Caller]) -> None:
         from pegboard import __version__
 
-        super().__init__("pegboard", version=__version__, on_list_tools=self._list_tools, on_call_tool=self._never)
+        super().__init__(
+            "pegboard",
+            version=__version__,
+            lifespan=_serving,  # type: ignore[arg-type]
+            get_tool_input_schema=self._input_schema,
+            cache_hints={
+                "tools/list": CacheHint(FRESH_MS),
+                "prompts/list": CacheHint(FRESH_MS),
+                "resources/list": CacheHint(FRESH_MS),
+                "resources/templates/list": CacheHint(FRESH_MS),
+                "resources/read": CacheHint(0),
+                "server/discover": CacheHint(FRESH_MS),
+            },
+        )
         self.host = host
-        self.sessions = Sessions(host, identify)
+        self.identify = identify
+        self.shelf = Shelf(host)
+        self.servings: set[Serving] = set()
         self._definitions: dict[str, tuple[Tool, dict[str, Any]]] = {}
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
+        self._stamp = self.server_info_stamp
+        self._ids = itertools.count(1)
         self.middleware = [self._fast_lane]
+        # Registered one by one: the constructor warns of methods that newer protocols dropped.
+        handlers: tuple[tuple[str, Any, Any], ...] = (
+            ("tools/list", PaginatedRequestParams, self._list_tools),
+            ("tools/call", CallToolRequestParams, self._call_tool),
+            ("prompts/list", PaginatedRequestParams, self._list_prompts),
+            ("prompts/get", GetPromptRequestParams, self._get_prompt),
+            ("resources/list", PaginatedRequestParams, self._list_resources),
+            ("resources/templates/list", PaginatedRequestParams, self._list_templates),
+            ("resources/read", ReadResourceRequestParams, self._read_resource),
+            ("resources/subscribe", SubscribeRequestParams, self._subscribe),
+            ("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe),
+            ("subscriptions/listen", SubscriptionsListenRequestParams, self._listen),
+            ("completion/complete", CompleteRequestParams, self._complete),
+            ("logging/setLevel", SetLevelRequestParams, self._set_level),
+        )
+        for method, params_type, handler in handlers:
+            self.add_request_handler(method, params_type, handler)
+        self.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
 
     def create_initialization_options(self, *args: Any, **kwargs: Any) -> InitializationOptions:
         """As the SDK's, with lists that tell of their changes."""
@@ -76,10 +176,15 @@ class BoardServer(Server[Any]):
             NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         )
 
+    def end_listening(self) -> None:
+        """End the streams that wait for news; each is answered."""
+        for serving in tuple(self.servings):
+            serving.changes.listen.close()
+
     # -- tools
 
-    async def _list_tools(self, ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams) -> dict[str, Any]:
-        session = self.sessions.of(ctx)
+    async def _list_tools(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        session = _connected(ctx).session
         try:
             page = session.list_tools(params.cursor, PAGE)
         except ToolError as error:
@@ -92,65 +197,265 @@ class BoardServer(Server[Any]):
     def _definition(self, tool: Tool) -> dict[str, Any]:
         known = self._definitions.get(tool.name)
         if known is None or known[0] is not tool:
+            if len(self._definitions) > 2 * len(self.host.tools) + PAGE:
+                self._definitions.clear()
             known = self._definitions[tool.name] = (tool, definition_of(tool))
         return known[1]
 
-    def _own_name(self, session: Session, name: str) -> str:
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        tool = self.host.tools.get(self._own_name(self.host.tools, name))
+        return None if tool is None else tool.input_schema
+
+    def _own_name(self, tools: Mapping[str, Tool], name: str) -> str:
         """The name on the board of what a client calls `name`."""
-        tools = session.tools
         if name in tools:
             return name
         if self._aliases[0] is not tools:
             self._aliases = (tools, {wire_name(own): own for own in tools if wire_name(own) != own})
         return self._aliases[1].get(name, name)
 
-    async def _fast_lane(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Any:
+    async def _fast_lane(self, ctx: Ctx, call_next: CallNext) -> Any:
         if ctx.method != "tools/call" or ctx.request_id is None:
             return await call_next(ctx)
         params = ctx.params
-        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and ctx.session.client_params is None:
+        is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if params is None or (not is_modern and ctx.session.client_params is None):
             return await call_next(ctx)  # before the handshake: the SDK refuses it
-        name = params.get("name") if params else None
-        arguments = params.get("arguments") if params else None
-        if type(name) is not str or not (arguments is None or type(arguments) is dict):
-            return await call_next(ctx)  # the SDK says what is wrong with it
-        session = self.sessions.of(ctx)
-        result = await session.call(self._own_name(session, name), arguments)
-        error = result.error
-        if error is not None and self._is_protocol_error(error):
-            raise protocol_error(error)
-        answer = result_json(result)
-        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            answer["resultType"] = "complete"
-            answer.setdefault("_meta", {})["io.modelcontextprotocol/serverInfo"] = self.server_info_stamp
+        answer = await self.call_tool(ctx, params)
+        if is_modern:
+            answer.setdefault("resultType", "complete")
+            answer.setdefault("_meta", {})[SERVER_INFO_META_KEY] = dict(self._stamp)
         return answer
 
-    def _is_protocol_error(self, error: ToolError) -> bool:
-        return error.code is ErrorCode.NOT_FOUND and "near" in error.details
+    async def _call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> dict[str, Any]:
+        return await self.call_tool(ctx, params.model_dump(by_alias=True, exclude_none=True))
 
-    async def _never(self, ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
-        raise MCPError(INVALID_PARAMS, "Invalid request parameters")
+    async def call_tool(self, ctx: Ctx, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a `tools/call`, as `CallToolResult` or, where the client is asked something, `InputRequiredResult`.
+
+        Raises:
+            MCPError: what the protocol wants an error for.
+        """
+        name, arguments = params.get("name"), params.get("arguments")
+        if type(name) is not str:
+            raise _invalid("name: expected the name of a tool, as text")
+        if type(arguments) is not dict and arguments is not None:
+            raise _invalid("arguments: expected an object")
+        connected = _connected(ctx)
+        session = connected.session
+        own = self._own_name(session.tools, name)
+        exchange = Exchange(ctx, connected, own)
+        call_id = None
+        if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
+            call_id = f"mcp-{next(self._ids)}"
+            connected.by_call[call_id] = exchange
+
+        async def work() -> dict[str, Any]:
+            result = await session.call(own, arguments, id=call_id)
+            if result.error is not None:
+                self._raise_protocol_error(result, session, own)
+            return result_json(result)
+
+        try:
+            return await self._answer(exchange, work, params, "tools/call", name, arguments)
+        finally:
+            if call_id is not None:
+                connected.by_call.pop(call_id, None)
+
+    def _raise_protocol_error(self, result: ToolResult, session: Session, name: str) -> None:
+        """Raise where there is no tool to call; any other error is the call's own."""
+        error = result.error
+        assert error is not None
+        if name in session.tools:
+            return
+        if error.code is ErrorCode.NOT_FOUND or error.details.get("reason") == "disabled":
+            raise protocol_error(error)
+        if error.code is ErrorCode.CONFLICT:
+            raise protocol_error(error)
+
+    # -- one request, and what the client is asked meanwhile
+
+    async def _answer(
+        self,
+        exchange: Exchange,
+        work: Callable[[], Awaitable[dict[str, Any]]],
+        params: Mapping[str, Any],
+        *request: Any,
+    ) -> dict[str, Any]:
+        """Do the work of a request, or take it up again where the client comes back with answers."""
+        ctx = exchange.ctx
+        if exchange.is_modern:
+            state, responses = params.get("requestState"), params.get("inputResponses")
+            if state is not None or responses is not None or _can_ask(exchange):
+                return await self._answer_in_rounds(exchange, work, state, responses, request_key(*request))
+            if exchange.least_level is not None:
+                ctx.lifespan_context.logs.listen_to(exchange.least_level)
+        token = current.set(exchange)
+        exchanges = exchange.connected.exchanges
+        exchanges.add(exchange)
+        try:
+            answer = await work()
+        finally:
+            exchanges.discard(exchange)
+            current.reset(token)
+        if exchange.has_logs:
+            await exchange.flush_logs()
+        if exchange.refused is not None and answer.get("isError"):
+            raise exchange.refused
+        return answer
+
+    async def _answer_in_rounds(
+        self, exchange: Exchange, work: Callable[[], Awaitable[dict[str, Any]]], state: Any, responses: Any, key: str
+    ) -> dict[str, Any]:
+        ctx, connected = exchange.ctx, exchange.connected
+        serving: Serving = ctx.lifespan_context
+        if exchange.least_level is not None:
+            serving.logs.listen_to(exchange.least_level)
+        if not isinstance(responses, (dict, type(None))):
+            raise _invalid("inputResponses: expected an object of answers")
+        if state is not None:
+            exchange = serving.suspended.take(state, connected, key)
+            exchange.ctx = ctx
+            try:
+                exchange.give(responses or {})
+            except MCPError:
+                serving.suspended.put_back(state, exchange, key)
+                raise
+        else:
+            exchange.give(responses or {})
+            token = current.set(exchange)
+            try:
+                serving.nursery.start_soon(exchange.run, work)  # it has the context of this moment
+            finally:
+                current.reset(token)
+        connected.exchanges.add(exchange)
+        try:
+            answer: dict[str, Any] = await exchange.outcome()
+        finally:
+            connected.exchanges.discard(exchange)
+        if exchange.has_logs:
+            await exchange.flush_logs()
+        if "inputRequests" in answer:
+            try:
+                new_state = serving.suspended.keep(exchange, key)
+            except ToolError as error:
+                raise protocol_error(error) from None
+            return {"resultType": "input_required", "requestState": new_state, **answer}
+        if exchange.refused is not None and answer.get("isError"):
+            raise exchange.refused
+        return answer
+
+    async def _answered(
+        self, ctx: Ctx, what: str, work: Callable[[Session], Awaitable[dict[str, Any]]], *request: Any
+    ) -> dict[str, Any]:
+        """The same for requests that are no calls: what goes wrong is an error of the protocol."""
+        connected = _connected(ctx)
+        exchange = Exchange(ctx, connected, what)
+        try:
+            return await self._answer(exchange, lambda: work(connected.session), ctx.params or {}, ctx.method, *request)
+        except ToolError as error:
+            if exchange.refused is not None:
+                raise exchange.refused from None
+            failed = protocol_error(error)
+            if ctx.method == "resources/read" and error.code is ErrorCode.NOT_FOUND:
+                number = INVALID_PARAMS if exchange.is_modern else NO_RESOURCE
+                failed = MCPError(number, failed.message, {**failed.data, "uri": error.details.get("uri")})
+            raise failed from None
+
+    # -- prompts, resources, completion
+
+    async def _list_prompts(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        return _page("prompts", self.shelf.prompts, prompt_json, params)
+
+    async def _list_resources(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        return _page("resources", self.shelf.resources, resource_json, params)
+
+    async def _list_templates(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        return _page("resourceTemplates", self.shelf.templates, template_json, params)
+
+    async def _get_prompt(self, ctx: Ctx, params: GetPromptRequestParams) -> dict[str, Any]:
+        name, arguments = params.name, params.arguments or {}
+        return await self._answered(
+            ctx, name, lambda session: self.shelf.get_prompt(session, name, arguments), name, arguments
+        )
+
+    async def _read_resource(self, ctx: Ctx, params: ReadResourceRequestParams) -> dict[str, Any]:
+        uri = str(params.uri)
+        return await self._answered(ctx, uri, lambda session: self.shelf.read(session, uri), uri)
+
+    async def _complete(self, ctx: Ctx, params: CompleteRequestParams) -> dict[str, Any]:
+        return await self._answered(ctx, "", lambda session: self.shelf.complete(session, params))
+
+    async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> dict[str, Any]:
+        connected, uri = _connected(ctx), str(params.uri)
+        if self.shelf.find(uri) is None:
+            raise MCPError(NO_RESOURCE, "there is no such resource", {"code": "NOT_FOUND", "uri": uri[:500]})
+        if len(connected.subscribed) >= MAX_SUBSCRIBED:
+            raise _invalid(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")
+        connected.subscribed.add(uri)
+        return {}
+
+    async def _unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> dict[str, Any]:
+        _connected(ctx).subscribed.discard(str(params.uri))
+        return {}
+
+    # -- what else a client says
+
+    async def _listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> Any:
+        return await ctx.lifespan_context.changes.listen(ctx, params)
+
+    async def _set_level(self, ctx: Ctx, params: SetLevelRequestParams) -> dict[str, Any]:
+        _connected(ctx).level = params.level
+        ctx.lifespan_context.logs.listen_to(params.level)
+        return {}
+
+    async def _initialized(self, ctx: Ctx, params: NotificationParams) -> None:
+        _connected(ctx)  # from here on it hears of changes
 
 
-@contextlib.asynccontextmanager
-async def open_server(
+def _connected(ctx: Ctx) -> Connected:
+    serving: Serving = ctx.lifespan_context
+    return serving.sessions.of(ctx)
+
+
+def _can_ask(exchange: Exchange) -> bool:
+    declared = exchange.capabilities
+    return "elicitation" in declared or "sampling" in declared or "roots" in declared
+
+
+def _invalid(message: str) -> MCPError:
+    return MCPError(INVALID_PARAMS, message, {"code": ErrorCode.INVALID_INPUT.value})
+
+
+def _page(
+    member: str, ordered: Mapping[str, Any], shape: Callable[[Any], dict[str, Any]], params: PaginatedRequestParams
+) -> dict[str, Any]:
+    shown, after = page_of(ordered, params.cursor, PAGE)
+    answer: dict[str, Any] = {member: [shape(one) for one in shown]}
+    if after is not None:
+        answer["nextCursor"] = after
+    return answer
+
+
+def make_server(
     host: Host,
     *,
     user_id: str | None = None,
     profile: str | None = None,
     identify: Callable[[Any], Caller] | None = None,
-) -> AsyncIterator[BoardServer]:
-    """Serve a host's board as long as the block; a transport drives the `Server` that it yields.
+) -> BoardServer:
+    """An SDK `Server` that serves a host's board; a transport drives it, as long as the host runs.
 
     Args:
         host: whose tools are served.
-        user_id: who calls; None: `user_id` of the configuration.
-        profile: which tools are seen; None: the configuration's default.
-        identify: tells who makes a request, where a transport knows: it takes the transport's request
-            (`ServerRequestContext.request`, None on stdio) and gives a `Caller`; instead of `user_id` and `profile`.
+        user_id: who calls, where the transport does not know; None: `user_id` of the configuration.
+        profile: which tools they see; None: the configuration's default.
+        identify: tells who makes a request. It takes the transport's request (`ServerRequestContext.request`, None on
+            stdio). Without it a request over HTTP is of whom `pegboard_mcp.server.auth` found.
+
+    .. versionadded:: 0.1
     """
-    from pegboard_mcp.server.auth import Caller
+    from pegboard_mcp.server.auth import Caller, caller_of
 
     caller = Caller(user_id, profile)
-    server = BoardServer(host, identify or (lambda request: caller))
-    yield server
+    return BoardServer(host, identify or (lambda request: caller if request is None else caller_of(request)))

@@ -1,53 +1,180 @@
-"""One `Session` for each connection, and where the protocol has no connections, one for each caller."""
+"""One `Session` for each connection, and where the protocol has no connections, one for each caller.
+
+In the handshake era a connection is known by the parameters of its handshake, the one object that the SDK keeps as long
+as the connection and shows to every handler. What belongs to the connection hangs on that object, and is looked up in a
+weak table: it goes when the SDK lets go of the connection, on whatever transport.
+"""
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard import ErrorCode, ToolError
+from pegboard_mcp.server.asks import CREATE, ELICIT, Exchange, current
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
 
     from pegboard.host import Host
-    from pegboard.session import Session
+    from pegboard.session import Confirmation, Session
     from pegboard_mcp.server.auth import Caller
 
 MAX_CALLERS = 1_000
 """Sessions of callers without a connection that are kept; the one that was not used for longest goes first."""
+MAX_SUBSCRIBED = 1_000
+"""Resources that one connection may be told about."""
+SHOWN = 400
+"""Characters of the arguments that a person is shown."""
+SLOT = "pegboard"
+"""Where a connection's `Connected` hangs on the parameters of its handshake."""
+REMEMBER = {
+    "type": "object",
+    "properties": {
+        "remember": {
+            "type": "boolean",
+            "title": "Do not ask again for this tool",
+            "description": "Until this session ends, or the tool changes.",
+            "default": False,
+        }
+    },
+}
+NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+class Connected:
+    """A session, and what its client asked for.
+
+    Attributes:
+        owner: the table that it stands in.
+        session: the board's.
+        standalone: the way to the client outside of any request; None where the protocol has none.
+        level: the least severe log records that are sent, as the protocol's word; handshake era alone.
+        subscribed: URIs of resources whose updates are told; handshake era alone.
+        exchanges: requests of it that are being answered.
+    """
+
+    def __init__(self, owner: Sessions, caller: Caller, standalone: ServerSession | None) -> None:
+        self.owner = owner
+        self.session: Session = owner.host.session(
+            caller.user_id,
+            channel="mcp",
+            profile=caller.profile,
+            confirm=self._confirm,
+            on_progress=self._on_progress,
+        )
+        self.standalone = standalone
+        self.level = "info"
+        self.subscribed: set[str] = set()
+        self.exchanges: set[Exchange] = set()
+        self.by_call: dict[str, Exchange] = {}
+        if standalone is None or (
+            standalone.client_capabilities is not None and standalone.client_capabilities.sampling is not None
+        ):
+            self.session.sampler = self._sample
+
+    async def _on_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
+        exchange = self.by_call.get(call_id)
+        if exchange is not None:
+            await exchange.progress(done, total, message)
+
+    def exchange_of(self, tool: str | None = None, *, can: str) -> Exchange | None:
+        """The request that a question belongs to: the one of this task, else one that fits.
+
+        A question may come from a task that belongs to no request, as one that an MCP server on the board asks does.
+        """
+        own = current.get(None)
+        if own is not None and own.connected is self:
+            return own if own.can(can) else None
+        able = [one for one in self.exchanges if one.can(can)]
+        return next((one for one in able if one.what == tool), able[0] if able else None)
+
+    async def _confirm(self, asked: Confirmation) -> Any:
+        mode = "elicitation.url" if asked.url is not None else "elicitation.form"
+        exchange = self.exchange_of(asked.tool.name, can=mode)
+        if exchange is None:
+            raise nobody_to_ask(asked)
+        key = exchange.key_for("elicit" if asked.schema is not None or asked.url is not None else "confirm")
+        answer = (await exchange.ask({key: {"method": ELICIT, "params": _params_of(asked, key)}}))[key]
+        if answer["action"] != "accept":
+            return False if answer["action"] == "decline" else None
+        content = answer.get("content") or {}
+        if asked.schema is not None:
+            return content
+        return "session" if _may_remember(asked) and content.get("remember") is True else True
+
+    async def _sample(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        exchange = self.exchange_of(can="sampling")
+        if exchange is None:
+            raise ToolError(ErrorCode.FORBIDDEN, "the client has no model to sample", reason="capability")
+        key = exchange.key_for("sample")
+        return (await exchange.ask({key: {"method": CREATE, "params": request}}))[key]
+
+
+def nobody_to_ask(asked: Confirmation) -> ToolError:
+    """FORBIDDEN: the client's person cannot be asked."""
+    return ToolError(
+        ErrorCode.FORBIDDEN,
+        f"{asked.tool.name!r} asks a person first, and this client cannot ask one: it declares no elicitation"
+        + (" of URLs" if asked.url is not None else ""),
+        reason="confirmation",
+        retry="changed",
+    )
+
+
+def _may_remember(asked: Confirmation) -> bool:
+    return bool(asked.tool.limits.requires_confirmation)
+
+
+def _params_of(asked: Confirmation, key: str) -> dict[str, Any]:
+    message = asked.question
+    if asked.arguments:
+        shown = json.dumps(asked.arguments, ensure_ascii=False, default=str)
+        shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+        message = f"{message}\n{asked.tool.name} {shown}"
+    if asked.url is not None:
+        return {"mode": "url", "message": message, "url": asked.url, "elicitationId": f"{asked.session.id}-{key}"}
+    schema = asked.schema if asked.schema is not None else REMEMBER if _may_remember(asked) else NOTHING
+    return {"mode": "form", "message": message, "requestedSchema": schema}
 
 
 class Sessions:
     """The sessions of one server."""
 
     def __init__(self, host: Host, identify: Callable[[Any], Caller]) -> None:
-        self._host = host
+        self.host = host
         self._identify = identify
-        self._by_caller: OrderedDict[Caller, Session] = OrderedDict()
-        self._by_connection: dict[int, Session] = {}
+        self._by_caller: OrderedDict[Caller, Connected] = OrderedDict()
+        self._by_connection: weakref.WeakValueDictionary[int, Connected] = weakref.WeakValueDictionary()
 
-    def of(self, ctx: ServerRequestContext[Any, Any]) -> Session:
-        """The session that a request belongs to."""
+    def of(self, ctx: ServerRequestContext[Any, Any]) -> Connected:
+        """What a request belongs to."""
         params = ctx.session.client_params
-        if params is None or ctx.protocol_version >= "2026":
+        if params is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return self._of_caller(self._identify(ctx.request))
         found = self._by_connection.get(id(params))
         if found is None:
-            found = self._by_connection[id(params)] = self._make(self._identify(ctx.request))
-            weakref.finalize(params, self._by_connection.pop, id(params), None)
+            found = Connected(self, self._identify(ctx.request), ctx.session)
+            params.__dict__[SLOT] = self._by_connection[id(params)] = found
         return found
 
-    def _of_caller(self, caller: Caller) -> Session:
+    def connections(self) -> list[Connected]:
+        """Those of the handshake era, which hear of changes outside of any request."""
+        return list(self._by_connection.values())
+
+    def _of_caller(self, caller: Caller) -> Connected:
         found = self._by_caller.get(caller)
         if found is None:
-            found = self._by_caller[caller] = self._make(caller)
+            found = self._by_caller[caller] = Connected(self, caller, None)
             if len(self._by_caller) > MAX_CALLERS:
                 self._by_caller.popitem(last=False)
         else:
             self._by_caller.move_to_end(caller)
         return found
-
-    def _make(self, caller: Caller) -> Session:
-        return self._host.session(caller.user_id, channel="mcp", profile=caller.profile)

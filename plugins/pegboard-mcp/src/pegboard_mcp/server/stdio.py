@@ -38,9 +38,11 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
+    from typing import Self
 
-    from typing_extensions import Self
+    from mcp.server.lowlevel import Server
 
 READ_BYTES = 65536
 PIECE_BYTES = select.PIPE_BUF
@@ -48,7 +50,7 @@ LAST_WORDS_S = 2.0
 """How long what is still to be written may take when everything ends."""
 
 
-class NoMessage(ValueError):
+class NoMessageError(ValueError):
     """A line that is no JSON-RPC message: the number and text of the error, and the id where it has one."""
 
     def __init__(self, number: int, why: str, id: Any = None) -> None:  # noqa: A002 - JSON-RPC's name
@@ -61,14 +63,14 @@ def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> J
     """One line as a JSON-RPC message.
 
     Raises:
-        NoMessage: it is none.
+        NoMessageError: it is none.
     """
     try:
         value = loads(line, max_bytes=max_bytes)
     except JsonTextError as problem:
-        raise NoMessage(PARSE_ERROR, f"Parse error: {problem}") from None
+        raise NoMessageError(PARSE_ERROR, f"Parse error: {problem}") from None
     if not isinstance(value, dict):
-        raise NoMessage(INVALID_REQUEST, "Invalid request: a message is one object")
+        raise NoMessageError(INVALID_REQUEST, "Invalid request: a message is one object")
     given = value.get("id")
     try:
         if "method" in value:
@@ -80,7 +82,7 @@ def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> J
             return JSONRPCResponse(jsonrpc=value.get("jsonrpc"), id=given, result=value["result"])  # type: ignore[arg-type]
         return JSONRPCError(jsonrpc=value.get("jsonrpc"), id=given, error=value.get("error"))  # type: ignore[arg-type]
     except ValueError:
-        raise NoMessage(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
+        raise NoMessageError(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
 
 
 class Lines:
@@ -130,7 +132,9 @@ class Stdio:
         *,
         drain_s: float = 10.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_end = on_end
         self._fd = read_fd
         self._drain_s = drain_s
         self._max_bytes = max_message_bytes
@@ -189,9 +193,9 @@ class Stdio:
                 continue
             try:
                 if line is None:
-                    raise NoMessage(INVALID_REQUEST, f"Invalid request: longer than {self._max_bytes} bytes")
+                    raise NoMessageError(INVALID_REQUEST, f"Invalid request: longer than {self._max_bytes} bytes")
                 message = message_of(line, self._max_bytes)
-            except NoMessage as problem:
+            except NoMessageError as problem:
                 error = ErrorData(code=problem.number, message=str(problem))
                 await self.out.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=problem.id, error=error)))
                 continue
@@ -232,6 +236,7 @@ class Stdio:
     async def _drain(self) -> None:
         if self._deadline == float("inf"):
             self._deadline = trio.current_time() + self._drain_s
+            self._on_end()
         if self.asked:
             gone = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
             self._ready += [SessionMessage(JSONRPCError(jsonrpc="2.0", id=one, error=gone)) for one in self.asked]
@@ -327,7 +332,25 @@ def _can_wait(fd: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or (stat.S_ISCHR(mode) and os.isatty(fd))
 
 
-async def serve_stdio(server: Any, read_fd: int, write_fd: int, *, drain_s: float = 10.0) -> None:
-    """Serve one client on two descriptors until it closes its end."""
-    stdio = Stdio(read_fd, write_fd, drain_s=drain_s)
+async def serve_stdio(
+    server: Server[Any],
+    read_fd: int,
+    write_fd: int,
+    *,
+    drain_s: float = 10.0,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    on_end: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve one client on two descriptors, until it closes its end; they stay open.
+
+    Args:
+        server: any server of the SDK.
+        read_fd, write_fd: what the client writes to and reads from.
+        drain_s: how long calls in flight may go on then, in seconds.
+        max_message_bytes: a longer line is refused.
+        on_end: called when the client closed its end, to end what would otherwise last.
+
+    .. versionadded:: 0.1
+    """
+    stdio = Stdio(read_fd, write_fd, drain_s=drain_s, max_message_bytes=max_message_bytes, on_end=on_end)
     await server.run(stdio, stdio.out, server.create_initialization_options())

@@ -1,0 +1,272 @@
+"""Prompts and resources that are served: those of plugins, and behind them those of the MCP servers on the board.
+
+Here they are found, listed page by page in the order of their names, and read; what is answered is JSON of the
+protocol's shapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bisect
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+
+from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
+from pegboard_mcp.dialect import block_json
+from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from pegboard.content import Content
+    from pegboard.host import Host
+    from pegboard.session import Session
+
+log = logging.getLogger("pegboard.mcp.serve")
+
+T = TypeVar("T")
+
+MAX_COMPLETIONS = 100
+"""The protocol's own bound."""
+MAX_ARGUMENTS = 100
+MAX_ARGUMENT = 1_000_000
+"""Characters of one argument of a prompt."""
+
+
+def page_of(ordered: Mapping[str, T], cursor: str | None, limit: int) -> tuple[list[T], str | None]:
+    """The elements after the cursor, at most `limit`, and the next cursor.
+
+    A cursor holds the last name that was seen, so it stays good while elements come and go.
+
+    Raises:
+        MCPError: -32602: the cursor is none of ours.
+    """
+    names = sorted(ordered)
+    start = 0 if cursor is None else bisect.bisect_right(names, _name_of(cursor))
+    shown = names[start : start + limit]
+    more = start + len(shown) < len(names)
+    after = base64.urlsafe_b64encode(b"1:" + shown[-1].encode("utf-8")).decode("ascii") if more else None
+    return [ordered[name] for name in shown], after
+
+
+def _name_of(cursor: str) -> str:
+    try:
+        version, _, name = base64.urlsafe_b64decode(cursor.encode("ascii")).decode("utf-8").partition(":")
+    except (UnicodeError, binascii.Error):
+        version = name = ""
+    if version != "1" or not name:
+        raise _invalid("the cursor is none of this server; start again without one")
+    return name
+
+
+def _invalid(message: str, **details: Any) -> MCPError:
+    return MCPError(INVALID_PARAMS, message, {"code": ErrorCode.INVALID_INPUT.value, **details})
+
+
+class Shelf:
+    """What one server offers beside tools."""
+
+    def __init__(self, host: Host) -> None:
+        plugins = host.board.plugins
+        self._prompts: dict[str, Prompt] = {}
+        for _, prompts in plugins.ask_for_many("provide_prompts", lambda one: isinstance(one, Prompt), "Prompt"):
+            self._prompts.update({one.name: one for one in prompts if one.name not in self._prompts})
+        self._resources: dict[str, Resource] = {}
+        self._templates: dict[str, ResourceTemplate] = {}
+        kinds = (Resource, ResourceTemplate)
+        found = plugins.ask_for_many("provide_resources", lambda one: isinstance(one, kinds), "Resource")
+        for _, resources in found:
+            for one in resources:
+                if isinstance(one, Resource):
+                    self._resources.setdefault(one.uri, one)
+                else:
+                    self._templates.setdefault(one.uri_template, one)
+        try:
+            self.offers = host.resource(Offers)
+        except ToolError:  # the plugin's resources could not be opened: doctor says why
+            self.offers = Offers()
+
+    @property
+    def prompts(self) -> Mapping[str, Prompt]:
+        """By name, as of now."""
+        return {**self.offers.prompts, **self._prompts}
+
+    @property
+    def resources(self) -> Mapping[str, Resource]:
+        """By URI, as of now."""
+        return {**self.offers.resources, **self._resources}
+
+    @property
+    def templates(self) -> Mapping[str, ResourceTemplate]:
+        """By template, as of now."""
+        return {**self.offers.templates, **self._templates}
+
+    # -- prompts
+
+    async def get_prompt(self, session: Session, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """The messages of a prompt, as `GetPromptResult`.
+
+        Raises:
+            MCPError, ToolError: there is none, its arguments are wrong, or it failed.
+        """
+        prompt = self.prompts.get(name)
+        if prompt is None:
+            raise _invalid(f"there is no prompt {name[:80]!r}")
+        known = {one.name for one in prompt.arguments}
+        missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
+        unknown = [one for one in arguments if one not in known]
+        if missing or unknown:
+            faults = [f"{one}: required" for one in missing] + [f"{one[:60]}: unknown" for one in unknown[:10]]
+            raise _invalid(f"arguments of the prompt {name[:80]!r}: {'; '.join(faults)}", faults=faults)
+        if len(arguments) > MAX_ARGUMENTS or any(len(value) > MAX_ARGUMENT for value in arguments.values()):
+            raise _invalid("the arguments are too many or too long")
+        got = await _held(prompt.get(session, dict(arguments)), f"the prompt {name!r}")
+        messages = [Message("user", TextContent(got))] if isinstance(got, str) else list(got)
+        answer: dict[str, Any] = {
+            "messages": [{"role": one.role, "content": block_json(one.content)} for one in messages]
+        }
+        if prompt.description:
+            answer["description"] = prompt.description
+        return answer
+
+    # -- resources
+
+    async def read(self, session: Session, uri: str) -> dict[str, Any]:
+        """What lies at a URI, as `ReadResourceResult`.
+
+        Raises:
+            MCPError, ToolError: there is none, or it cannot be read.
+        """
+        found = self.find(uri)
+        if found is None:
+            raise ToolError(ErrorCode.NOT_FOUND, "there is no such resource", uri=uri[:500])
+        got = await _held(found.read(session, uri), "the resource")
+        if isinstance(got, str):
+            return {"contents": [{"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}]}
+        if isinstance(got, (bytes, bytearray)):
+            return {"contents": [_blob(uri, bytes(got), found.mime_type)]}
+        return {"contents": [_contents_of(uri, block, found.mime_type) for block in got]}
+
+    def find(self, uri: str) -> Resource | ResourceTemplate | None:
+        """The resource at a URI, else the first template in the order of templates that fits it."""
+        exact = self.resources.get(uri)
+        if exact is not None:
+            return exact
+        for form, template in sorted(self.templates.items()):
+            if _matches(form, uri):
+                return template
+        return None
+
+    # -- completion
+
+    async def complete(self, session: Session, params: Any) -> dict[str, Any]:
+        """Values for an argument of a prompt, or a variable of a template, as `CompleteResult`.
+
+        Raises:
+            MCPError, ToolError: there is no such prompt or template.
+        """
+        ref, name, value = params.ref, params.argument.name, params.argument.value
+        others = dict((params.context.arguments if params.context else None) or {})
+        if ref.type == "ref/prompt":
+            prompt = self.prompts.get(ref.name)
+            if prompt is None:
+                raise _invalid(f"there is no prompt {ref.name[:80]!r}")
+            complete = prompt.complete
+        else:
+            template = self.templates.get(ref.uri)
+            if template is None and ref.uri not in self.resources:
+                raise _invalid("there is no such resource or template")
+            complete = template.complete if template is not None else None
+        found = [] if complete is None else await _held(complete(session, name, value, others), "the completion")
+        values = [str(one) for one in found]
+        shown = values[:MAX_COMPLETIONS]
+        return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+
+
+async def _held(work: Awaitable[T], what: str) -> T:
+    try:
+        return await work
+    except (ToolError, MCPError):
+        raise
+    except Exception as problem:
+        log.exception("%s failed", what)
+        raise MCPError(INTERNAL_ERROR, f"{what} failed", {"code": ErrorCode.INTERNAL_ERROR.value}) from problem
+
+
+def _matches(form: str, uri: str) -> bool:
+    from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+
+    try:
+        return UriTemplate.parse(form).match(uri) is not None
+    except InvalidUriTemplate:
+        return False
+
+
+def _blob(uri: str, data: bytes, mime_type: str | None) -> dict[str, Any]:
+    blob = base64.b64encode(data).decode("ascii")
+    return {"uri": uri, "mimeType": mime_type or "application/octet-stream", "blob": blob}
+
+
+def _contents_of(uri: str, block: Content, mime_type: str | None) -> dict[str, Any]:
+    if isinstance(block, TextContent):
+        return {"uri": uri, "mimeType": mime_type or "text/plain", "text": block.text}
+    if isinstance(block, BinaryContent):
+        return _blob(block.uri or uri, block.data or b"", block.mime_type)
+    return _blob(uri, block.data, block.mime_type)
+
+
+def prompt_json(prompt: Prompt) -> dict[str, Any]:
+    """A prompt as one element of `prompts/list`."""
+    arguments: Sequence[Any] = [
+        _without_nothing(
+            {"name": one.name, "title": one.title, "description": one.description, "required": one.required}
+        )
+        for one in prompt.arguments
+    ]
+    return _without_nothing(
+        {
+            "name": prompt.name,
+            "title": prompt.title,
+            "description": prompt.description,
+            "arguments": arguments,
+            "icons": list(prompt.icons),
+        }
+    )
+
+
+def resource_json(resource: Resource) -> dict[str, Any]:
+    """A resource as one element of `resources/list`."""
+    return _without_nothing(
+        {
+            "uri": resource.uri,
+            "name": resource.name,
+            "title": resource.title,
+            "description": resource.description,
+            "mimeType": resource.mime_type,
+            "size": resource.size,
+            "annotations": resource.annotations,
+            "icons": list(resource.icons),
+        }
+    )
+
+
+def template_json(template: ResourceTemplate) -> dict[str, Any]:
+    """A template as one element of `resources/templates/list`."""
+    return _without_nothing(
+        {
+            "uriTemplate": template.uri_template,
+            "name": template.name,
+            "title": template.title,
+            "description": template.description,
+            "mimeType": template.mime_type,
+            "annotations": template.annotations,
+        }
+    )
+
+
+def _without_nothing(members: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if value not in (None, "", [], False)}
