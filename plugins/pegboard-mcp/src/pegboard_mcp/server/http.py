@@ -27,13 +27,14 @@ from pegboard_mcp.server.auth import Gatekeeper, answer_plainly, is_loopback, re
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
     from typing import Literal
 
     from hypercorn.config import Config
     from mcp.server.lowlevel import Server
     from starlette.types import Message, Receive, Scope, Send
 
-    from pegboard import Host
+    from pegboard.host import Host
     from pegboard_mcp.settings import McpSettings
 
     Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -60,7 +61,6 @@ class Front:
     """The ASGI app, and what lives as long as it is served.
 
     Args:
-        server: the SDK's server that answers.
         transport: which endpoint there is.
         gatekeeper: decides who calls.
         settings: bounds, hosts and origins.
@@ -69,7 +69,6 @@ class Front:
 
     def __init__(
         self,
-        server: Server[Any],
         *,
         transport: Literal["http", "sse", "websocket"],
         gatekeeper: Gatekeeper,
@@ -78,7 +77,6 @@ class Front:
     ) -> None:
         self.flights = Flights()
         self.closing = trio.Event()
-        self._server = server
         self._transport = transport
         self._gatekeeper = gatekeeper
         self._settings = settings
@@ -88,27 +86,25 @@ class Front:
         self._open: dict[str, Endpoint] = {}
 
     @contextlib.asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        """Sessions live inside."""
+    async def open(self, server: Server[Any]) -> AsyncIterator[None]:
+        """Let the SDK's `server` answer; sessions live inside."""
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
         async with contextlib.AsyncExitStack() as stack:
             if self._transport == "http":
                 from pegboard_mcp.server.streamable import Streamable
 
-                streamable = await stack.enter_async_context(
-                    Streamable.open(self._server, self.flights, self._settings)
-                )
+                streamable = await stack.enter_async_context(Streamable.open(server, self.flights, self._settings))
                 self._endpoints["http:/mcp"] = self._endpoints["http:/"] = streamable
             elif self._transport == "sse":
                 from pegboard_mcp.server.sse import SseEndpoints
 
-                sse = await stack.enter_async_context(SseEndpoints.open(self._server, self.flights, self._settings))
+                sse = await stack.enter_async_context(SseEndpoints.open(server, self.flights, self._settings))
                 self._endpoints |= {"http:/sse": sse.listen, "http:/messages": sse.post}
             else:
                 from pegboard_mcp.server.websocket import WebSockets
 
-                sockets = await stack.enter_async_context(WebSockets.open(self._server, self.flights, self._settings))
+                sockets = await stack.enter_async_context(WebSockets.open(server, self.flights, self._settings))
                 self._endpoints["websocket:/ws"] = sockets
             yield
 
@@ -401,16 +397,17 @@ async def serve_http(
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.server.app import make_server
+    from pegboard_mcp.server.app import open_server
+    from pegboard_mcp.server.auth import caller_of
 
-    server = make_server(host)
+    opened = open_server(host, user_id=user_id, identify=caller_of)
     await serve_server(
-        server, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
+        opened, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
     )
 
 
 async def serve_server(
-    server: Server[Any],
+    opened: AbstractAsyncContextManager[Server[Any]],
     *,
     transport: Literal["http", "sse", "websocket"],
     bind: str,
@@ -419,12 +416,12 @@ async def serve_server(
     settings: McpSettings,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """The same for any server of the SDK."""
+    """The same for any server of the SDK; it is left when its last call is done."""
     from hypercorn.trio import serve
 
     refuse_open_door(bind, settings)
     gatekeeper = Gatekeeper(settings, user_id)
-    front = Front(server, transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
+    front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
     bound = _bound(bind, port)
     address = bound.getsockname()
     config = _config(bound, settings)
@@ -432,7 +429,7 @@ async def serve_server(
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         with shield:
-            async with front.open():
+            async with opened as server, front.open(server):
                 await serve(
                     front,  # type: ignore[arg-type]
                     config,

@@ -1,0 +1,90 @@
+"""HTTP with SSE, the transport of 2024-11-05: a stream at `/sse`, messages to `/messages/`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import trio
+from mcp.server.sse import SseServerTransport
+
+from pegboard_mcp.server._flights import Watched, refusal
+from pegboard_mcp.server.auth import answer_plainly
+from pegboard_mcp.server.http import LAST_S, Answering, answer_json, read_message, replaying
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp.server.lowlevel import Server
+    from starlette.types import Message, Receive, Scope, Send
+
+    from pegboard_mcp.server._flights import Flights
+    from pegboard_mcp.settings import McpSettings
+
+log = logging.getLogger("pegboard.mcp.serve")
+
+POSTS = "/messages/"
+
+
+class SseEndpoints:
+    """The endpoints `/sse` and `/messages/`."""
+
+    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings) -> None:
+        self._server = server
+        self._flights = flights
+        self._settings = settings
+        self._transport = SseServerTransport(POSTS, max_request_body_size=settings.max_body_bytes)
+        self._count = 0
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[SseEndpoints]:
+        """The endpoints, as long as the block."""
+        yield cls(server, flights, settings)
+
+    async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """GET `/sse`: one session, as long as the stream is open."""
+        if scope["method"] != "GET":
+            await answer_plainly(scope, send, 405, b"GET opens the stream")
+            return
+        if self._flights.stopping or self._count >= self._settings.max_sessions:
+            await answer_plainly(scope, send, 503, b"no new sessions now", retry=True)
+            return
+        answering = Answering(send)
+        watched: Watched | None = None
+
+        async def flush(message: Message) -> None:
+            await answering(message)
+            if watched is not None and bytes(message.get("body", b"")).startswith(b"event: message"):
+                watched.flushed()
+
+        self._count += 1
+        try:
+            with trio.CancelScope() as serving, self._flights.lasting(serving.cancel):
+                async with self._transport.connect_sse(scope, receive, flush) as (read, write):
+                    watched = Watched(self._flights, read, write, flushes=True)
+                    await self._server.run(watched.reader, watched.writer, self._server.create_initialization_options())
+        except Exception:
+            log.exception("an SSE connection failed")
+        finally:
+            self._count -= 1
+            if watched is not None:
+                watched.close()
+        with trio.move_on_after(LAST_S):
+            if answering.started:
+                await answering.end()
+
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """POST `/messages/`: one message of a session."""
+        if scope["method"] != "POST":
+            await self._transport.handle_post_message(scope, receive, send)
+            return
+        read = await read_message(scope, receive, send, self._settings.max_body_bytes)
+        if read is None:
+            return
+        body, message = read
+        if self._flights.stopping and isinstance(message, dict) and "method" in message and "id" in message:
+            await answer_json(send, 503, refusal(message["id"]), retry=True)
+            return
+        await self._transport.handle_post_message(scope, replaying(body, receive), send)

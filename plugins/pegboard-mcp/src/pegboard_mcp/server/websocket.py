@@ -1,0 +1,164 @@
+"""WebSocket at `/ws`: one JSON-RPC message a text frame, subprotocol `mcp`.
+
+The SDK has no WebSocket; a connection is a pair of streams for its server, which reads and writes the frames of
+hypercorn directly. Pings and the largest message are hypercorn's: a longer one is answered with close code 1009. Bytes,
+and what is no message, are answered as JSON-RPC wants it (-32700, -32600), and the connection goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import trio
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+from pydantic import ValidationError
+from starlette.requests import HTTPConnection
+
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_mcp.server._flights import Watched
+from pegboard_mcp.server.auth import answer_plainly
+from pegboard_mcp.server.http import LAST_S, MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp.server.lowlevel import Server
+    from starlette.types import Receive, Scope, Send
+
+    from pegboard_mcp.server._flights import Flights
+    from pegboard_mcp.settings import McpSettings
+
+log = logging.getLogger("pegboard.mcp.serve")
+
+SUBPROTOCOL = "mcp"
+GOING_AWAY = 1001
+INTERNAL = 1011
+
+
+class WebSockets:
+    """The endpoint `/ws`."""
+
+    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings) -> None:
+        self._server = server
+        self._flights = flights
+        self._settings = settings
+        self._count = 0
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[WebSockets]:
+        """The endpoint, as long as the block."""
+        yield cls(server, flights, settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (await receive())["type"] != "websocket.connect":
+            return
+        if self._flights.stopping or self._count >= self._settings.max_sessions:
+            await answer_plainly(scope, send, 503, b"no new connections now", retry=True)
+            return
+        offered = SUBPROTOCOL in scope.get("subprotocols", ())
+        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if offered else None})
+        frames = _Frames(scope, receive, send, self._settings.max_body_bytes)
+        watched = Watched(self._flights, frames, frames)
+        self._count += 1
+        code = INTERNAL
+        try:
+            with trio.CancelScope() as serving, self._flights.lasting(serving.cancel):
+                await self._server.run(watched.reader, watched.writer, self._server.create_initialization_options())
+            code = GOING_AWAY if serving.cancelled_caught else 1000
+        except Exception:
+            log.exception("a WebSocket connection failed")
+        finally:
+            self._count -= 1
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_S):
+                if self._flights.stopping:
+                    await watched.cut_off()
+                watched.close()
+                await frames.leave(code)
+
+
+class _Frames:
+    """The frames of one connection, as the two streams that the SDK's server wants."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        self._connection = HTTPConnection(scope)
+        self._receive = receive
+        self._send = send
+        self._limit = limit
+        self._gone = False
+        self._closed = False
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message.
+
+        Raises:
+            anyio.EndOfStream: the client left.
+        """
+        while not self._gone:
+            frame = await self._receive()
+            if frame["type"] != "websocket.receive":
+                self._gone = True
+                break
+            try:
+                message = self._message_of(frame)
+            except _NoMessageError as problem:
+                error = ErrorData(code=problem.number, message=str(problem))
+                await self.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+            else:
+                return SessionMessage(message, ServerMessageMetadata(request_context=self._connection))
+        raise anyio.EndOfStream
+
+    def _message_of(self, frame: Any) -> Any:
+        text = frame.get("text")
+        if text is None:
+            raise _NoMessageError(-32700, "Parse error: a message is a text frame")
+        try:
+            value = loads(text, max_depth=MAX_DEPTH, max_bytes=self._limit)
+        except JsonTextError as problem:
+            raise _NoMessageError(-32700, f"Parse error: {problem}") from None
+        try:
+            return jsonrpc_message_adapter.validate_python(value, by_name=False)
+        except ValidationError:
+            raise _NoMessageError(-32600, "Invalid request: a message is one JSON-RPC object") from None
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write a message; one that comes too late is dropped, as nobody is there to read it."""
+        if not self._gone and not self._closed:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await self._send({"type": "websocket.send", "text": text})
+
+    async def leave(self, code: int) -> None:
+        """Close the connection, if the client has not."""
+        if not self._gone and not self._closed:
+            self._closed = True
+            await self._send({"type": "websocket.close", "code": code})
+
+    async def aclose(self) -> None:
+        """The connection is closed by `leave`, after the last answers."""
+
+    def __aiter__(self) -> _Frames:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> _Frames:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _NoMessageError(ValueError):
+    """A frame is no message; the number of the error that answers it."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number = number
