@@ -80,12 +80,13 @@ def hung(raw: bytes) -> Any:
     from pegboard_mcp.client.source import McpSource
 
     source = McpSource(ServerDefinition(name="one", transport="stdio"))
-    source.listing = cache.parse(raw)
-    tools = source.known() if source.listing is not None else None
-    if source.listing is not None:
-        source._prompts(source.listing)
-        source._resources(source.listing)
-    return tools
+    listing = cache.parse(raw)
+    if listing is None:
+        return None
+    source.take(listing)
+    source._prompts(listing)
+    source._resources(listing)
+    return source.known()
 
 
 @settings(max_examples=100, deadline=None)

@@ -202,7 +202,7 @@ def test_any_json_of_a_server_gives_entries_that_can_be_written_and_read_or_noth
     content |= {name: getattr(listing, name) for name in cache.LISTS}
     assert cache.parse(json.dumps(content, ensure_ascii=False, allow_nan=False).encode()) == listing
     source = McpSource(definition)
-    source.listing = listing
+    source.take(listing)
     source._names = source._names_on_board(frozenset())
     assert len(source.tools()) == len(listing.tools) + len(listing.prompts)
     source._prompts(listing)

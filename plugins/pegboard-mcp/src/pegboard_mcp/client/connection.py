@@ -480,7 +480,7 @@ class Connection:
             raise await self.explain() from None
         if scope.cancelled_caught:
             why = await self.explain()
-            if why.kind == "silent" and self.version:
+            if why.kind in ("silent", "timeout") and self.version:
                 limit = f"{self.definition.connect_s:g} s"
                 why = LinkError("silent", f"it did not list what it offers within {limit}", "Give it more: `timeout`.")
             raise why

@@ -42,7 +42,7 @@ from pegboard_mcp.client.names import board_names, qualified_name
 from pegboard_mcp.lock.pins import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from pegboard import Content, SourceSlot
     from pegboard.session import Session
@@ -92,26 +92,25 @@ class Fleet:
 
     def __init__(self) -> None:
         self.sources: list[McpSource] = []
-        self._is_read = False
+        self._contested: frozenset[str] | None = None
 
-    def read(self) -> None:
-        """Let every source remember, before the first is named."""
-        if not self._is_read:
-            self._is_read = True
+    @property
+    def contested(self) -> frozenset[str]:
+        """Names that more than one source wants; each source is asked for what it remembers first."""
+        if self._contested is None:
             for source in self.sources:
                 source.remember()
+            wanted = Counter(name for source in self.sources for name in source.plain_names.values())
+            self._contested = frozenset(name for name, count in wanted.items() if count > 1)
+        return self._contested
 
-    def contested(self) -> frozenset[str]:
-        """Names that more than one source wants."""
-        wanted = Counter(name for source in self.sources for name in source.plain_names())
-        return frozenset(name for name, count in wanted.items() if count > 1)
-
-    def rename(self, changed: McpSource) -> None:
+    def renamed(self, changed: McpSource) -> None:
         """Let the others take the names that are theirs, now that one changed."""
-        contested = self.contested()
-        for source in self.sources:
-            if source is not changed:
-                source.rename(contested)
+        before, self._contested = self._contested, None
+        if self.contested != before:
+            for source in self.sources:
+                if source is not changed:
+                    source.rename()
 
 
 class _Attempt:
@@ -137,6 +136,7 @@ class McpSource:
         required: whether the host must not open without it.
         definition: of the server.
         listing: what it offers as far as is known, or None.
+        plain_names: where its tools would hang, whatever others want, by the server's own names.
         connection: the open one; None: it is not ready.
         trouble: why it was not ready the last time.
 
@@ -151,6 +151,7 @@ class McpSource:
         self.timeout_s: float | None = definition.request_s
         self.required = definition.required
         self.listing: Listing | None = None
+        self.plain_names: dict[str, str] = {}
         self.connection: Connection | None = None
         self.trouble: LinkError | None = None
         self._fleet = fleet or Fleet()
@@ -174,41 +175,37 @@ class McpSource:
 
     def known(self) -> tuple[Tool, ...] | None:
         """The tools that the server offered when it last ran; None where that is not known."""
-        self._fleet.read()
+        contested = self._fleet.contested
         if self.listing is None:
             return None
-        self._names = self._names_on_board(self._fleet.contested())
+        self._names = self._names_on_board(contested)
         return self.tools()
 
     def remember(self) -> None:
         """Read what the server offered when it last ran, unless it is known."""
-        if self.listing is None:
-            self.listing = cache.read(cache.path_of(self.definition))
+        if self.listing is None and (listing := cache.read(cache.path_of(self.definition))) is not None:
+            self.take(listing)
 
-    def plain_names(self) -> Iterable[str]:
-        """The names that its tools want, whatever others want."""
-        return self._plain_names().values()
+    def take(self, listing: Listing) -> None:
+        """Have a list from here on; nothing is hung yet."""
+        wanted = [entry["key"] for entry in listing.tools]
+        if self.definition.load_prompts:
+            wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
+        self.listing = listing
+        self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
-    def rename(self, contested: frozenset[str]) -> None:
+    def rename(self) -> None:
         """Hang the tools under other names where another server's list made that necessary."""
-        names = self._names_on_board(contested)
+        names = self._names_on_board(self._fleet.contested)
         if names != self._names and self._slot is not None:
             self._names = names
             self._slot.replace(self.tools())
-
-    def _plain_names(self) -> dict[str, str]:
-        if self.listing is None:
-            return {}
-        wanted = [entry["key"] for entry in self.listing.tools]
-        if self.definition.load_prompts:
-            wanted += [PROMPT_MARK + entry["key"] for entry in self.listing.prompts]
-        return board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
     def _names_on_board(self, contested: frozenset[str]) -> dict[str, str]:
         prefix = self.definition.prefix
         return {
             name: qualified_name(name, prefix=prefix, server=self.name) if hung in contested else hung
-            for name, hung in self._plain_names().items()
+            for name, hung in self.plain_names.items()
         }
 
     def tools(self) -> tuple[Tool, ...]:
@@ -542,9 +539,9 @@ class McpSource:
             return
         for name, why in listing.left_out.items():
             log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
-        self.listing = listing
-        self._names = self._names_on_board(self._fleet.contested())
-        self._fleet.rename(self)
+        self.take(listing)
+        self._fleet.renamed(self)
+        self._names = self._names_on_board(self._fleet.contested)
         slot.replace(self.tools())
         self._offer(listing)
         cache.write(cache.path_of(self.definition), listing)
