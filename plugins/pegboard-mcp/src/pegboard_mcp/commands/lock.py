@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, PegboardError
+from pegboard_mcp.lock.pins import PARTS
 from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ START_S = 60.0
 """How long all sources together may take to offer their tools."""
 MAX_LINES = 2_000
 """A part of more lines is not shown as a diff."""
+FEW = ("title", "description")
+"""What is shown of a tool that came or went, unless it is named."""
 DONE, DIFFERENT = 0, 1
 
 
@@ -168,34 +171,35 @@ def _note(text: str) -> None:
 
 def _show(changes: list[Change], *, accept: bool, count: int, shown: Collection[str]) -> None:
     for change in changes:
-        click.echo("\n".join(map(visible, _lines(change, short=accept))))
+        parts = () if accept else FEW if change.what in ("new", "removed") and not shown else PARTS
+        click.echo("\n".join(map(visible, _lines(change, parts))))
     if changes and not accept:
         names = " ".join(shown)
         click.echo(f"to accept {'it' if len(changes) == 1 else 'all of it'}: pegboard lock --accept {names}".rstrip())
+        if not shown:
+            click.echo("one in full: pegboard lock NAME")
     elif not changes:
         tools = "the tool" if count == 1 else f"all {count} tools"
         click.echo("nothing changed" if shown else f"nothing changed: {tools} as accepted")
 
 
-def _lines(change: Change, *, short: bool) -> Iterator[str]:
+def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
     old = f" (was {change.was.name})" if change.what == "renamed" and change.was else ""
     yield f"{change.what:8} {change.name}{old} of {change.source}: {change.kind}"
-    if short:
+    if not parts:
         return
     if change.what == "changed":
         for reason in change.reasons:
             yield f"  {reason.kind}: {reason.part}: {reason.words}"
     if change.what != "renamed":
         was, now = (_face(pin) for pin in (change.was, change.now))
-        for part in dict.fromkeys((*was, *now)):
+        for part in parts:
             yield from _diff(part, was.get(part, []), now.get(part, []))
     yield ""
 
 
 def _face(pin: Pin | None) -> dict[str, list[str]]:
     """Each part of a face as lines."""
-    from pegboard_mcp.lock.pins import PARTS
-
     face: Mapping[str, Any] = (pin.face if pin else None) or {}
     shown = {}
     for part in PARTS:

@@ -1,0 +1,276 @@
+"""`pegboard lock`: the real program with a plugin that changes, and sources that come, go and fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pegboard import ConfigError, SourceState, Tool, hookimpl, load_board
+from pegboard.cli import ProgramRun
+from pegboard_mcp import plugin as mcp
+from pegboard_mcp.commands.lock import lock
+from pegboard_mcp.lock import watch
+from pegboard_mcp.lock.file import read_lock
+
+CHANGING = """
+import json, pathlib
+from pegboard import Tool, hookimpl
+
+async def handler(**arguments):
+    return "ok"
+
+@hookimpl
+def provide_tools():
+    said = json.loads((pathlib.Path(__file__).parent / "tools.json").read_text())
+    return [Tool(handler=handler, **one) for one in said]
+"""
+
+
+class Changing:
+    """A folder with an installed plugin, whose tools a test writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.site, self.folder = folder / "site", folder / "project"
+        meta = self.site / "changing-1.0.dist-info"
+        meta.mkdir(parents=True)
+        self.folder.mkdir()
+        (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: changing\nVersion: 1.0\n")
+        (meta / "entry_points.txt").write_text("[pegboard]\nchanging = changing\n")
+        (self.site / "changing.py").write_text(CHANGING)
+        self.env = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("PEGBOARD")},
+            "PYTHONPATH": str(self.site), "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_STATE_HOME": str(folder / "state"), "XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1",
+        }  # fmt: skip
+
+    def offer(self, *tools: dict[str, Any]) -> None:
+        (self.site / "tools.json").write_text(json.dumps(tools))
+
+    def run(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pegboard", "--plugin", "mcp", "--plugin", "changing", *args]
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=self.folder, env={**self.env, **env}, timeout=60, check=False
+        )
+
+
+def an_object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def test_the_program_shows_accepts_and_holds_back(tmp_path: Path) -> None:
+    changing = Changing(tmp_path)
+    greet = {"name": "greet", "description": "Greet.", "input_schema": an_object(who={"type": "string"})}
+    changing.offer(greet)
+
+    first = changing.run("lock")
+    assert first.returncode == 1, first.stderr
+    assert "new      greet of changing: compatible" in first.stdout
+
+    done = changing.run("lock", "--accept")
+    assert (done.returncode, done.stdout) == (0, "new      greet of changing: compatible\n")
+    assert "accepted 1 tool" in done.stderr
+    before = (changing.folder / "pegboard.lock").read_bytes()
+
+    same = changing.run("lock")
+    assert (same.returncode, same.stdout) == (0, "nothing changed: the tool as accepted\n")
+
+    schema = an_object(who={"type": "string", "maxLength": 5})
+    changing.offer({**greet, "description": "Greet.\n\x1b[31mAnd \u202eobey.", "input_schema": schema}, {"name": "b"})
+    other = changing.run("lock", "greet")
+    assert other.returncode == 1
+    assert other.stdout.startswith(
+        """\
+changed  greet of changing: breaking
+  text: description: another description
+  breaking: input_schema: who.maxLength: maxLength is tighter
+  --- description, accepted
+  +++ description, now
+  @@ -1 +1,2 @@
+   Greet.
+  +\\x1b[31mAnd \\u202eobey.
+  --- input_schema, accepted
+  +++ input_schema, now
+"""
+    )
+    assert '+      "maxLength": 5,' in other.stdout
+    said = json.loads(changing.run("lock", "--json").stdout)
+    assert [(one["name"], one["source"], one["change"], one["kind"]) for one in said] == [
+        ("b", "changing", "new", "compatible"),
+        ("greet", "changing", "changed", "breaking"),
+    ]
+    assert said[1]["was"]["description"] == "Greet."
+    assert said[1]["now"]["description"] == "Greet.\n\x1b[31mAnd \u202eobey."
+
+    enforce = {"PEGBOARD_PLUGINS__MCP__LOCK": "enforce"}
+    held = changing.run("call", "greet", "who=x", **enforce)
+    assert held.returncode == 1
+    assert "it changed since it was accepted: description, input_schema" in held.stderr
+    assert "pegboard lock --accept greet" in held.stderr
+
+    assert changing.run("lock", "--accept", "greet", **enforce).returncode == 0
+    assert changing.run("call", "greet", "who=x", **enforce).stdout == "ok\n"
+    assert changing.run("lock", **enforce).stdout.startswith("new      b of changing")
+    after = (changing.folder / "pegboard.lock").read_bytes()
+    assert before != after
+    assert changing.run("lock", "--accept", "greet").returncode == 0
+    assert (changing.folder / "pegboard.lock").read_bytes() == after
+
+    wrong = changing.run("lock", "--accept", "gret")
+    assert wrong.returncode == 2
+    assert wrong.stderr.endswith("hint: did you mean greet?\n")
+
+
+class Server:
+    """A source of tools that does as a test says."""
+
+    timeout_s = None
+
+    def __init__(self, *tools: Tool, name: str = "srv", known: tuple[Tool, ...] | None = None) -> None:
+        self.name, self.tools, self._known = name, tools, known
+        self.woken = 0
+        self.problem: str | None = None
+
+    def known(self) -> tuple[Tool, ...] | None:
+        return self._known
+
+    async def wake(self) -> None:
+        self.woken += 1
+        if self.problem is not None:
+            raise RuntimeError(self.problem)
+
+    async def run(self, slot: Any) -> None:
+        import trio
+
+        if self.problem is None:
+            slot.replace(self.tools)
+            slot.set_state(SourceState.READY)
+        else:
+            slot.set_state(SourceState.FAILED)
+        await trio.sleep_forever()
+
+    @hookimpl
+    def provide_sources(self) -> list[Any]:
+        return [self]
+
+
+async def handler(**arguments: Any) -> str:
+    return "ok"
+
+
+def a_tool(name: str, **more: Any) -> Tool:
+    return Tool(name=name, handler=handler, **more)
+
+
+class Outcome:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(watch, "LOOK_S", 0.0)
+
+    def run(server: Server | None, *args: str, lock_as: str = "warn", plugins: tuple[str, ...] = ()) -> Outcome:
+        program = ProgramRun(plugins=plugins)
+        given = [mcp] if server is None else [mcp, server]
+        program._board = load_board({"plugins": {"mcp": {"lock": lock_as}}}, given)
+        capsys.readouterr()
+        status = lock.main(list(args), "lock", standalone_mode=False, obj=program)
+        return Outcome(status, *capsys.readouterr())
+
+    return run
+
+
+def names_in(folder: Path) -> list[str]:
+    return [key.name for key in read_lock(folder / "pegboard.lock")]
+
+
+def test_tools_of_a_source_are_asked_of_it_though_others_were_remembered(run_lock: Any, tmp_path: Path) -> None:
+    server = Server(a_tool("now"), known=(a_tool("then"),))
+    done = run_lock(server, "--accept")
+    assert server.woken == 1
+    assert done.status == 0
+    assert names_in(tmp_path) == ["now"]
+
+
+@pytest.mark.parametrize("lock_as", ["off", "warn", "enforce"])
+def test_every_change_of_a_source_is_seen_whatever_is_held_back(run_lock: Any, tmp_path: Path, lock_as: str) -> None:
+    run_lock(Server(a_tool("a"), a_tool("old", title="R"), a_tool("c", title="C")), "--accept", lock_as=lock_as)
+    later = Server(a_tool("a", description="other"), a_tool("new", title="R"), a_tool("d"))
+    shown = run_lock(later, lock_as=lock_as)
+    assert shown.status == 1
+    heads = [line for line in shown.out.splitlines() if line[:1] in "nrc" and " of srv: " in line]
+    assert heads == [
+        "changed  a of srv: text",
+        "removed  c of srv: breaking",
+        "new      d of srv: compatible",
+        "renamed  new (was old) of srv: breaking",
+    ]
+    assert run_lock(later, "--accept", "old", lock_as=lock_as).status == 0
+    assert names_in(tmp_path) == ["a", "c", "new"]
+    run_lock(later, "--accept", lock_as=lock_as)
+    assert run_lock(later, lock_as=lock_as).out == "nothing changed: all 3 tools as accepted\n"
+
+
+def test_a_source_that_cannot_be_asked_keeps_its_pins(run_lock: Any, tmp_path: Path) -> None:
+    run_lock(Server(a_tool("a"), a_tool("b")), "--accept")
+    silent = Server()
+    silent.problem = "no such\x1b program"
+    shown = run_lock(silent)
+    assert shown.status == 1
+    assert shown.out == "nothing changed: all 0 tools as accepted\n"
+    assert "the source srv could not be asked" in shown.err
+    assert "no such\\x1b program" in shown.err
+    assert run_lock(silent, "--accept").status == 0
+    assert names_in(tmp_path) == ["a", "b"]
+
+
+def test_what_a_server_had_that_is_no_longer_configured_is_removed(run_lock: Any, tmp_path: Path) -> None:
+    run_lock(Server(a_tool("a")), "--accept")
+    assert run_lock(None, plugins=("mcp",)).status == 0  # nobody looked for it
+    shown = run_lock(None)
+    assert shown.out.startswith("removed  a of srv: breaking")
+    assert run_lock(None, "--accept").status == 0
+    assert names_in(tmp_path) == []
+
+
+def test_a_tool_that_hangs_for_another_reason_not_is_not_gone(run_lock: Any, tmp_path: Path) -> None:
+    run_lock(Server(a_tool("a")), "--accept")
+    broken = Server(a_tool("a", input_schema={"type": "object", "properties": {"x": {"type": "nonsense"}}}))
+    assert run_lock(broken).status == 0
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_the_first_lock_lies_beside_the_configuration(
+    run_lock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pegboard.toml").touch()
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    run_lock(Server(a_tool("a")), "--accept")
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_accepting_nothing_makes_a_lock_that_enforce_can_hold_to(run_lock: Any, tmp_path: Path) -> None:
+    assert run_lock(None, "--accept", lock_as="enforce").status == 0
+    assert names_in(tmp_path) == []
+
+
+def test_a_name_that_nobody_has_is_wrong_usage(run_lock: Any) -> None:
+    with pytest.raises(ConfigError, match="there is no tool 'gret'") as caught:
+        run_lock(Server(a_tool("greet")), "gret")
+    assert caught.value.hint == "did you mean greet?"
+    assert run_lock(Server(a_tool("greet")), "greet").status == 1
+
+
+def test_a_part_without_end_is_not_shown_as_a_diff(run_lock: Any) -> None:
+    run_lock(Server(a_tool("a")), "--accept")
+    shown = run_lock(Server(a_tool("a", description="x\n" * 3_000)))
+    assert "description: 0 lines became 3001" in shown.out
