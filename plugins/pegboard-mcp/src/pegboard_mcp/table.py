@@ -349,7 +349,12 @@ class Reader:
         for key, value in self._table_of_texts("env"):
             path = ("env", key)
             if not key or "=" in key or _CONTROL.search(key) or not is_system_text(key):
-                self._fault(path, "the name of a variable", "one that is empty, or has '=' or control signs in it")
+                self._fault(
+                    path,
+                    "the name of a variable",
+                    "one that is empty, or has '=' or control signs in it",
+                    'as in env = { PORT = "3000" }',
+                )
             elif self._is_fit(value, path):
                 env[key] = value
         return env
@@ -390,7 +395,7 @@ class Reader:
 
         for binding in parse_stream(io.StringIO(text)):
             if binding.error:
-                got = f"another line ({binding.original.line})"
+                got = f"another one (line {binding.original.line})"
                 self._fault(path, "lines of NAME=value", got, "mend the line, or begin it with '#'")
                 return {}
         values = dotenv_values(stream=io.StringIO(text), interpolate=True)

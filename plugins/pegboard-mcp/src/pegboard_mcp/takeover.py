@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -154,7 +155,7 @@ def _rewriting(names: Names, hide: Hide, taken: Takeover) -> Callable[[str, Path
 
 def escaped(text: str) -> str:
     """A text in which no dollar sign means a variable."""
-    return _DOLLAR.sub("$$$$", text)
+    return _DOLLAR.sub("$$", text)
 
 
 def _no_secret(text: str, at: Path_, has_variables: bool) -> str:
@@ -223,9 +224,9 @@ class _Hiding:
 
     def _variable(self, secret: str, at: Path_) -> str:
         place = self._one.place_of(at)
-        return f"${{{self._variables.name(secret, self._wishes(at), place)}}}"
+        return f"${{{self._variables.name(secret, self._wishes(at, secret), place)}}}"
 
-    def _wishes(self, at: Path_) -> tuple[str, ...]:
+    def _wishes(self, at: Path_, secret: str) -> tuple[str, ...]:
         server = variable_of(self._one.name)
         if at[0] == "env":
             name = str(at[1])
@@ -234,4 +235,25 @@ class _Hiding:
         if at[0] == "headers":
             name = "TOKEN" if str(at[1]).lower() == "authorization" else variable_of(str(at[1]))
             return (f"{server}_{name}",)
-        return (f"{server}_SECRET",) if at[0] == "args" else (f"{server}_PASSWORD",)
+        if at[0] == "args":
+            return (f"{server}_{self._flag_of(secret)}",)
+        return (f"{server}_{_part_of_url(str(self._one.table['url']), secret)}",)
+
+    def _flag_of(self, secret: str) -> str:
+        """The word for a secret among the arguments: `API_KEY` for what follows `--api-key`."""
+        for before, arg in zip(["", *self._args], self._args, strict=False):
+            if secret in arg:
+                flag = before if arg == secret else re.split(r"[=:]", arg)[0]
+                return variable_of(flag) if looks_secret(flag) and len(flag) <= 60 else "SECRET"
+        return "SECRET"
+
+
+def _part_of_url(url: str, secret: str) -> str:
+    """The word for a secret of a URL: `USER`, `PASSWORD`, or the name of its parameter."""
+    parts = urlsplit(url)
+    if secret == parts.password:
+        return "PASSWORD"
+    if secret == parts.username:
+        return "USER"
+    named = (item.partition("=") for item in parts.query.split("&"))
+    return next((variable_of(key) for key, _, value in named if secret in value), "SECRET")

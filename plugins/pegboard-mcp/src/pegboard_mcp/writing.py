@@ -88,13 +88,16 @@ def _umask() -> int:
     return mask
 
 
-def diff(path: Path, before: str, after: str, secrets: Iterable[str] = ()) -> str:
-    """What is about to change, as a unified diff; neither the secrets nor what looks like one."""
+def diff(path: Path, before: str, after: str, secrets: Iterable[str] = (), *, is_clean: bool = False) -> str:
+    """What is about to change, as a unified diff, without the secrets and without what looks like one.
+
+    `is_clean` says that there are no others in what is added: it is shown as it is.
+    """
     hidden = sorted({one for secret in secrets if len(secret) >= MIN_SECRET for one in _forms(secret)}, key=len)
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), str(path), f"{path} (new)" if before else f"{path}", n=2, lineterm=""
     )
-    return "\n".join(_shown(line, hidden[::-1]) for line in lines)
+    return "\n".join(_shown(line, hidden[::-1], is_clean=is_clean and line.startswith("+")) for line in lines)
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -106,11 +109,12 @@ def _forms(secret: str) -> Iterator[str]:
     yield secret
 
 
-def _shown(line: str, hidden: Iterable[str]) -> str:
+def _shown(line: str, hidden: Iterable[str], *, is_clean: bool) -> str:
     for secret in hidden:
         line = line.replace(secret, HIDDEN)
-    line = _MEMBER.sub(_member, line)
-    line = line[:1] + mask_text(line[1:])
+    if not is_clean:
+        line = _MEMBER.sub(_member, line)
+        line = line[:1] + mask_text(line[1:])
     return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"
 
 

@@ -56,7 +56,9 @@ def config_import(
     if only_print:
         click.echo(_rendered(SECTION, taken.tables), nl=False)
     else:
-        _take_over(_target(run, target), taken, path)
+        into = _target(run, target)
+        if _take_over(into, taken, path, with_secrets=with_secrets) and run.config is None:
+            _note(f"look at it, then accept it: pegboard trust {into}")
     _tell(taken, with_secrets=with_secrets)
 
 
@@ -97,7 +99,8 @@ def _target(run: ProgramRun, named: str | None) -> Path:
     return found
 
 
-def _take_over(target: Path, taken: Takeover, source: Path) -> None:
+def _take_over(target: Path, taken: Takeover, source: Path, *, with_secrets: bool) -> bool:
+    """Write what is new, and say whether there was anything."""
     from pegboard_mcp import writing
 
     before = _read(target)
@@ -106,16 +109,19 @@ def _take_over(target: Path, taken: Takeover, source: Path) -> None:
     new = _new(there, taken.tables, target)
     if not new:
         _note(f"{target} has them all already")
-        return
+        return False
     after = _appended(target, before, section, new)
-    secrets = writing.secrets_in(there) | writing.secrets_in(new)
-    click.echo(writing.diff(target, before, after, secrets))
+    secrets = writing.secrets_in(there) | (writing.secrets_in(new) if with_secrets else set())
+    click.echo(writing.diff(target, before, after, secrets, is_clean=not with_secrets))
     if _read(target) != before:
         raise ConfigError(f"{target} was changed by somebody else just now", hint="try again")
     backup = writing.keep_backup(target) if target.exists() else None
     writing.write(target, after.encode("utf-8"))
-    _note(f"{len(new)} of {source} now in {target}" + (f"; backup: {backup}" if backup else ""))
-    _note(f"look at it, then accept it: pegboard trust {target}")
+    _note(
+        f"{len(new)} server{'s' if len(new) > 1 else ''} of {source} now in {target}"
+        + (f"; backup: {backup}" if backup else "")
+    )
+    return True
 
 
 def _read(target: Path) -> str:
