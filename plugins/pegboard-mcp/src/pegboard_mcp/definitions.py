@@ -96,7 +96,7 @@ class ServerDefinition:
     @property
     def identity(self) -> str:
         """What makes it this very server, as 16 hex digits: a list in the cache belongs to it. It tells no secret."""
-        said = [self.transport, self.argv, sorted(self.env.items()), self.cwd, self.url, sorted(self.headers.items())]
+        said: list[Any] = [self.transport, self.argv, sorted(self.env.items()), self.cwd, self.url, sorted(self.headers.items())]
         said += [self.config, self.load_tools, self.load_prompts, self.prefix]
         said += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
         return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,134 @@
+"""What `pegboard doctor` has to say of MCP servers: each is started once, and whatever keeps it from that is explained.
+
+The servers are started side by side, each under its own deadline, and ended again. Files that other programs left are
+named, and nothing in them is started.
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pegboard.board import Board
+    from pegboard_mcp.client.discovery import Listing
+    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.settings import McpSettings
+
+    Check = Callable[[Board], Iterable[Finding]]
+
+AT_ONCE = 8
+"""How many servers are looked at at once: each is a process that is starting."""
+SPARE_S = 15.0
+"""How long a server may take beside its own deadline, to be ended in order."""
+SHOWN = 5
+"""How many names of servers a finding names."""
+
+
+def make_checks(settings: McpSettings) -> list[Check]:
+    """The checks of one board."""
+    from pegboard_mcp.lock import findings
+
+    return [lambda board: check_servers(settings), findings, lambda board: check_found_files(settings)]
+
+
+def check_servers(settings: McpSettings) -> Iterator[Finding]:
+    """Start every configured server, read what it offers, and end it; why one could not be reached, with its fix."""
+    definitions = settings.definitions()
+    if not definitions:
+        return
+    for definition, outcome in zip(definitions, _look_at_all(definitions), strict=True):
+        where = f"MCP server {definition.name} ({definition.shown})"
+        if isinstance(outcome, Exception):
+            why, fix = getattr(outcome, "why", None) or str(outcome), getattr(outcome, "fix", "see the log of the host")
+            yield Finding("an MCP server cannot be reached", where, why, fix)
+            continue
+        for what, why in outcome.left_out.items():
+            fix = "tell its author; the rest of the server is on the board"
+            yield Finding("a part of an MCP server is left out", f"{what} of {where}", why, fix, "warning")
+
+
+def check_found_files(settings: McpSettings) -> Iterator[Finding]:
+    """MCP servers that other programs have in their usual places, and pegboard has not."""
+    from pathlib import Path
+
+    from pegboard_mcp.places import TITLES, found_files
+
+    mine = {one.name for one in settings.definitions()}
+    read = Path(settings.config_file).expanduser() if settings.config_file else None
+    for found in found_files():
+        title = TITLES[found.program]
+        if found.problem:
+            fix = f"mend it, or leave it to {title}"
+            yield Finding("a file of MCP servers cannot be read", str(found.path), found.problem, fix, "note")
+            continue
+        others = [name for name in found.servers if name not in mine and name != "pegboard"]
+        if others and found.path != read:
+            names = ", ".join(others[:SHOWN]) + (f" and {len(others) - SHOWN} more" if len(others) > SHOWN else "")
+            yield Finding(
+                "another program has MCP servers", str(found.path), f"{title} has {names}",
+                f"take them over: pegboard config import {shlex.quote(str(found.path))}", "note",
+            )  # fmt: skip
+
+
+def _look_at_all(definitions: Sequence[ServerDefinition]) -> list[Listing | Exception]:
+    """What each server offers, or why not. In a thread of its own, since doctor may be asked inside a running loop."""
+    outcomes: list[Any] = []
+
+    def run() -> None:
+        import trio
+
+        outcomes.extend(trio.run(_look, definitions))
+
+    thread = threading.Thread(target=run, name="pegboard doctor of MCP servers", daemon=True)
+    thread.start()
+    thread.join()
+    return outcomes
+
+
+async def _look(definitions: Sequence[ServerDefinition]) -> list[Listing | Exception]:
+    import trio
+
+    outcomes: dict[str, Listing | Exception] = {}
+    limit = trio.CapacityLimiter(AT_ONCE)
+
+    async def one(definition: ServerDefinition) -> None:
+        async with limit:
+            outcomes[definition.name] = await _look_at(definition)
+
+    async with trio.open_nursery() as nursery:
+        for definition in definitions:
+            nursery.start_soon(one, definition)
+    return [outcomes[definition.name] for definition in definitions]
+
+
+async def _look_at(definition: ServerDefinition) -> Listing | Exception:
+    import trio
+
+    from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+    from pegboard_mcp.client.asks import Asks
+    from pegboard_mcp.client.connection import open_connection
+    from pegboard_mcp.client.discovery import discover
+
+    try:
+        with trio.fail_after(definition.connect_s + SPARE_S):
+            opened = open_connection(
+                definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
+            )
+            async with opened as connection, connection.by(connection.deadline):
+                return await discover(connection)
+    except LinkError as problem:
+        return problem
+    except Lost as problem:
+        return problem.why
+    except RpcError as problem:
+        why = definition.mask(f"it refused to list what it offers: {problem.message[:300]}")
+        return LinkError("refused", why, "read its stderr, or try another version of it")
+    except trio.TooSlowError:
+        why = f"it did not answer and did not end within {definition.connect_s + SPARE_S:g} s"
+        return LinkError("timeout", why, "raise its `timeout`, or look at what it waits for")
