@@ -115,6 +115,18 @@ async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
             nursery.cancel_scope.cancel()
 
 
+def _completed(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
+    """From 2026-07-28 on a result says that it is one; the SDK adds that to its models alone."""
+
+    async def answer(ctx: Ctx, params: Any) -> Any:
+        result = await handler(ctx, params)
+        if type(result) is dict and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            result.setdefault("resultType", "complete")
+        return result
+
+    return answer
+
+
 class BoardServer(Server[Any]):
     """An SDK `Server` that serves a host's board. Made by `make_server`.
 
@@ -167,7 +179,7 @@ class BoardServer(Server[Any]):
             ("logging/setLevel", SetLevelRequestParams, self._set_level),
         )
         for method, params_type, handler in handlers:
-            self.add_request_handler(method, params_type, handler)
+            self.add_request_handler(method, params_type, _completed(handler))
         self.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
 
     def create_initialization_options(self, *args: Any, **kwargs: Any) -> InitializationOptions:
@@ -411,6 +423,16 @@ class BoardServer(Server[Any]):
 
     async def _initialized(self, ctx: Ctx, params: NotificationParams) -> None:
         _connected(ctx)  # from here on it hears of changes
+
+
+def _complete(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
+    """The handler, with the member that says that its answer is one; the SDK takes it out where the era has it not."""
+
+    async def answer(ctx: Ctx, params: Any) -> Any:
+        result = await handler(ctx, params)
+        return {"resultType": "complete", **result} if isinstance(result, dict) else result
+
+    return answer
 
 
 def _connected(ctx: Ctx) -> Connected:

@@ -397,10 +397,9 @@ async def serve_http(
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.server.app import open_server
-    from pegboard_mcp.server.auth import caller_of
+    from pegboard_mcp.server.app import make_server
 
-    opened = open_server(host, user_id=user_id, identify=caller_of)
+    opened = contextlib.nullcontext(make_server(host, user_id=user_id))
     await serve_server(
         opened, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
     )
