@@ -16,6 +16,7 @@ _ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")'
 _AT_HEAD = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*,")
 _AT_TAIL = re.compile(rb",\s*" + _ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*\Z')
 _TAIL_SWAPPED = re.compile(rb',\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb"\s*\}\s*\Z")
+_REQUEST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*|' + _ID + rb'\s*,\s*)*"method"\s*:')
 
 
 class TooLong(NamedTuple):
@@ -63,6 +64,7 @@ class LineSplitter:
             return
         self._size += len(part)
         if self.skipping:
+            self._head = self._head if len(self._head) == EDGE else (self._head + part[:EDGE])[:EDGE]
             self._tail = (self._tail + part[-EDGE:])[-EDGE:]
         elif self._size > self.limit:
             kept = b"".join(self._parts) + part
@@ -86,6 +88,4 @@ def find_id(line: TooLong) -> bytes | None:
     """The id of the answer, as JSON, where it stands beyond doubt in the outermost object: as one of its first two
     members, or of its last two."""
     found = _AT_HEAD.match(line.head) or _TAIL_SWAPPED.search(line.tail) or _AT_TAIL.search(line.tail)
-    if found is None or b'"method"' in line.head[:EDGE].partition(b'"params"')[0]:
-        return None
-    return found[1]
+    return found[1] if found is not None and _REQUEST.match(line.head) is None else None
