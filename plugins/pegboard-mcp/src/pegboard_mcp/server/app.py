@@ -257,10 +257,8 @@ class BoardServer(Server[Any]):
         session = connected.session
         own = self._own_name(session.tools, name)
         exchange = Exchange(ctx, connected, own)
-        call_id = None
-        if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
-            call_id = f"mcp-{next(self._ids)}"
-            connected.by_call[call_id] = exchange
+        call_id = f"mcp-{next(self._ids)}"
+        connected.by_call[call_id] = exchange
 
         async def work() -> dict[str, Any]:
             result = await session.call(own, arguments, id=call_id)
@@ -271,8 +269,7 @@ class BoardServer(Server[Any]):
         try:
             return await self._answer(exchange, work, params, "tools/call", name, arguments)
         finally:
-            if call_id is not None:
-                connected.by_call.pop(call_id, None)
+            connected.by_call.pop(call_id, None)
 
     def _raise_protocol_error(self, result: ToolResult, session: Session, name: str) -> None:
         """Raise where there is no tool to call; any other error is the call's own."""

@@ -71,20 +71,16 @@ class Shelf:
     """What one server offers beside tools."""
 
     def __init__(self, host: Host) -> None:
-        plugins = host.board.plugins
         self._prompts: dict[str, Prompt] = {}
-        for _, prompts in plugins.ask_for_many("provide_prompts", lambda one: isinstance(one, Prompt), "Prompt"):
-            self._prompts.update({one.name: one for one in prompts if one.name not in self._prompts})
         self._resources: dict[str, Resource] = {}
         self._templates: dict[str, ResourceTemplate] = {}
-        kinds = (Resource, ResourceTemplate)
-        found = plugins.ask_for_many("provide_resources", lambda one: isinstance(one, kinds), "Resource")
-        for _, resources in found:
-            for one in resources:
-                if isinstance(one, Resource):
-                    self._resources.setdefault(one.uri, one)
-                else:
-                    self._templates.setdefault(one.uri_template, one)
+        for one in _provided(host, "provide_prompts", (Prompt,)):
+            self._prompts.setdefault(one.name, one)
+        for one in _provided(host, "provide_resources", (Resource, ResourceTemplate)):
+            if isinstance(one, Resource):
+                self._resources.setdefault(one.uri, one)
+            else:
+                self._templates.setdefault(one.uri_template, one)
         try:
             self.offers = host.resource(Offers)
         except ToolError:  # the plugin's resources could not be opened: doctor says why
@@ -185,6 +181,16 @@ class Shelf:
         values = [str(one) for one in found]
         shown = values[:MAX_COMPLETIONS]
         return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+
+
+def _provided(host: Host, hook: str, kinds: tuple[type, ...]) -> list[Any]:
+    """What the plugins give; nothing where the board does not have the hooks of this package."""
+    plugins = host.board.plugins
+    if not hasattr(plugins.manager.hook, hook):
+        return []
+    names = " or ".join(kind.__name__ for kind in kinds)
+    answers = plugins.ask_for_many(hook, lambda one: isinstance(one, kinds), names)
+    return [one for _, values in answers for one in values]
 
 
 async def _held(work: Awaitable[T], what: str) -> T:
