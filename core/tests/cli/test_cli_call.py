@@ -287,3 +287,66 @@ async def test_a_person_says_that_they_visited_an_address(monkeypatch, capsys):
         assert await session.elicit(pay, "Log in.", url="https://example.org/login\x1b[1m") is True
         assert await host.session(confirm=_person.say_yes).elicit(pay, "Log in.", url="https://example.org/") is False
     assert "https://example.org/login\\x1b[1m" in capsys.readouterr().err
+
+
+DOWN = """
+    from pegboard import hookimpl
+
+    class Source:
+        name = "far"
+        timeout_s = None
+
+        async def run(self, slot):
+            raise OSError("nobody is at home\\x1b[1m")
+
+    @hookimpl
+    def provide_sources():
+        return [Source()]
+"""
+
+
+def test_who_misses_a_tool_is_told_of_a_source_that_is_down(run, site):
+    site.install("flow", DOWN)
+    answer = run("call", "late", plugins=("flow",))
+    assert answer.status == 1
+    assert "NOT_FOUND: there is no tool 'late'" in answer.err
+    assert "hint: the source far is down, and may have it: OSError: nobody is at home" in answer.err
+    assert "\x1b" not in answer.err
+
+
+def test_a_list_says_which_source_offers_nothing(run, site):
+    site.install("flow", DOWN)
+    answer = run("list", plugins=("flow",))
+    assert answer.status == 0
+    assert "warning: the source far offers nothing: OSError: nobody is at home" in answer.err
+
+
+def test_a_list_waits_for_a_source_that_nobody_knows_yet_and_stops_it_again(run, site):
+    site.install(
+        "flow",
+        """
+        import trio
+        from pegboard import hookimpl, tool
+
+        @tool
+        async def late() -> str:
+            "From a source."
+            return "here"
+
+        class Source:
+            name = "far"
+            timeout_s = None
+
+            async def run(self, slot):
+                slot.replace([late])
+                await trio.sleep_forever()
+
+        @hookimpl
+        def provide_sources():
+            return [Source()]
+    """,
+    )
+    (only,) = run("list", "--json", plugins=("flow",)).json
+    assert (only["name"], only["state"], only["origin"]["source"]) == ("late", "known", "far")
+    assert run("show", "late", "--json", plugins=("flow",)).json["state"] == "known"
+    assert [one["name"] for one in run("export", "--to", "json", plugins=("flow",)).json] == ["late"]

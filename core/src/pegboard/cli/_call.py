@@ -180,8 +180,12 @@ def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
         return None
     if absent := board.not_hung.get(name):
         return f"{absent.origin} brings it, and it is not on the board: {absent.why}; {absent.fix}"
-    if board.plugins.quarantined and not near:
-        return "a plugin is not on the board; pegboard doctor says why"
+    if not near:
+        for source, (state, reason) in board.source_states.items():
+            if state.value in ("failed", "backing off"):
+                return f"the source {source} is down, and may have it: {printable_line(reason or '', 600)}"
+        if board.plugins.quarantined:
+            return "a plugin is not on the board; pegboard doctor says why"
     return None if near else "pegboard list shows the tools on the board"
 
 
