@@ -227,6 +227,7 @@ def tool_entry(raw: Mapping[str, Any]) -> Entry:
         output_schema=_output_schema(raw.get("outputSchema")),
         annotations=hints,
         icons=_icons(raw.get("icons")),
+        hidden=_hidden(title, *map(raw.get, ("description", "inputSchema", "outputSchema"))),
     )
 
 
@@ -255,6 +256,7 @@ def prompt_entry(raw: Mapping[str, Any]) -> Entry:
         description=_text(raw.get("description")),
         arguments=arguments,
         icons=_icons(raw.get("icons")),
+        hidden=_hidden(*map(raw.get, ("title", "description")), {"examples": told}),
     )
 
 
@@ -315,6 +317,17 @@ def _title(value: Any) -> str | None:
 
 def _text(value: Any) -> str:
     return texts.clean(value)[0].strip() if isinstance(value, str) else ""
+
+
+def _hidden(*values: Any) -> list[str]:
+    """What hides in texts and schemas and is taken out of them, as words."""
+    said: list[str] = []
+    for value in values:
+        if isinstance(value, str):
+            said += texts.clean(value)[1]
+        elif isinstance(value, Mapping):
+            said += [one.what for one in texts.clean_schema(value)[1] if one.stripped]
+    return list(dict.fromkeys(said))
 
 
 def _schema(value: Any, what: str) -> Any:

@@ -71,7 +71,6 @@ NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "un
 """What a later attempt does not mend, unless somebody acts."""
 HEADER_MISMATCH = -32020
 METHOD_NOT_FOUND = -32601
-INVALID_REQUEST = -32600
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that hangs as a tool."""
 MAX_COMPLETIONS = 100
@@ -180,6 +179,18 @@ class McpSource:
             return None
         self._names = self._names_on_board(contested)
         return self.tools()
+
+    @property
+    def stripped(self) -> dict[str, tuple[str, ...]]:
+        """What hid in the texts of its tools and was taken out of them, by the names on the board."""
+        found: dict[str, tuple[str, ...]] = {}
+        if self.listing is not None:
+            wires = [(entry["key"], entry) for entry in self.listing.tools]
+            wires += [(PROMPT_MARK + entry["key"], entry) for entry in self.listing.prompts]
+            for wire, entry in wires:
+                if wire in self._names and isinstance(what := entry.get("hidden"), (list, tuple)) and what:
+                    found[self._names[wire]] = tuple(map(str, what))
+        return found
 
     def remember(self) -> None:
         """Read what the server offered when it last ran, unless it is known."""
@@ -324,11 +335,7 @@ class McpSource:
                 else:
                     raise self._lost_error(problem, what, repeatable=repeatable) from None
             except RpcError as problem:
-                if connection.is_forgotten(problem) and unsent < UNSENT:
-                    unsent += 1
-                    self._withdraw(connection)
-                    connection.retire()
-                elif problem.code == HEADER_MISMATCH and not relisted and connection.modern:
+                if problem.code == HEADER_MISMATCH and not relisted and connection.modern:
                     relisted = True
                     await self._read_again(connection)
                 else:
@@ -434,8 +441,6 @@ class McpSource:
             error = await self._live(slot)
             if trio.current_time() - began > HEALTHY_S:
                 pause_s = PAUSE_S[0]
-            if error is None:  # retired: the server runs, and wants to be greeted anew
-                continue
             self.trouble = error
             reason = f"{self.definition.shown}: {error.why}; {error.fix}"
             log.warning("the MCP server %s is not ready: %s", self.name, reason)
@@ -463,13 +468,12 @@ class McpSource:
             self._wanted = trio.Event()
         self._wanted.set()
 
-    def _withdraw(self, connection: Connection | None) -> None:
-        """Take back the published connection; from here on calls wait for the next one."""
-        if connection is None or self.connection is connection:
-            self.connection = None
+    def _withdraw(self) -> None:
+        """Take back the published connection: from here on calls wait for the next one."""
+        self.connection = None
 
-    async def _live(self, slot: SourceSlot) -> LinkError | None:
-        """One connection from its start to its end; returns what ended it, None where it was retired."""
+    async def _live(self, slot: SourceSlot) -> LinkError:
+        """One connection from its start to its end; returns what ended it."""
         import trio
 
         # Half a second of imports, the first time: in a thread the loop goes on.
@@ -478,7 +482,7 @@ class McpSource:
             async with open_connection(
                 self.definition,
                 self._asks.callbacks(),
-                on_gone=lambda: self._withdraw(None),
+                on_gone=self._withdraw,
                 on_change=self._on_change,
             ) as connection:
                 async with connection.by(connection.deadline):
@@ -497,8 +501,8 @@ class McpSource:
                         nursery.start_soon(self._listen, connection)
                     await connection.wait_end()
                     nursery.cancel_scope.cancel()
-                self._withdraw(connection)
-                return None if connection.is_retired else await self._explained(connection)
+                self._withdraw()
+                return await self._explained(connection)
         except LinkError as error:
             return error
         except RpcError as problem:
@@ -508,7 +512,7 @@ class McpSource:
             log.exception("the MCP server %s could not be run", self.name, exc_info=problem)
             return LinkError("lost", f"its connection broke: {reason_of(problem)}", "see the log of the host")
         finally:
-            self._withdraw(None)
+            self._withdraw()
 
     async def _explained(self, connection: Connection) -> LinkError:
         import trio
