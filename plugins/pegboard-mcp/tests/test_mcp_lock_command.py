@@ -274,3 +274,34 @@ def test_a_part_without_end_is_not_shown_as_a_diff(run_lock: Any) -> None:
     run_lock(Server(a_tool("a")), "--accept")
     shown = run_lock(Server(a_tool("a", description="x\n" * 3_000)))
     assert "description: 0 lines became 3001" in shown.out
+
+
+SCRIPTED = Path(__file__).parent / "servers" / "scripted.py"
+
+
+def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(tmp_path: Path) -> None:
+    changing = Changing(tmp_path)
+    changing.offer()
+    notes = tmp_path / "notes"
+    notes.mkdir()
+
+    def run(description: str, *args: str) -> subprocess.CompletedProcess[str]:
+        script = json.dumps({"tools": [{"name": "said", "description": description, "inputSchema": an_object()}]})
+        server = {"command": sys.executable, "args": [str(SCRIPTED), str(notes), script]}
+        server["allowed_tools"] = ["said"]
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps({"plugins": {"mcp": {"servers": {"srv": server}}}}))
+        return changing.run("--config", str(config), *args)
+
+    first = run("Say\u200b it.", "lock", "--accept")
+    assert first.returncode == 0, first.stderr
+    assert "taken out of the texts of said of srv: characters without width" in first.stderr
+    pins = read_lock(changing.folder / "pegboard.lock")
+    (pin,) = [one for one in pins.values() if one.source == "srv"]
+    assert pin.face is not None
+    assert pin.face["description"] == "Say it."
+    assert pin.face["version"]
+    assert run("Say it.", "lock").returncode == 0
+    other = run("Do it.", "lock")
+    assert other.returncode == 1
+    assert other.stdout.startswith("changed  said of srv: text\n")

@@ -56,6 +56,9 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     if names:
         _require_known(names, {*was, *now}, run)
         changes = [one for one in changes if not one.names.isdisjoint(names)]
+    for source, name, what in _stripped(run):
+        if not names or name in names:
+            _note(f"taken out of the texts of {name} of {source}: {', '.join(what)}")
     if accept:
         _accept(changes, path, existed=path is not None and path.exists())
     if as_json:
@@ -133,6 +136,13 @@ def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRu
             near = get_close_matches(name[:100], sorted(known), n=1)
             hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
             raise ConfigError(f"there is no tool {name[:80]!r}, and none was accepted", hint=hint)
+
+
+def _stripped(run: ProgramRun) -> Iterator[tuple[str, str, Collection[str]]]:
+    """What sources took out of the texts of their tools."""
+    for _, source in run.load_board(lenient=True).sources:
+        for name, what in sorted((getattr(source, "stripped", None) or {}).items()):
+            yield source.name, name, what
 
 
 def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
