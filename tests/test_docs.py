@@ -8,8 +8,9 @@ How a page is read, from top to bottom, in a folder of its own:
     ```console            each `$ command` runs in a shell; what follows is what it printed, on stdout and stderr
     ```LANGUAGE           anything else is for reading (`sh`: what installs)
 
-`...` in what was printed stands for any text, on a line of its own for any lines; a column may be wider. `pip install
--e FOLDER` of a plugin puts the folder on the path, as pip would, without asking an index.
+`<!-- with: NAME -->` on a line of its own says that the page's reader has this plugin too. `...` in what was printed
+stands for any text, on a line of its own for any lines; a column may be wider. `pip install -e FOLDER` of a plugin puts
+the folder on the path, as pip would, without asking an index.
 """
 
 from __future__ import annotations
@@ -59,7 +60,12 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_COMMAND_S = 60
 SHOWN = {"calculator", "dice", "jsonschema_rs", "time"}
 """The plugins that a reader of the pages has installed; any others are left out while they are read."""
-OTHERS = sorted({entry.name for entry in entry_points(group="pegboard")} - SHOWN)
+
+
+def others(page: Path) -> list[str]:
+    """The plugins that the reader of a page has not."""
+    more = re.findall(r"^<!-- with: (\w+) -->$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return sorted({entry.name for entry in entry_points(group="pegboard")} - SHOWN - set(more))
 
 
 class Block(NamedTuple):
@@ -106,6 +112,7 @@ class Reader:
         self.module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
         home = folder.parent / f"{folder.name}-home"
         home.mkdir()
+        left_out = others(page)
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))
         }
@@ -116,7 +123,7 @@ class Reader:
             "PYTHONPATH": os.pathsep.join([str(self.site), str(folder)]),
             "PYTHONWARNINGS": "error",
             "COLUMNS": "100",
-            **({"PEGBOARD_WITHOUT": ",".join(OTHERS)} if OTHERS else {}),
+            **({"PEGBOARD_WITHOUT": ",".join(left_out)} if left_out else {}),
         }
         for name in ("README.md", "examples"):  # what a reader finds in the repository
             source = ROOT / name
