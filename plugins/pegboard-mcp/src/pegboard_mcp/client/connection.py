@@ -41,6 +41,7 @@ from pydantic import ValidationError
 from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client.transports import NOT_RUN, open_link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -176,7 +177,6 @@ class Connection:
         server_info: its name and version as JSON, where it says them.
         header_maps: which arguments of a tool travel as headers too, by its name; the list of tools fills it in.
         is_open: whether requests may still be sent.
-        is_retired: whether it is to be replaced by another.
         deadline: when the first requests have to be answered, in seconds of the loop's clock.
 
     .. versionadded:: 0.1
@@ -191,7 +191,6 @@ class Connection:
         self.instructions: str | None = None
         self.header_maps: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.is_open = False
-        self.is_retired = False
         self.deadline = float("inf")
         self.session: ClientSession
         self._gone = trio.Event()
@@ -373,8 +372,7 @@ class Connection:
         if isinstance(message, types.JSONRPCResponse):
             return self._settle(message.id, message.result)
         if isinstance(message, types.JSONRPCError):
-            error = message.error
-            return self._settle(message.id, RpcError(error.code, error.message, error.data))
+            return self._settle(message.id, self._problem_of(message.error))
         if isinstance(message, types.JSONRPCNotification):
             return self._hear(message.method, message.params or {})
         return False
@@ -386,6 +384,19 @@ class Connection:
             waiting.settle(answer)
         # One that nobody waits for any more ends here too.
         return number is not None and number >= FIRST_ID
+
+    def _problem_of(self, error: types.ErrorData) -> Exception:
+        """An error as it is raised. Some come from the transport: a request that was not taken, an answer that broke
+        off."""
+        if error.code == NOT_RUN:
+            return Lost(written=False, why=self.why())
+        if self._has_headers and error.code == types.CONNECTION_CLOSED:
+            note = getattr(self._link, "note", None)
+            if note is not None and note.why == error.message:
+                return Lost(written=True, why=note)
+            if error.message.startswith("SSE stream") and "max" not in error.message and "limit" not in error.message:
+                return Lost(written=True, why=LinkError("lost", "its answer broke off", "look into its log"))
+        return RpcError(error.code, error.message, error.data)
 
     def _hear(self, method: str, params: Mapping[str, Any]) -> bool:
         """Whether a notification was for the board alone."""
@@ -433,22 +444,6 @@ class Connection:
             lost = self.why()
             for waiting in tuple(self._waiting.values()):
                 waiting.settle(Lost(written=True, why=lost))
-
-    def is_forgotten(self, problem: RpcError) -> bool:
-        """Whether an error says that an HTTP server does not know the session any more; then nothing was run."""
-        return (
-            self._has_headers
-            and not self.modern
-            and problem.code in (types.INVALID_REQUEST, types.METHOD_NOT_FOUND)
-            and any(word in problem.message.lower() for word in ("session terminated", "session not found"))
-        )
-
-    def retire(self) -> None:
-        """Have the owner end this connection and open another, since the server does not know it any more."""
-        self.is_open = False
-        self.is_retired = True
-        self._gone.set()
-        self._ended.set()
 
     async def wait_end(self) -> None:
         """Wait until the connection is of no more use, and nobody waits for an answer that lies in the pipe."""
@@ -510,8 +505,9 @@ class Connection:
         try:
             await self._agree(session)
         except MCPError as problem:
-            if not self.is_open or problem.code == types.CONNECTION_CLOSED:
-                raise await self.explain() from None
+            why = await self.explain()
+            if not self.is_open or why.kind not in ("silent", "timeout"):  # the transport saw what lies behind it
+                raise why from None
             raise _refused(self.definition, f"it refused the initialization: {problem.message[:300]}") from None
         except (ValidationError, RuntimeError) as problem:
             said = "its answer to the initialization cannot be read"
@@ -632,8 +628,6 @@ async def open_connection(
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.client.transports import open_link
-
     connection = Connection(definition, on_change)
     problem: Exception | None = None
 
