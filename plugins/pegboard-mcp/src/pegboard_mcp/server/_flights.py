@@ -26,14 +26,26 @@ REFUSED = -32005
 """JSON-RPC: the call was not executed, or was cut off; the string in `data.code` says which."""
 
 
+AIR_S = 0.1
+"""What ends itself has this long for its last words."""
+
+
 class Flights:
-    """Of one server: how many calls are in flight, what lasts, and whether it is stopping."""
+    """Of one server: how many calls are in flight, what lasts, and whether it is stopping.
+
+    Attributes:
+        stopping: whether new calls are refused.
+        count: of calls in flight.
+        overdue: scopes of calls, cancelled when the limit is over.
+        on_last: called when all calls are answered, before what lasts is ended; what waits for news may end itself.
+    """
 
     def __init__(self) -> None:
         self.stopping = False
         self.count = 0
+        self.on_last: list[Callable[[], None]] = []
         self._none = trio.Event()
-        self._overdue: set[trio.CancelScope] = set()
+        self.overdue: set[trio.CancelScope] = set()
         self._lasting: set[Callable[[], None]] = set()
 
     def begin(self) -> None:
@@ -52,10 +64,10 @@ class Flights:
         self.count += 1
         try:
             with trio.CancelScope() as scope:
-                self._overdue.add(scope)
+                self.overdue.add(scope)
                 yield scope
         finally:
-            self._overdue.discard(scope)
+            self.overdue.discard(scope)
             self.end()
 
     @contextlib.contextmanager
@@ -75,8 +87,12 @@ class Flights:
                 self._none = trio.Event()
                 await self._none.wait()
         left = self.count
-        for scope in tuple(self._overdue):
+        for scope in tuple(self.overdue):
             scope.cancel()
+        for tell in self.on_last:
+            tell()
+        if self._lasting and self.on_last:
+            await trio.sleep(AIR_S)
         for end in tuple(self._lasting):
             end()
         return left
@@ -186,7 +202,7 @@ class _Reader:
     async def receive(self) -> SessionMessage | Exception:
         """The next message that is not refused."""
         while True:
-            item = await self._watched._read.receive()
+            item: SessionMessage | Exception = await self._watched._read.receive()
             if await self._watched.take(item):
                 return item
 

@@ -27,7 +27,6 @@ from pegboard_mcp.server.auth import Gatekeeper, answer_plainly, is_loopback, re
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
     from typing import Literal
 
     from hypercorn.config import Config
@@ -45,8 +44,8 @@ MAX_DEPTH = 72
 """How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 MAX_HEAD = 64 * 1024
 """The longest head of a request, in bytes."""
-READ_S = 60.0
-"""How long a body may take to arrive."""
+READ_S = 30.0
+"""How long a client may take to send a body, or to read what it is sent, in seconds."""
 LAST_S = 3.0
 """How long answers may take to leave after the last call is done, in seconds."""
 KEPT_S = 75.0
@@ -88,6 +87,9 @@ class Front:
     @contextlib.asynccontextmanager
     async def open(self, server: Server[Any]) -> AsyncIterator[None]:
         """Let the SDK's `server` answer; sessions live inside."""
+        end_listening = getattr(server, "end_listening", None)
+        if end_listening is not None:
+            self.flights.on_last.append(end_listening)
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
         async with contextlib.AsyncExitStack() as stack:
@@ -342,6 +344,8 @@ def _bound(bind: str, port: int) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # a client that does not read: hypercorn would wait for it for ever
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * READ_S))
         bound.bind(address)
     except OSError as problem:
         bound.close()
@@ -399,14 +403,14 @@ async def serve_http(
     """
     from pegboard_mcp.server.app import make_server
 
-    opened = contextlib.nullcontext(make_server(host, user_id=user_id))
+    server = make_server(host, user_id=user_id)
     await serve_server(
-        opened, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
+        server, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
     )
 
 
 async def serve_server(
-    opened: AbstractAsyncContextManager[Server[Any]],
+    server: Server[Any],
     *,
     transport: Literal["http", "sse", "websocket"],
     bind: str,
@@ -415,7 +419,7 @@ async def serve_server(
     settings: McpSettings,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """The same for any server of the SDK; it is left when its last call is done."""
+    """The same for any server of the SDK."""
     from hypercorn.trio import serve
 
     refuse_open_door(bind, settings)
@@ -428,7 +432,7 @@ async def serve_server(
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         with shield:
-            async with opened as server, front.open(server):
+            async with front.open(server):
                 await serve(
                     front,  # type: ignore[arg-type]
                     config,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
 from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server.http import answer_json, in_flight, lasting, read_message, replaying
 
@@ -12,20 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcp.server.lowlevel import Server
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from pegboard_mcp.server._flights import Flights
+    from pegboard_mcp.server.lane import Lane
     from pegboard_mcp.settings import McpSettings
 
+CALL = "tools/call"
 LISTEN = "subscriptions/listen"
 
 
 class Streamable:
     """The endpoint `/mcp`."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, flights: Flights, settings: McpSettings) -> None:
+    def __init__(
+        self, manager: StreamableHTTPSessionManager, lane: Lane | None, flights: Flights, settings: McpSettings
+    ) -> None:
         self._manager = manager
+        self._lane = lane
         self._flights = flights
         self._limit = settings.max_body_bytes
 
@@ -33,34 +39,73 @@ class Streamable:
     @contextlib.asynccontextmanager
     async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[Streamable]:
         """The endpoint; its sessions end with the block."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
         manager = StreamableHTTPSessionManager(
             server,
             session_idle_timeout=settings.session_idle_s,
             max_request_body_size=settings.max_body_bytes,
             max_sessions=settings.max_sessions,
         )
-        async with manager.run():
-            yield cls(manager, flights, settings)
+        async with contextlib.AsyncExitStack() as stack:
+            lane = make_lane(server, flights, settings)
+            opened = await stack.enter_async_context(lane) if lane is not None else None
+            await stack.enter_async_context(manager.run())
+            yield cls(manager, opened, flights, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "GET":
+        method = scope["method"]
+        if method == "POST":
+            await self._post(scope, receive, send)
+        elif method == "GET":
             await lasting(self._flights, self._manager.handle_request, scope, receive, send)
-            return
-        if scope["method"] != "POST":
-            await self._manager.handle_request(scope, receive, send)
-            return
+        else:
+            await self._end_session(scope, receive, send)
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         read = await read_message(scope, receive, send, self._limit)
         if read is None:
             return
         body, message = read
-        again = replaying(body, receive)
-        if not (isinstance(message, dict) and "method" in message and "id" in message):
-            await self._manager.handle_request(scope, again, send)
-        elif self._flights.stopping:
-            await answer_json(send, 503, refusal(message["id"]), retry=True)
-        elif message["method"] == LISTEN:
-            await lasting(self._flights, self._manager.handle_request, scope, again, send)
-        else:
-            await in_flight(self._flights, self._manager.handle_request, scope, again, send, message["id"])
+        lane, flights = self._lane, self._flights
+        is_object = isinstance(message, dict)
+        if is_object and "method" in message and "id" in message:
+            if flights.stopping:
+                await answer_json(send, 503, refusal(message["id"]), retry=True)
+                return
+            method = message["method"]
+            if lane is not None:
+                if method == CALL and await lane.serve(scope, receive, send, message):
+                    return
+                lane.seen(scope)
+            again = replaying(body, receive)
+            if method == LISTEN:
+                await lasting(flights, self._manager.handle_request, scope, again, send)
+            else:
+                await in_flight(flights, self._manager.handle_request, scope, again, send, message["id"])
+            return
+        if is_object and lane is not None:
+            lane.seen(scope)
+            if "method" in message:
+                lane.note_cancel(scope, message)
+            elif lane.take_answer(scope, message):
+                await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self._manager.handle_request(scope, replaying(body, receive), send)
+
+    async def _end_session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200 and self._lane is not None:
+                self._lane.forget(scope)
+            await send(message)
+
+        await self._manager.handle_request(scope, receive, watch)
+
+
+def make_lane(
+    server: Server[Any], flights: Flights, settings: McpSettings
+) -> contextlib.AbstractAsyncContextManager[Lane] | None:
+    """A lane before the board's own server; none before another, of whose tools nothing is known here."""
+    from pegboard_mcp.server.app import BoardServer
+    from pegboard_mcp.server.lane import open_lane
+
+    return open_lane(server, flights, settings.session_idle_s) if isinstance(server, BoardServer) else None
