@@ -18,7 +18,9 @@ def _tool_number(number: int) -> Tool:
     async def handler() -> str:
         return f"tool {number}"
 
-    return Tool(f"test_changed_{number}", handler, f"The tool that hangs after change {number}.")
+    return Tool(
+        name=f"test_changed_{number}", handler=handler, description=f"The tool that hangs after change {number}."
+    )
 
 
 async def _nothing(session: Session, arguments: Mapping[str, str]) -> str:
