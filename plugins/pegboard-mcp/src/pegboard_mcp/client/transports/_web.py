@@ -119,6 +119,8 @@ class Watched(httpx2.AsyncBaseTransport):
             cause = lost_session()
             self._link.lose(cause)
             return _answer(request, 404, NOT_RUN, cause.why)
+        if "mcp-session-id" in request.headers and status >= 500 and b"session" in (await _body(response)).lower():
+            self._link.lose(lost_session())  # perhaps: the call may have run and stays failed, the next one greets anew
         return response
 
 
