@@ -67,6 +67,9 @@ PAGE = 100
 FRESH_MS = 5_000
 """How long a list may be used without asking again; its changes are told."""
 
+LATER_S = 1.0
+"""So much later than the board gives up asking a person, a suspended request ends: the board's word comes first."""
+
 NOT_FOUND = -32001
 DISABLED = -32004
 FAILED = -32005
@@ -96,7 +99,7 @@ class Serving:
     def __init__(self, server: BoardServer, nursery: trio.Nursery) -> None:
         self.nursery = nursery
         self.sessions = Sessions(server.host, server.identify)
-        self.suspended = Suspended(server.host.board.config.core.approval_timeout_s)
+        self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S)
         self.changes = Changes(self.sessions)
         self.logs = LogForwarder(nursery, self.sessions)
 
@@ -257,19 +260,22 @@ class BoardServer(Server[Any]):
         session = connected.session
         own = self._own_name(session.tools, name)
         exchange = Exchange(ctx, connected, own)
-        call_id = f"mcp-{next(self._ids)}"
-        connected.by_call[call_id] = exchange
 
         async def work() -> dict[str, Any]:
-            result = await session.call(own, arguments, id=call_id)
+            call_id = f"mcp-{next(self._ids)}"
+            connected.by_call[call_id] = exchange
+            try:
+                result = await session.call(own, arguments, id=call_id)
+            finally:
+                del connected.by_call[call_id]
             if result.error is not None:
                 self._raise_protocol_error(result, session, own)
             return result_json(result)
 
         try:
             return await self._answer(exchange, work, params, "tools/call", name, arguments)
-        finally:
-            connected.by_call.pop(call_id, None)
+        except ToolError as error:
+            raise protocol_error(error) from None
 
     def _raise_protocol_error(self, result: ToolResult, session: Session, name: str) -> None:
         """Raise where there is no tool to call; any other error is the call's own."""
