@@ -24,6 +24,7 @@ import attrs
 
 from pegboard import Fault
 from pegboard_mcp import jsonc
+from pegboard_mcp.secrets import secrets_of_host
 from pegboard_mcp.table import Path_, Reader, type_of
 
 if TYPE_CHECKING:
@@ -93,11 +94,12 @@ def read_servers(path: Path, *, environ: Mapping[str, str] | None = None) -> tup
     """The definitions of all servers of a file, and everything that is wrong with it."""
     environ = os.environ if environ is None else environ
     file = read_tables(path)
+    host = secrets_of_host(environ)
     faults = list(file.faults)
     servers = []
     for one in file.tables:
         table, wrong = fill(one.table, Names(path, file.inputs), environ)
-        reader = Reader(one.name, table, project_of(path), environ)
+        reader = Reader(one.name, table, project_of(path), host)
         definition = reader.read()
         said = {fault.path for fault in wrong}
         wrong += [fault for fault in reader.faults if fault.path not in said]

@@ -23,12 +23,12 @@ def secrets_of(
     url: str | None,
     headers: Mapping[str, str],
     config: Mapping[str, Any] | None,
-    environ: Mapping[str, str],
+    host: Iterable[str],
 ) -> set[str]:
     """Every secret of one server.
 
-    Values of `env` and `headers` all are, whatever their names; of the rest, what looks so, and what a variable of the
-    host holds whose name looks so.
+    Values of `env` and `headers` all are, whatever their names; of the rest, what looks so, and what is one of the
+    host's own (`secrets_of_host`).
     """
     argv = list(argv)
     found: set[str] = {*env.values(), *secrets_of_args(argv), *secrets_of_config(config)}
@@ -37,11 +37,14 @@ def secrets_of(
             found |= {value, *value.split()[1:]}
     if url is not None:
         found |= secrets_of_url(url)
-    texts = "\n".join([*argv, url or "", json.dumps(config, default=str, ensure_ascii=False)])
-    for name, value in environ.items():
-        if len(value) >= MIN_SECRET and name not in _FOLDERS and looks_secret(name) and value in texts:
-            found.add(value)
+    texts = "\n".join([*argv, url or "", json.dumps(config, default=str, ensure_ascii=False) if config else ""])
+    found.update(secret for secret in host if secret in texts)
     return {secret for secret in found if len(secret) >= MIN_SECRET}
+
+
+def secrets_of_host(environ: Mapping[str, str]) -> list[str]:
+    """The values of the host's variables whose names look like secrets'."""
+    return [value for name, value in environ.items() if len(value) >= MIN_SECRET and looks_secret(name)]
 
 
 def secrets_of_url(url: str) -> set[str]:

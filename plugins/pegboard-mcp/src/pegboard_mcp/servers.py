@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ConfigError, Fault
+from pegboard_mcp.secrets import secrets_of_host
 from pegboard_mcp.settings import McpSettings, ServerSettings
-from pegboard_mcp.table import Path_, Reader, is_http_url
+from pegboard_mcp.table import Path_, Reader, is_http_url, type_of
 
 if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
@@ -31,7 +33,7 @@ def definitions_of(settings: McpSettings) -> tuple[ServerDefinition, ...]:
     known = _all({"servers": tables, "config_file": settings.config_file})
     if known.faults:
         raise ConfigError("the MCP servers are no longer as they were configured", known.faults)
-    return tuple(known.definitions)
+    return tuple(definition for definition, _ in known.definitions)
 
 
 def table_of(settings: ServerSettings) -> dict[str, Any]:
@@ -48,42 +50,53 @@ def table_of(settings: ServerSettings) -> dict[str, Any]:
 
 
 class _Known(NamedTuple):
-    definitions: list[ServerDefinition]
+    """What was read: definitions with the place of each, and faults."""
+
+    definitions: list[tuple[ServerDefinition, Path_]]
     faults: list[Fault]
 
 
 def _all(raw: Mapping[str, Any]) -> _Known:
     known = _Known([], [])
-    tables = raw.get("servers")
-    base = Path.cwd()
-    for name, table in tables.items() if isinstance(tables, Mapping) else ():
-        if isinstance(table, Mapping):
-            _add(known, name, table, base, ("servers", name))
+    tables = raw.get("servers", {})
+    if not isinstance(tables, Mapping):
+        known.faults.append(Fault(("servers",), "tables, one for each server", type_of(tables), _EXAMPLE))
+        tables = {}
+    base, host = Path.cwd(), secrets_of_host(os.environ) if tables else []
+    for name, table in tables.items():
+        _add(known, name, table, base, host)
     file = raw.get("config_file")
     if isinstance(file, str):
         _add_file(known, file)
-    known.faults.extend(_clashes([(one.name, ("servers", one.name)) for one in known.definitions]))
+    known.faults.extend(_clashes((one.name, path) for one, path in known.definitions))
     return known
 
 
-def _add(known: _Known, name: str, table: Mapping[str, Any], base: Path, path: Path_) -> None:
-    reader = Reader(name, table, base)
+_EXAMPLE = 'as in [plugins.mcp.servers.NAME] with command = "npx"'
+
+
+def _add(known: _Known, name: str, table: Any, base: Path, host: Sequence[str]) -> None:
+    path = ("servers", name)
+    if not isinstance(table, Mapping):
+        known.faults.append(Fault(path, "a table", type_of(table), _EXAMPLE))
+        return
+    reader = Reader(name, table, base, host)
     definition = reader.read()
     known.faults.extend(_below(path, fault) for fault in reader.faults)
     if definition is not None:
-        known.definitions.append(definition)
+        known.definitions.append((definition, path))
 
 
 def _add_file(known: _Known, file: str) -> None:
     from pegboard_mcp.foreign import read_servers
 
-    own = {definition.name: definition for definition in known.definitions}
+    own = {definition.name: definition for definition, _ in known.definitions}
     servers, faults = read_servers(_expanded(file))
     known.faults.extend(_below(("config_file",), fault) for fault in faults)
     for server in servers:
         same = own.get(server.name)
         if same is None:
-            known.definitions.append(server.definition)
+            known.definitions.append((server.definition, ("config_file", *server.path)))
         elif same.identity != server.definition.identity:
             known.faults.append(_said_twice(server))
 

@@ -12,7 +12,7 @@ import codecs
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -186,17 +186,15 @@ class Reader:
         name: the server's.
         table: what was said about it, in our own keys.
         base: where relative paths begin.
-        environ: variables of the host; None: the process's. Values of those that look like secrets are not shown.
+        host: secrets of the host, which are hidden where they turn up here.
     """
 
-    def __init__(
-        self, name: str, table: Mapping[str, Any], base: Path, environ: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, table: Mapping[str, Any], base: Path, host: Sequence[str] = ()) -> None:
         self.name = name
         self.faults: list[Fault] = []
         self._table = {key: value for key, value in table.items() if value is not None}
         self._base = base
-        self._environ = os.environ if environ is None else environ
+        self._host = host
         self._wrong: set[str] = set()
 
     def read(self) -> ServerDefinition | None:
@@ -224,7 +222,7 @@ class Reader:
             config=config,
             allowed_tools=allowed,
             disabled_tools=disabled,
-            secrets=tuple(sorted(secrets_of(argv, env, url, headers, config, self._environ))),
+            secrets=tuple(sorted(secrets_of(argv, env, url, headers, config, self._host))),
             **rest,
         )
 

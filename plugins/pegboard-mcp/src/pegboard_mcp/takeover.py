@@ -89,7 +89,7 @@ def _faults_of(one: ForeignTable, names: Names, path: Path) -> list[Fault]:
 
     _changed(one.table, note)
     filled, _ = fill(one.table, names, _Anything())
-    reader = Reader(one.name, filled, project_of(path), {})
+    reader = Reader(one.name, filled, project_of(path))
     reader.read()
     return [*unknown, *(fault for fault in reader.faults if fault.path not in open_places)]
 
@@ -99,9 +99,6 @@ class _Anything(dict[str, str]):
 
     def get(self, key: str, default: Any = None) -> Any:
         return _FILLED
-
-    def items(self) -> Any:
-        return ()
 
 
 def _whole_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
