@@ -1,7 +1,7 @@
 """The board over HTTP: streamable HTTP at `/mcp`, HTTP with SSE at `/sse`, WebSocket at `/ws`.
 
-One ASGI app on hypercorn's trio worker, without a router: a request meets, in this order, the check of Host and Origin,
-the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable HTTP it does
+One ASGI app on hypercorn's trio worker (`_worker`), without a router: a request meets the check of Host and Origin, the
+gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable HTTP it does
 here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
 
 Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
@@ -111,9 +111,6 @@ class Front:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _live(receive, send)
-            return
         if status := self._judge(scope):
             await answer_plainly(scope, send, status, b"this host or origin is not served here")
             return
@@ -192,21 +189,12 @@ def _is_local(name: str) -> bool:
     return name == "localhost" or is_loopback(name)
 
 
-async def _live(receive: Receive, send: Send) -> None:
-    """Sessions are opened around the app, not by its server's events."""
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
-
-
 class TooLongError(Exception):
     """A body is longer than what is read."""
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
-    """The whole body; None: the client left before it came.
+    """The whole body; None: the client left before it came, or took too long.
 
     Raises:
         TooLongError: it is longer than `limit` bytes, or says that it is.
@@ -216,8 +204,12 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
             raise TooLongError
     parts: list[bytes] = []
     left = limit
+    deadline = trio.current_time() + READ_S
     while True:
-        message = await receive()
+        with trio.CancelScope(deadline=deadline) as waiting:
+            message = await receive()
+        if waiting.cancelled_caught:
+            return None
         if message["type"] == "http.disconnect":
             return None
         part = message.get("body", b"")
@@ -355,11 +347,10 @@ def _bound(bind: str, port: int) -> socket.socket:
     return bound
 
 
-def _config(bound: socket.socket, settings: McpSettings) -> Config:
+def _config(settings: McpSettings) -> Config:
     from hypercorn.config import Config
 
     config = Config()
-    config.bind = [f"fd://{bound.detach()}"]
     config.accesslog = None
     config.errorlog = logging.getLogger("pegboard.mcp.http")
     config.loglevel = "WARNING"
@@ -420,26 +411,20 @@ async def serve_server(
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
-    from hypercorn.trio import serve
+    from pegboard_mcp.server._worker import Worker
 
     refuse_open_door(bind, settings)
     gatekeeper = Gatekeeper(settings, user_id)
     front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
     bound = _bound(bind, port)
     address = bound.getsockname()
-    config = _config(bound, settings)
+    config = _config(settings)
     shield = trio.CancelScope(shield=True)
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         with shield:
             async with front.open(server):
-                await serve(
-                    front,  # type: ignore[arg-type]
-                    config,
-                    shutdown_trigger=front.closing.wait,
-                    task_status=task_status,
-                    mode="asgi",
-                )
+                await Worker(front, config).serve(bound, front.closing, task_status)
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)

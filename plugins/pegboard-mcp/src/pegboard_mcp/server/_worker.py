@@ -1,0 +1,188 @@
+"""hypercorn's trio worker, with connections that cost less and end when they are told to.
+
+The protocol is hypercorn's, from its `TCPServer` down. Two things of a connection are done here instead, since they
+were most of what a small answer cost. hypercorn writes the head, the body and the end of an answer one by one, each under a
+lock and a scope; here a head that says how long its body is waits for it, and an end that has no bytes is not written.
+And hypercorn starts a task after each answer that closes the connection if it stays idle; here that is a deadline.
+
+hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here the end cuts
+such connections off.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.events import Closed, RawData, Updated
+from hypercorn.protocol import ProtocolWrapper
+from hypercorn.trio.task_group import TaskGroup
+from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import parse_socket_addr
+
+if TYPE_CHECKING:
+    import socket
+
+    from hypercorn.config import Config
+    from hypercorn.events import Event
+
+HEAD = b"HTTP/1.1 "
+LENGTH = b"\r\ncontent-length: "
+
+
+class Connection(TCPServer):
+    """One connection of a client.
+
+    Attributes:
+        is_idle: whether it is between two requests.
+    """
+
+    stream: Any
+
+    def __init__(self, worker: Worker, stream: trio.SocketStream) -> None:
+        super().__init__(worker.app, worker.config, worker.context, {}, stream)  # type: ignore[arg-type]
+        self.is_idle = True
+        self._worker = worker
+        self._held = b""
+        self._waiting = trio.CancelScope()
+
+    async def run(self) -> None:
+        """Serve it until either side closes it."""
+        self._worker.connections.add(self)
+        try:
+            sock = self.stream.socket
+            client = parse_socket_addr(sock.family, sock.getpeername())
+            server = parse_socket_addr(sock.family, sock.getsockname())
+            async with TaskGroup() as tasks:
+                self._task_group = tasks
+                self.protocol = ProtocolWrapper(
+                    self.app,
+                    self.config,
+                    self.context,
+                    tasks,
+                    ConnectionState({}),
+                    False,
+                    client,
+                    server,
+                    self.protocol_send,
+                    "http/1.1",
+                )
+                await self.protocol.initiate()
+                self._waiting.deadline = trio.current_time() + self.config.keep_alive_timeout
+                with self._waiting:
+                    await self._read_data()
+                if self._waiting.cancelled_caught:
+                    with trio.CancelScope(shield=True):
+                        await self._initiate_server_close()
+        except OSError:
+            pass  # it was gone before it began
+        finally:
+            await self._close()
+            self._worker.left(self)
+
+    async def protocol_send(self, event: Event) -> None:
+        """Write what the protocol gives, and note when a request begins and ends."""
+        if isinstance(event, RawData):
+            data = event.data
+            if data.startswith(HEAD) and LENGTH in data:
+                self._held += data
+                return
+            if self._held:
+                data, self._held = self._held + data, b""
+            if data:
+                await self._write(data)
+        elif isinstance(event, Updated):
+            self.is_idle = event.idle
+            if not event.idle:
+                self._waiting.deadline = float("inf")
+            elif self.context.terminated.is_set():
+                self._waiting.cancel()
+            else:
+                self._waiting.deadline = trio.current_time() + self.config.keep_alive_timeout
+        elif isinstance(event, Closed):
+            await self._close()
+            await self.protocol.handle(Closed())
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            async with self.send_lock:
+                with trio.CancelScope(shield=True):
+                    await self.stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            await self.protocol.handle(Closed())
+
+    async def _read_data(self) -> None:
+        while True:
+            try:
+                data = await self.stream.receive_some(MAX_RECV)
+            except (trio.ClosedResourceError, trio.BrokenResourceError):
+                break
+            await self.protocol.handle(RawData(bytes(data)))
+            if not data:
+                break
+        await self.protocol.handle(Closed())
+
+    def leave(self) -> None:
+        """Close it if it is idle; else the protocol closes it after its answer."""
+        if self.is_idle:
+            self._waiting.cancel()
+
+    def cut(self) -> None:
+        """Close it now, whatever it is doing."""
+        self.stream.socket.close()
+
+
+class Worker:
+    """Serves an ASGI app on one socket.
+
+    Args:
+        app: the app; it is sent no events of a lifespan.
+        config: hypercorn's.
+    """
+
+    def __init__(self, app: Any, config: Config) -> None:
+        self.app = ASGIWrapper(app)
+        self.config = config
+        self.context = WorkerContext(None)
+        self.connections: set[Connection] = set()
+        self._left = trio.Event()
+
+    def left(self, connection: Connection) -> None:
+        """A connection is gone."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self._left.set()
+
+    async def serve(
+        self, bound: socket.socket, closing: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Accept until `closing` is set; then let the answers that are being written leave, and cut the others off."""
+        bound.listen(self.config.backlog)
+        bound.setblocking(False)
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
+        async with trio.open_nursery() as serving:
+            async with trio.open_nursery() as accepting:
+                accepting.start_soon(partial(trio.serve_listeners, self._handle, [listener], handler_nursery=serving))
+                task_status.started()
+                await closing.wait()
+                accepting.cancel_scope.cancel()
+            await self.context.terminated.set()
+            for connection in tuple(self.connections):
+                connection.leave()
+            serving.start_soon(self._cut_off, serving.cancel_scope)
+
+    async def _handle(self, stream: trio.SocketStream) -> None:
+        await Connection(self, stream).run()
+
+    async def _cut_off(self, scope: trio.CancelScope) -> None:
+        with trio.move_on_after(self.config.graceful_timeout):
+            while self.connections:
+                self._left = trio.Event()
+                await self._left.wait()
+        for connection in tuple(self.connections):
+            connection.cut()
+        scope.cancel()
