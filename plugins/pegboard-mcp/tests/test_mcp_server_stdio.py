@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 from typing import Any
@@ -34,7 +35,7 @@ def test_lines_come_out_as_they_went_in_however_they_are_cut(parts: list[bytes],
     lines = Lines(12)
     found: list[bytes | None] = []
     places = sorted({min(cut, len(whole)) for cut in cuts} | {0, len(whole)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in itertools.pairwise(places):
         found += lines.feed(whole[start:end])
     found.append(lines.rest())
     assert found == [line if len(line) <= 12 else None for line in whole.split(b"\n")]
@@ -48,9 +49,12 @@ def test_lines_come_out_as_they_went_in_however_they_are_cut(parts: list[bytes],
 @settings(max_examples=200)
 def test_any_line_is_a_message_or_says_why_not(line: bytes) -> None:
     """Whatever a line holds, it is a message of JSON-RPC or an error with a number and, where it had one, its id."""
+    problem = None
     try:
         message_of(line)
-    except NoMessageError as problem:
+    except NoMessageError as raised:
+        problem = raised
+    if problem is not None:
         assert problem.number in (-32700, -32600)
         assert problem.id is None or isinstance(problem.id, (str, int))
 

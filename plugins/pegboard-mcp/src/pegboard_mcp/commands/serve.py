@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,33 +33,35 @@ if TYPE_CHECKING:
 @click.pass_obj
 def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | None) -> None:
     """Serve the board to MCP clients."""
-
+    from pegboard.cli import answer_descriptor
     from pegboard_mcp.settings import McpSettings
 
     settings = next(
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, McpSettings)), McpSettings()
     )
 
+    write_fd = answer_descriptor()
+
     async def main(host: Host) -> None:
         if transport == "stdio":
-            if sys.stdin is not None and sys.stdin.isatty():
-                click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
-            await _serve_stdio(host, user_id, settings)
+            await _serve_stdio(host, write_fd, user_id, settings)
         else:
             await _serve_http(host, transport, bind, port, user_id, settings)  # type: ignore[arg-type]
 
-    run.open_host(main)
+    # What tools print is for people: a command of a plugin is lent stdout, and here it is the wire.
+    with contextlib.redirect_stdout(sys.stderr):
+        run.open_host(main)
 
 
-async def _serve_stdio(host: Host, user_id: str | None, settings: McpSettings) -> None:
+async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:
     from pegboard import ConfigError
-    from pegboard.cli import answer_descriptor
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import serve_stdio
 
-    write_fd = answer_descriptor()
     if write_fd is None:
         raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
+    if sys.stdin is not None and sys.stdin.isatty():
+        click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
     server = make_server(host, user_id=user_id)
     await serve_stdio(server, 0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
 

@@ -1,0 +1,238 @@
+"""`pegboard serve` as a real process, with real clients at its pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from mcp import Client, StdioServerParameters
+
+PLUGIN = '''
+import os, subprocess, sys, time
+import trio
+from pegboard import CallContext, hookimpl, tool
+
+print("printed at import")
+
+@tool
+def shout(text: str) -> str:
+    """Print in every way there is."""
+    print("printed", text)
+    sys.stdout.write("written\\n"); sys.stdout.flush()
+    os.write(1, b"written to 1\\n")
+    sys.__stdout__.write("dunder\\n"); sys.__stdout__.flush()
+    subprocess.run([sys.executable, "-c", "print('a child')"], check=True)
+    return text.upper()
+
+@tool
+async def wait() -> str:
+    """Wait for ever."""
+    sys.stderr.write("waiting\\n"); sys.stderr.flush()
+    await trio.sleep_forever()
+
+@tool(run="thread")
+def hang() -> str:
+    """Hang in a thread."""
+    sys.stderr.write("waiting\\n"); sys.stderr.flush()
+    time.sleep(60)
+    return "never"
+
+@tool
+async def whoami(context: CallContext) -> str:
+    """Who calls."""
+    return repr(context.session.user_id)
+
+@hookimpl
+def provide_tools(settings):
+    return [shout, wait, hang, whoami]
+'''
+
+INIT = {
+    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with a configuration and an installed plugin that prints wherever it can."""
+    (tmp_path / "loud.py").write_text(PLUGIN)
+    info = tmp_path / "loud-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: loud\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pegboard]\nloud = loud\n")
+    (tmp_path / "pegboard.toml").write_text('user_id = "ada"\n')
+    return tmp_path
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(home), "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
+
+
+def _command(*more: str) -> list[str]:
+    return [sys.executable, "-m", "pegboard", "--plugin", "loud", "--plugin", "mcp", "serve", *more]
+
+
+def _parameters(home: Path, *more: str) -> StdioServerParameters:
+    program, *arguments = _command(*more)
+    return StdioServerParameters(command=program, args=arguments, env=_environment(home), cwd=home)
+
+
+def _start(home: Path, *more: str, **options: Any) -> subprocess.Popen[bytes]:
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.Popen(_command(*more), cwd=home, env=_environment(home), **streams)
+
+
+def _write(process: subprocess.Popen[bytes], *messages: Any) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+    process.stdin.flush()
+
+
+def _call(name: str, id_: int = 1, **arguments: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+async def test_a_client_of_the_sdk_calls_tools_that_print(home: Path, mode: Any, version: str) -> None:
+    with trio.fail_after(30):
+        async with Client(_parameters(home), mode=mode, read_timeout_seconds=20) as client:
+            assert client.protocol_version == version
+            names = {one.name for one in (await client.list_tools()).tools}
+            assert {"shout", "wait", "whoami"} <= names
+            for _ in range(2):
+                result = await client.call_tool("shout", {"text": "hello"})
+                assert result.content[0].text == "HELLO"
+            assert (await client.call_tool("whoami", {})).content[0].text == "'ada'"
+
+
+async def test_user_says_who_calls(home: Path) -> None:
+    with trio.fail_after(30):
+        async with Client(_parameters(home, "--user", "bob"), mode="legacy") as client:
+            assert (await client.call_tool("whoami", {})).content[0].text == "'bob'"
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_version_of_the_handshake_is_spoken(home: Path, version: str) -> None:
+    init = {**INIT, "params": {**INIT["params"], "protocolVersion": version}}
+    lines = b"".join(json.dumps(one).encode() + b"\n" for one in (init, _call("whoami")))
+    done = subprocess.run(
+        _command(), input=lines, cwd=home, env=_environment(home), capture_output=True, timeout=30, check=True
+    )
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["result"]["protocolVersion"] == version
+    assert second["result"]["content"][0]["text"] == "'ada'"
+
+
+def test_a_file_is_served_to_its_end_into_a_file(home: Path) -> None:
+    asked, answered = home / "asked", home / "answered"
+    asked.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in (INIT, _call("shout", text="a"))))
+    with asked.open("rb") as into, answered.open("wb") as out:
+        process = _start(home, stdin=into, stdout=out)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in answered.read_bytes().splitlines()]
+    assert [line["id"] for line in lines] == [0, 1]
+    for printed in (b"printed a", b"written", b"written to 1", b"dunder", b"a child"):
+        assert printed in said
+
+
+def test_no_input_is_an_end_at_once(home: Path) -> None:
+    process = _start(home, stdin=subprocess.DEVNULL)
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, b"")
+
+
+@pytest.mark.parametrize("tool", ["wait", "hang"])
+def test_ctrl_c_ends_it_within_a_second_whatever_runs(home: Path, tool: str) -> None:
+    process = _start(home)
+    try:
+        _write(process, INIT, {"jsonrpc": "2.0", "method": "notifications/initialized"}, _call(tool))
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["id"] == 0
+        while process.stderr.readline() not in (b"waiting\n", b""):
+            pass
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130
+        assert time.monotonic() - began < 1.0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_ctrl_c_ends_it_when_nobody_ever_connected(home: Path) -> None:
+    process = _start(home)
+    try:
+        _write(process, INIT)
+        assert process.stdout is not None
+        process.stdout.readline()
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130
+        assert time.monotonic() - began < 1.0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_terminal_is_served_and_its_flags_stay(home: Path) -> None:
+    ours, theirs = os.openpty()
+    try:
+        process = _start(home, stdin=theirs, stdout=theirs)
+        os.write(ours, json.dumps(INIT).encode() + b"\n")
+        said = b""
+        while b'"serverInfo"' not in said:
+            said += os.read(ours, 65536)
+        assert os.get_blocking(theirs)
+        os.write(ours, b"\x04")  # Ctrl-D
+        assert process.wait(timeout=15) == 0
+        assert process.stderr is not None
+        assert b"Ctrl-D ends it" in process.stderr.read()
+        assert os.get_blocking(theirs)
+        process.stderr.close()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_closed_stdout_is_said(home: Path) -> None:
+    code = "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    command = [sys.executable, "-c", code, *_command()[1:]]
+    done = subprocess.run(
+        command, cwd=home, env=_environment(home), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=30
+    )
+    assert done.returncode in (1, 2)
+    assert b"stdout is closed" in done.stderr
+
+
+@pytest.mark.parametrize("era", ["legacy"])
+def test_the_inspectors_command_line_lists_and_calls(home: Path, era: str) -> None:
+    npx = shutil.which("npx")
+    if npx is None:
+        pytest.skip("npx is not installed")
+    inspect = [npx, "--yes", "@modelcontextprotocol/inspector@0.17.2", "--cli", *_command()]
+    environment = _environment(home) | {"HOME": os.environ.get("HOME", str(home))}
+
+    def run(*more: str) -> Any:
+        done = subprocess.run(
+            [*inspect, *more], cwd=home, env=environment, capture_output=True, timeout=180, stdin=subprocess.DEVNULL
+        )
+        if done.returncode and (b"npm error" in done.stderr or b"npm ERR" in done.stderr):
+            pytest.skip(f"the npm registry is out of reach: {done.stderr[-200:]!r}")
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
+
+    assert {"shout", "whoami"} <= {one["name"] for one in run("--method", "tools/list")["tools"]}
+    called = run("--method", "tools/call", "--tool-name", "shout", "--tool-arg", "text=hi")
+    assert called["content"][0]["text"] == "HI"
