@@ -141,6 +141,9 @@ async def test_a_server_that_is_stopped_costs_each_call_its_deadline_and_no_more
         assert 1.3 < took_s < 2.5
         assert result.error is not None
         assert result.error.code is ErrorCode.TIMEOUT
+        for word in ("'rogue'", "rogue.py", "did not answer 'pid'", "hangs", "`request_timeout`"):
+            assert word in result.error.message
+        assert result.error.details["retry"] == "same"
     finally:
         os.kill(pid, signal.SIGCONT)
     assert (await host.session().call("echo", {"said": "on"})).text == "on"
@@ -163,6 +166,8 @@ async def test_bytes_that_trickle_in_do_not_extend_the_deadline(host: Any) -> No
     assert time.perf_counter() - began < 2.5
     assert result.error is not None
     assert result.error.code is ErrorCode.TIMEOUT
+    assert "'rogue'" in result.error.message
+    assert result.error.details["retry"] == "unknown"
 
 
 async def test_an_answer_after_its_cancel_reaches_nobody(host: Any) -> None:

@@ -71,6 +71,8 @@ NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "un
 """What a later attempt does not mend, unless somebody acts."""
 HEADER_MISMATCH = -32020
 METHOD_NOT_FOUND = -32601
+LAST_WORDS_S = 0.05
+"""How long before its deadline a call is given up here, where it is known who did not answer."""
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that hangs as a tool."""
 MAX_COMPLETIONS = 100
@@ -304,11 +306,16 @@ class McpSource:
     # -- calls
 
     async def _call(self, context: CallContext, wire: str, arguments: dict[str, Any], repeatable: bool) -> ToolResult:
+        import trio
+
         from pegboard_mcp.client.content import result_of
 
         params = {"name": wire, "arguments": arguments}
-        raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
-        return result_of(raw, server=self.name, mask=self._mask)
+        left_s = context.deadline - trio.current_time()
+        with trio.move_on_at(context.deadline - min(LAST_WORDS_S, left_s / 20)):
+            raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
+            return result_of(raw, server=self.name, mask=self._mask)
+        raise self._silent_error(wire, left_s, repeatable=repeatable)
 
     async def _request(
         self, method: str, params: dict[str, Any], what: str, *, repeatable: bool = True, asker: CallContext | Session
@@ -340,6 +347,23 @@ class McpSource:
                     await self._read_again(connection)
                 else:
                     raise self._rpc_error(problem, what) from None
+
+    def _silent_error(self, what: str, waited_s: float, *, repeatable: bool) -> ToolError:
+        """TIMEOUT that names the server, a moment before the host's own, which knows nothing of servers."""
+        named = f"the MCP server {self.name!r} ({self.definition.shown})"
+        details: dict[str, Any] = {"server": self.name, "timeout_s": round(waited_s, 3)}
+        if repeatable:
+            details["retry"] = Retry.SAME.value
+        if self.connection is None:
+            text = f"{named} was not ready within {waited_s:.3g} s, and {what!r} waited for it"
+            if not repeatable:  # once sent, it would have been answered with its loss
+                details |= {"executed": False, "retry": Retry.SAME.value}
+        else:
+            text = (
+                f"{named} did not answer {what!r} within {waited_s:.3g} s; it works longer than that, or hangs: "
+                "read its log, or give it more with `request_timeout`"
+            )
+        return ToolError(ErrorCode.TIMEOUT, text, details)
 
     def _rpc_error(self, problem: RpcError, what: str) -> ToolError:
         from pegboard_mcp.client.rpc import tool_error_of
