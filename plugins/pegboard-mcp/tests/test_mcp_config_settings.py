@@ -453,3 +453,25 @@ def test_short_values_and_plain_headers_are_no_secrets() -> None:
 def test_looking_for_secrets_takes_any_text(args: list[str], url: str) -> None:
     found = secrets_of_args(args) | secrets_of_url(url) | secrets_of_url(f"https://{url}")
     assert all(isinstance(secret, str) for secret in found)
+
+
+def test_what_a_definition_prints_of_itself_holds_no_secret() -> None:
+    said = "".join(map(repr, load(SECRET_TABLES, SECRETS).definitions()))
+    assert [word for word in HIDDEN_WORDS if word in said] == []
+
+
+def test_reading_the_settings_imports_nothing_that_is_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = """
+import sys
+from pegboard.config import load_config
+from pegboard_mcp.settings import McpSettings
+mcp = {"servers": {"a": {"command": "x"}, "b": {"url": "https://h"}}}
+load_config({"plugins": {"mcp": mcp}}, environ={}, found=False).plugin_settings("mcp", McpSettings).definitions()
+heavy = {"mcp", "mcp_types", "trio", "anyio", "httpx2", "dotenv", "tomlkit", "keyring", "starlette", "pydantic"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"

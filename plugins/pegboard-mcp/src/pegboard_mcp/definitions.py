@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping  # noqa: TC003 - attrs may be asked for the types of the fields
 from typing import Any, Literal
 
 import attrs
@@ -56,7 +55,7 @@ class ServerDefinition:
 
     name: str
     transport: Transport
-    argv: tuple[str, ...] = ()
+    argv: tuple[str, ...] = attrs.field(default=(), repr=False)
     env: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     cwd: str | None = None
     encoding: str = "utf-8"
@@ -96,7 +95,10 @@ class ServerDefinition:
     @property
     def identity(self) -> str:
         """What makes it this very server, as 16 hex digits: a list in the cache belongs to it. It tells no secret."""
-        said: list[Any] = [self.transport, self.argv, sorted(self.env.items()), self.cwd, self.url, sorted(self.headers.items())]
+        import hashlib
+
+        env, headers = sorted(self.env.items()), sorted(self.headers.items())
+        said: list[Any] = [self.transport, self.argv, env, self.cwd, self.url, headers]
         said += [self.config, self.load_tools, self.load_prompts, self.prefix]
         said += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
         return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
