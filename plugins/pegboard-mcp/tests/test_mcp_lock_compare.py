@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from typing import Any
 
 import jsonschema_rs
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.schema.check import faults_of
+from pegboard_mcp.lock import schemas
 from pegboard_mcp.lock.compare import KINDS, changes_of, compare_faces, compare_schemas
 from pegboard_mcp.lock.pins import Pin, fingerprint_of
 from pegboard_mcp.lock.schemas import Document, Inclusion, split
@@ -331,8 +333,36 @@ def test_a_schema_compared_with_itself_is_unchanged(schema: Any) -> None:
     assert _verdict(schema, json.loads(json.dumps(schema))) is True
 
 
-def test_what_is_too_large_is_not_decided() -> None:
-    branches = [{"type": "object", "properties": {str(n): INTEGER, "k": {"enum": [n, n + 1]}}} for n in range(60)]
-    old = an_object(**{f"p{n}": {"anyOf": branches} for n in range(40)})
-    new = an_object(**{f"p{n}": {"anyOf": branches[1:] + branches[:1]} for n in range(40)})
-    assert kind_of(old, new) in ("unknown", "breaking")
+def a_maze(leaf: Any, nodes: int = 30) -> dict[str, Any]:
+    """Definitions that lead to one another by many ways."""
+    made = {}
+    for n in range(nodes):
+        ways = [{"type": "array", "items": {"$ref": f"#/$defs/d{(n * 7 + way) % nodes}"}} for way in range(5)]
+        made[f"d{n}"] = {"anyOf": [*ways, leaf if n == 5 else TEXT]}
+    return {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": made}
+
+
+def a_tower(leaf: Any, height: int) -> dict[str, Any]:
+    """Definitions each of which is an array of the next."""
+    made = {f"d{n}": {"type": "array", "items": {"$ref": f"#/$defs/d{n + 1}"}} for n in range(height)}
+    return {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": {**made, f"d{height}": leaf}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (a_maze(TEXT), a_maze({"type": ["string", "null"]})),
+        (a_tower(INTEGER, 60), a_tower(NUMBER, 60)),
+        (an_object(a={"enum": list(range(30_000))}), an_object(a={"enum": list(range(30_001))})),
+        (an_object(a={"oneOf": [{"const": n} for n in range(400)]}), an_object(a={"oneOf": [{"const": -1}]})),
+    ],
+)
+def test_what_is_too_large_is_not_decided_and_takes_no_longer(old: Any, new: Any) -> None:
+    began = time.process_time()
+    assert kind_of(old, new) == "unknown"
+    assert time.process_time() - began < 3
+
+
+def test_what_breaks_the_stack_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "MAX_LEVEL", 10_000)
+    assert kind_of(a_maze(TEXT, 300), a_maze(NULL, 300)) == "unknown"

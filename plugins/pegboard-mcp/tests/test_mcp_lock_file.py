@@ -164,9 +164,13 @@ def test_other_files_are_refused_with_why(tmp_path: Path, monkeypatch: pytest.Mo
         read_lock(path)
 
 
-def test_a_face_that_cannot_be_read_leaves_the_fingerprint(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "said",
+    ["input_schema='{'", "input_schema='1'", "annotations='[]'", "title=1", "title={}", "description={json='1'}"],
+)
+def test_a_face_that_cannot_be_read_leaves_the_fingerprint(tmp_path: Path, said: str) -> None:
     path = tmp_path / "pegboard.lock"
-    path.write_text("version = 1\n[[tools]]\nsource='s'\nname='a'\nfingerprint='f'\ninput_schema='{'\n")
+    path.write_text(f"version = 1\n[[tools]]\nsource='s'\nname='a'\nfingerprint='f'\n{said}\n")
     (pin,) = read_lock(path).values()
     assert (pin.face, pin.fingerprint, pin.is_sound) == (None, "f", False)
 

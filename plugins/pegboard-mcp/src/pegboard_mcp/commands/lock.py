@@ -64,7 +64,7 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     if as_json:
         click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
     else:
-        _show(changes, accept=accept, count=len(now), shown=names)
+        _show(changes, accept=accept, count=0 if silent else len(now), shown=names)
     return DONE if accept or not (changes or silent) else DIFFERENT
 
 
@@ -189,8 +189,8 @@ def _show(changes: list[Change], *, accept: bool, count: int, shown: Collection[
         if not shown:
             click.echo("one in full: pegboard lock NAME")
     elif not changes:
-        tools = "the tool" if count == 1 else f"all {count} tools"
-        click.echo("nothing changed" if shown else f"nothing changed: {tools} as accepted")
+        tools = ": the tool as accepted" if count == 1 else f": all {count} tools as accepted" if count else ""
+        click.echo("nothing changed" if shown else f"nothing changed{tools}")
 
 
 def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:

@@ -202,10 +202,17 @@ def _word(value: Any) -> str:
 
 def compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_schema"]) -> list[Reason]:
     """What is other between two schemas of arguments, or of results; nothing where they say the same."""
-    from pegboard_mcp.lock.schemas import Document, Inclusion, split
-
     if _is_same(old, new):
         return []
+    try:
+        return _compare_schemas(old, new, part)
+    except RecursionError:  # references that nest deeper than the stack: as good as too large
+        return [Reason("unknown", part, "the schema is nested too deep to be compared")]
+
+
+def _compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_schema"]) -> list[Reason]:
+    from pegboard_mcp.lock.schemas import Document, Inclusion, split
+
     drafts = {_draft(one) for one in (old, new)}
     if len(drafts) > 1 or None in drafts:
         return [Reason("unknown", part, "it is no schema of the same draft, or no right one")]

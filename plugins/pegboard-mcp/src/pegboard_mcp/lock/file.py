@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import os
 import re
@@ -114,6 +115,11 @@ def _read_pin(block: Any, number: int) -> Pin:
     for name in ("source", "name", "fingerprint"):
         if not isinstance(block.get(name), str) or not block[name]:
             raise _unreadable(f"block {number} has no {name}")
+    # Most faces are never looked at: where nothing changed, the fingerprints say so.
+    return Pin(block["source"], block["name"], functools.partial(_read_face, block), block["fingerprint"])
+
+
+def _read_face(block: Mapping[str, Any]) -> dict[str, Any] | None:
     face: dict[str, Any] = {"name": block["name"]}
     try:
         for name in TEXTS:
@@ -123,9 +129,9 @@ def _read_pin(block: Any, number: int) -> Pin:
             face[name] = json.loads(block[name]) if name in block else None
         face["description"] = face["description"] or ""
     except (KeyError, TypeError, ValueError, RecursionError):
-        # The fingerprint still says whether the tool is the accepted one.
-        return Pin(block["source"], block["name"], None, block["fingerprint"])
-    return Pin(block["source"], block["name"], face, block["fingerprint"])
+        return None  # the fingerprint still says whether the tool is the accepted one
+    kinds = {**dict.fromkeys(TEXTS, str), **dict.fromkeys(VALUES, dict)}
+    return face if all(face[name] is None or isinstance(face[name], kind) for name, kind in kinds.items()) else None
 
 
 def write_lock(path: Path, pins: Iterable[Pin]) -> None:

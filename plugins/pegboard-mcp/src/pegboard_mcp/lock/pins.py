@@ -16,7 +16,7 @@ import attrs
 from pegboard_mcp.texts import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pegboard import Origin, Tool
 
@@ -33,20 +33,27 @@ class Key(NamedTuple):
     name: str
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Pin:
     """One accepted tool.
 
     Args:
         source: the source or the distribution that it came from.
-        face: as `Tool.face`; None where it could not be read.
+        face: as `Tool.face`, or what gives it when it is first asked for; None where it could not be read.
         fingerprint: of the face, as it was accepted.
     """
 
     source: str
     name: str
-    face: Mapping[str, Any] | None
+    _face: Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
     fingerprint: str
+
+    @property
+    def face(self) -> Mapping[str, Any] | None:
+        """What the tool looked like; None where it could not be read."""
+        if callable(self._face):
+            self._face = self._face()
+        return self._face
 
     @property
     def key(self) -> Key:

@@ -39,7 +39,8 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 MAX_STEPS = 20_000
 MAX_LEVEL = 60
-MAX_CASES = 64
+"""How deep a walk goes, in schemas and in references of one place."""
+MAX_CASES = 256
 MAX_VALUES = 2_000
 MAX_NOTES = 12
 
@@ -141,6 +142,7 @@ class Document:
         self.root = bare
         self.draft_7 = draft_7
         self._followed: dict[str, Any] = {}
+        self._allowed: dict[int, frozenset[Any] | None] = {}
         self._is_plain = not _has_own_names(bare)
 
     def follow(self, reference: str) -> Any:
@@ -148,6 +150,14 @@ class Document:
         if reference not in self._followed:
             self._followed[reference] = self._find(reference) if self._is_plain else None
         return self._followed[reference]
+
+    def allowed(self, schema: dict[str, Any]) -> frozenset[Any] | None:
+        """The only values that the schema's own `enum` and `const` leave, by `key_of`; None where they say nothing."""
+        if id(schema) not in self._allowed:
+            lists = [_constants({name: schema[name]}) for name in ("enum", "const") if name in schema]
+            found = [one for one in lists if one is not None]
+            self._allowed[id(schema)] = frozenset.intersection(*found) if found else None
+        return self._allowed[id(schema)]
 
     def _find(self, reference: str) -> Any:
         if reference != "#" and not reference.startswith("#/"):
@@ -209,6 +219,7 @@ class Inclusion:
         self._wide = wide
         self._names_matter = names_matter
         self._left = MAX_STEPS
+        self._depth = 0
         self._open: dict[tuple[tuple[int, ...], int], int] = {}
 
     def ask(self) -> Verdict:
@@ -220,19 +231,21 @@ class Inclusion:
     def _included(self, narrow: tuple[Any, ...], wide: Any, path: Path, level: int) -> Verdict:
         """Whether what all of `narrow` accept is accepted by `wide`; `level` grows with each step into the value."""
         self._left -= 1
-        if self._left < 0 or level > MAX_LEVEL:
+        if self._left < 0 or self._depth > MAX_LEVEL:
             return _unknown(path, "the schema is too large to be compared")
         if wide is True or wide == {} or any(one is False for one in narrow):
             return YES
-        if any(self._is_same(one, wide, set()) for one in narrow):
+        if any(self._is_same(one, wide) for one in narrow):
             return YES
         pair = (tuple(map(id, narrow)), id(wide))
         if pair in self._open:
             return YES if level > self._open[pair] else _unknown(path, "a reference runs in a circle")
         self._open[pair] = level
+        self._depth += 1
         try:
             return _all(self._case_of(case, wide, path, level) for case in self._cases(narrow))
         finally:
+            self._depth -= 1
             del self._open[pair]
 
     def _case_of(self, case: Case, wide: Any, path: Path, level: int) -> Verdict:
@@ -342,12 +355,11 @@ class Inclusion:
         names = ("if", "then", "else") if name == "if" else (name,)
         asked = {name: wide[name] for name in names if name in wide}
         return any(
-            self._is_same({name: member[name] for name in names if name in member}, asked, set())
-            for member in case.members
+            self._is_same({name: member[name] for name in names if name in member}, asked) for member in case.members
         )
 
     def _branches(self, case: Case, name: str, branches: list[Any], path: Path, level: int, hops: int) -> Verdict:
-        if any(self._is_same(one, branches, set()) for one in case.each(name)):
+        if any(self._is_same(one, branches) for one in case.each(name)):
             return YES
         verdicts = [self._holds(case, branch, (*path, index), level, hops + 1) for index, branch in enumerate(branches)]
         near = [n for n, branch in enumerate(branches) if not self._is_disjoint(case, branch)]
@@ -419,7 +431,7 @@ class Inclusion:
             return None
         if isinstance(schema, bool):
             return schema
-        states: list[bool | None] = [_accepts_plain(schema, value)]
+        states: list[bool | None] = [_accepts_plain(schema, value, document.allowed(schema))]
         if "$ref" in schema:
             target = document.follow(schema["$ref"])
             state = None if target is None else self._accepts(document, target, value, hops + 1)
@@ -455,7 +467,7 @@ class Inclusion:
             names = ("contains", "minContains", "maxContains")
             asked = {name: wide[name] for name in names if name in wide}
             mine_too = ({name: member[name] for name in names if name in member} for member in case.members)
-            if not any(self._is_same(one, asked, set()) for one in mine_too):
+            if not any(self._is_same(one, asked) for one in mine_too):
                 yield _unknown((*path, "contains"), "what contains asks for is not compared")
 
     def _objects(self, case: Case, wide: dict[str, Any], path: Path, level: int) -> Iterator[Verdict]:
@@ -535,33 +547,43 @@ class Inclusion:
 
     # -- the same in other words
 
-    def _is_same(self, one: Any, other: Any, seen: set[tuple[int, int]]) -> bool:
+    def _is_same(self, one: Any, other: Any) -> bool:
         """Whether both say the same to the letter, what they refer to included."""
-        self._left -= 1
-        if self._left < 0:
-            return False
-        if isinstance(one, dict) and isinstance(other, dict):
-            if (id(one), id(other)) in seen:
-                return True
-            seen.add((id(one), id(other)))
-            names = one.keys() - {"$defs", "definitions"}
-            if names != other.keys() - {"$defs", "definitions"} or "$dynamicRef" in names:
+        seen: set[tuple[int, int]] = set()
+        waiting = [(one, other)]
+        while waiting:
+            one, other = waiting.pop()
+            self._left -= 1
+            if self._left < 0:
                 return False
-            return all(
-                self._is_same_reference(one[name], other[name], seen)
-                if name == "$ref"
-                else self._is_same(one[name], other[name], seen)
-                for name in names
-            )
-        if isinstance(one, list) and isinstance(other, list):
-            return len(one) == len(other) and all(self._is_same(a, b, seen) for a, b in zip(one, other, strict=True))
-        return bool(key_of(one) == key_of(other))
+            if isinstance(one, dict) and isinstance(other, dict):
+                names = one.keys() - {"$defs", "definitions"}
+                if names != other.keys() - {"$defs", "definitions"} or "$dynamicRef" in names:
+                    return False
+                if (id(one), id(other)) not in seen:
+                    seen.add((id(one), id(other)))
+                    waiting += [(one[name], other[name]) for name in names]
+                    if "$ref" in names:
+                        waiting.append(
+                            (self._target(self._narrow, one["$ref"]), self._target(self._wide, other["$ref"]))
+                        )
+            elif isinstance(one, list) and isinstance(other, list):
+                if len(one) != len(other):
+                    return False
+                waiting += zip(one, other, strict=True)
+            elif _scalar(one) != _scalar(other):
+                return False
+        return True
 
-    def _is_same_reference(self, one: Any, other: Any, seen: set[tuple[int, int]]) -> bool:
-        if not isinstance(one, str) or one != other:
-            return False
-        here, there = self._narrow.follow(one), self._wide.follow(other)
-        return here is not None and there is not None and self._is_same(here, there, seen)
+    def _target(self, document: Document, reference: Any) -> Any:
+        """What a reference points to; where that cannot be said, what is like nothing else."""
+        target = document.follow(reference) if isinstance(reference, str) else reference
+        return object() if target is None else target
+
+
+def _scalar(value: Any) -> Any:
+    """What two values share that are no containers and are equal; containers are like nothing."""
+    return object() if isinstance(value, (dict, list)) else key_of(value)
 
 
 def _product(cases: list[tuple[list[Any], bool]], more: list[tuple[list[Any], bool]]) -> list[tuple[list[Any], bool]]:
@@ -648,15 +670,12 @@ _OF_OBJECTS = frozenset((
 ))  # fmt: skip
 
 
-def _accepts_plain(schema: dict[str, Any], value: Any) -> bool | None:
+def _accepts_plain(schema: dict[str, Any], value: Any, allowed: frozenset[Any] | None) -> bool | None:
     """What the keywords say that need no subschema; None where others would have a say."""
     atom = _atom_of(value)
     if atom not in _types_of({name: schema[name] for name in ("type",) if name in schema}):
         return False
-    allowed = _constants({"const": schema["const"]} if "const" in schema else schema)
     if allowed is not None and key_of(value) not in allowed:
-        return False
-    if "const" in schema and "enum" in schema and key_of(value) not in frozenset(map(key_of, schema["enum"])):
         return False
     if atom in ("integer", "fraction"):
         low, high = _bound((schema,), 1), _bound((schema,), -1)

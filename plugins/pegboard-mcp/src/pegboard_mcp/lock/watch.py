@@ -184,8 +184,8 @@ def _plain(text: str) -> str:
 
 
 def findings(board: Any) -> Iterator[Finding]:
-    """What the lock has to say to doctor: tools that changed, tools that are held back, texts that hid something, a
-    lock that cannot be read."""
+    """What the lock has to say to doctor beside the tools that do not hang: those that hang and changed, texts that hid
+    something, a lock that cannot be read."""
     settings = settings_of(board)
     if settings is not None and settings.lock != "off":
         yield from _lock_findings(board, settings)
@@ -212,8 +212,8 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
     enforce = settings.lock == "enforce"
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
-        if pin is not None and pin.fingerprint == tool.fingerprint:
-            continue
+        if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
+            continue  # what is held back is told as every tool that does not hang
         name = shlex.quote(_plain(tool.name))
         where, fix = f"tool {_plain(tool.name)} of {_plain(key.source)}", f"pegboard lock {name}; then --accept {name}"
         if pin is not None:
