@@ -11,8 +11,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
+import os
 import socket
 import ssl
 import urllib.request
@@ -80,16 +82,16 @@ class Watched(httpx2.AsyncBaseTransport):
         endpoint = self._answering and ours and request.url.path.rstrip("/") == self._url.path.rstrip("/")
         try:
             response = await self._inner.handle_async_request(request)
+            encoding = response.headers.get("content-encoding", "identity")
+            if encoding.lower() != "identity":
+                await response.aclose()
+                raise httpx2.RemoteProtocolError(f"the answer is compressed ({shorten(encoding, 20)})")
         except httpx2.TransportError as fault:
             if not endpoint:
                 raise
             return self._unreachable(request, fault)
-        encoding = response.headers.get("content-encoding", "identity")
-        if encoding.lower() != "identity":
-            await response.aclose()
-            raise httpx2.RemoteProtocolError(f"the answer is compressed ({shorten(encoding, 20)})", request=request)
         if not is_stream(response):
-            response.stream = Bounded(response.stream, self._limit, request)
+            response.stream = Bounded(response.stream, self._limit)
         if endpoint:
             return await self._judge(request, response)
         return response
@@ -141,34 +143,36 @@ async def _lost_session(response: httpx2.Response) -> bool:
 async def _body(response: httpx2.Response) -> bytes:
     try:
         return await response.aread()
-    except httpx2.TransportError:
+    except httpx2.StreamError:
         return b""
 
 
 class Bounded(httpx2.AsyncByteStream):
-    """A body that ends in an error once it is too long."""
+    """A body that ends in an error once it is too long, or broken off: one that the SDK passes to its request."""
 
-    def __init__(self, inner: object, limit: int, request: httpx2.Request) -> None:
+    def __init__(self, inner: object, limit: int) -> None:
         assert isinstance(inner, httpx2.AsyncByteStream)
         self._inner = inner
         self._limit = limit
-        self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for part in self._inner:
-            size += len(part)
-            if size > self._limit:
-                raise TooLongError(f"the answer is longer than the limit of {self._limit:,} bytes")
-            yield part
+        try:
+            async for part in self._inner:
+                size += len(part)
+                if size > self._limit:
+                    raise BodyError(f"the answer is longer than the limit of {self._limit:,} bytes")
+                yield part
+        except httpx2.TransportError:
+            raise BodyError("the connection broke in the middle of the answer") from None
 
     async def aclose(self) -> None:
         """Close the body."""
         await self._inner.aclose()
 
 
-class TooLongError(httpx2.StreamError):
-    """An answer over the limit. The SDK passes such an error to the request it answers."""
+class BodyError(httpx2.StreamError):
+    """A body that cannot be read."""
 
 
 def _answer(request: httpx2.Request, status: int, code: int, message: str) -> httpx2.Response:
@@ -198,7 +202,9 @@ def open_client(link: WebLink, auth: httpx2.Auth | None = None, *, answering: bo
     read_s = max(definition.sse_read_s, definition.request_s + 10)
     timeout = httpx2.Timeout(connect=definition.connect_s, read=read_s, write=WRITE_S, pool=None)
     transport = httpx2.AsyncHTTPTransport(
-        proxy=_proxy(definition.url or ""), limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+        verify=tls_context(),
+        proxy=_proxy(definition.url or ""),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
     )
     mask_logs(definition)
     return httpx2.AsyncClient(
@@ -208,6 +214,16 @@ def open_client(link: WebLink, auth: httpx2.Auth | None = None, *, answering: bo
         auth=auth,
         follow_redirects=False,
     )
+
+
+def tls_context() -> ssl.SSLContext:
+    """The one of this process: to load the authorities takes 20 ms and more."""
+    return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@functools.lru_cache(4)
+def _tls_context(file: str | None, folder: str | None) -> ssl.SSLContext:
+    return httpx2.create_ssl_context()  # it reads the two variables itself
 
 
 def _proxy(url: str) -> str | None:
@@ -259,7 +275,7 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
         return LinkError("unauthorized", f"the login failed: {said}", "Log in again; look into the server's log.")
     if isinstance(fault, httpx2.TimeoutException | trio.TooSlowError | TimeoutError):
         kind, why, fix = "timeout", "it takes too long to answer", "Try again, or raise `timeout`."
-    elif isinstance(fault, httpx2.SSEError) and "max" in str(fault).lower():
+    elif isinstance(fault, httpx2.SSEError) and "content type" not in str(fault):
         kind, why = "oversized", f"it sent an event over the limit of {definition.max_message_bytes:,} bytes"
         fix = "Ask it for less, or raise `max_message_bytes` of the server."
     elif isinstance(fault, httpx2.SSEError):

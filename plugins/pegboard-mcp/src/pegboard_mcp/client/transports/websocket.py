@@ -21,7 +21,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, Reader, Writer, shorten
-from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault
+from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -189,6 +189,7 @@ async def _connect(nursery: trio.Nursery, definition: ServerDefinition) -> trio_
         return await trio_websocket.connect_websocket_url(
             nursery,
             url,
+            ssl_context=tls_context() if url.startswith("wss:") else None,
             subprotocols=["mcp"],
             extra_headers=[(name.encode(), value.encode()) for name, value in definition.headers.items()],
             max_message_size=definition.max_message_bytes,
