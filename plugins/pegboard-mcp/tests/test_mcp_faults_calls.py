@@ -41,7 +41,7 @@ async def host(folder: Path) -> AsyncIterator[Any]:
         "command": sys.executable,
         "args": ["-S", "-E", "-B", str(ROGUE), str(folder)],
         "timeout": 3,
-        "request_timeout": 1.5,
+        "request_timeout": 1,
         "max_message_bytes": LIMIT,
     }
     with trio.fail_after(30):
@@ -126,7 +126,7 @@ async def test_of_calls_in_flight_each_is_answered_when_the_server_dies(
         while await pid_of(host) and runs()["never"] < 5:
             pass
         nursery.start_soon(call, "die")
-    assert time.perf_counter() - began < 1.4
+    assert time.perf_counter() - began < 0.9
     assert [result.error.code for result in results] == [ErrorCode.OUTCOME_UNKNOWN] * 6
     assert runs()["never"] == 5
 
@@ -138,7 +138,7 @@ async def test_a_server_that_is_stopped_costs_each_call_its_deadline_and_no_more
         began = time.perf_counter()
         result = await host.session().call("pid")
         took_s = time.perf_counter() - began
-        assert 1.3 < took_s < 2.5
+        assert 0.9 < took_s < 2
         assert result.error is not None
         assert result.error.code is ErrorCode.TIMEOUT
         for word in ("'rogue'", "rogue.py", "did not answer 'pid'", "hangs", "`request_timeout`"):
@@ -245,13 +245,3 @@ async def test_an_answer_that_is_no_result_is_waited_for_no_longer_than_the_dead
     assert result.error is not None
     assert result.error.code in (ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_ERROR)
     assert (await session.call("echo", {"said": "on"})).text == "on"
-
-
-async def test_a_server_that_ignores_every_signal_but_kill_does_not_outlive_its_host(folder: Path) -> None:
-    (folder / "mode").write_text("stubborn")
-    server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(ROGUE), str(folder)], "timeout": 3}
-    with trio.fail_after(15):
-        async with open_host({"plugins": {"mcp": {"servers": {"rogue": server}}}}, [plugin]) as host:
-            await host.settle("pid")
-            pid = await pid_of(host)
-    assert not Path(f"/proc/{pid}").exists()

@@ -5,9 +5,8 @@
     good          behaves, while its tools do what their names say
     exit          prints a reason to stderr and exits before it reads
     silent        reads and never answers
-    garbage       prints what is no JSON-RPC, without end
+    garbage       prints a long page of what is no JSON-RPC
     chatty        behaves, but prints a line of no JSON-RPC before each answer
-    stubborn      behaves, but ignores the end of its stdin and SIGTERM
     pages         gives pages of its list without end
     circle        gives the same page of its list again and again
     moving        says that its list changed while it is read, the first two times, and has another tool each time
@@ -137,7 +136,7 @@ def call(number: object, name: str, arguments: dict[str, object]) -> None:
         answer(number, text("first"))
         answer(number, text("second"))
     elif name == "drip":
-        for byte in json.dumps({"jsonrpc": "2.0", "id": number, "result": text("x" * 10_000)}).encode():
+        for byte in json.dumps({"jsonrpc": "2.0", "id": number, "result": text("x" * 100)}).encode():
             write(bytes([byte]))
             flush()
             time.sleep(0.01)
@@ -153,11 +152,9 @@ def call(number: object, name: str, arguments: dict[str, object]) -> None:
         write(b'"}]}, "id": %s}\n' % json.dumps(number).encode())
         flush()
     elif name == "endless_line":
-        try:
-            while True:
-                write(b"x" * 65_536)
-        except OSError:
-            os._exit(0)
+        for _ in range(100):
+            write(b"x" * 65_536)
+        flush()
     elif name == "no_result":
         send({"jsonrpc": "2.0", "id": number, "result": 5})
     elif name == "grow":
@@ -173,19 +170,13 @@ def main() -> None:
         sys.stderr.write("Traceback (most recent call last):\nKeyError: 'DATABASE_URL'\n")
         sys.exit(3)
     if mode == "garbage":
-        try:
-            while True:
-                write(b"<html>not the server you look for</html>\n")
-                flush()
-        except OSError:
-            os._exit(0)
-    if mode == "stubborn":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        write(b"<html>not the server you look for</html>\n" * 1_500)
+        flush()
     for line in sys.stdin.buffer:
         message = json.loads(line)
         method, number = message.get("method"), message.get("id")
         params = message.get("params") or {}
-        if mode == "silent":
+        if mode in ("silent", "garbage"):
             continue
         if method == "initialize":
             capabilities = {"tools": {"listChanged": True}}
@@ -204,8 +195,6 @@ def main() -> None:
             late.clear()
         elif number is not None:
             refuse(number, -32601, "Method not found")
-    while mode == "stubborn":
-        time.sleep(60)
 
 
 main()
