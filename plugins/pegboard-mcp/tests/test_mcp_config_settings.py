@@ -296,11 +296,32 @@ def test_a_malformed_definition_is_refused_at_load_with_its_path_and_a_fix(table
         ({"command": "x", "config_env": "C"}, "config_env", "say `config`, or take `config_env` out"),
         ({"command": "x", "env_file": "a", "envFile": "a"}, "envFile", "take one of them out"),
         ({"command": "x", "env_file": "/no/such"}, "env_file", "make the file"),
+        ({"url": "https://h\x01"}, "url", "as in url"),
     ],
 )
 def test_the_fix_says_what_to_write(table: dict[str, Any], where: str, fix: str) -> None:
     fault = next(one for one in faults_of({"one": table}) if one.where == f"plugins.mcp.servers.one.{where}")
     assert fix in (fault.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("headers", "more"),
+    [
+        ({"A": " b"}, {}), ({"A": "b\n"}, {}), ({"A": "\u00e9"}, {}), ({"Content-Length": "3"}, {}),
+        ({"Sec-WebSocket-Key": "x"}, {}), ({"mcp-session-id": "x"}, {}),
+        ({"Authorization": "Bearer x"}, {"oauth": True}),
+    ],
+)  # fmt: skip
+def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str], more: dict[str, Any]) -> None:
+    (fault,) = McpSettings.find_faults({"servers": {"one": {"url": "https://h", "headers": headers, **more}}})
+    assert fault.path == ("servers", "one", "headers", *headers)
+    assert fault.hint
+    assert fault_of({"url": "https://h", "headers": headers, **more}).path[4] == "headers"
+
+
+def test_a_required_server_is_started_at_once() -> None:
+    assert define({"command": "x", "required": True}).start == "eager"
+    assert define({"command": "x", "required": False}).start == "lazy"
 
 
 def test_an_env_file_that_is_none_names_the_line(tmp_path: Path) -> None:

@@ -48,6 +48,12 @@ def _message_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
         raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")
 
 
+def _is_looser(value: str, otherwise: str) -> bool:
+    """A lock that holds is let go."""
+    strictness = ("off", "warn", "enforce")
+    return strictness.index(value) < strictness.index(otherwise)
+
+
 @attrs.frozen(kw_only=True)
 class ServerSettings:
     """`[plugins.mcp.servers.NAME]`: one MCP server, as a person configures it.
@@ -87,7 +93,7 @@ class ServerSettings:
     allowed_tools: tuple[str, ...] | None = setting(None, help="the only tools that are offered, by its own names")
     disabled_tools: tuple[str, ...] = setting((), help="tools that are not offered, by its own names")
     prefix: str | None = setting(None, help="put before each of its names")
-    required: bool = setting(False, help="do not open the host without it")
+    required: bool = setting(False, help="do not open the host without it; it is started then")
     start: Literal["lazy", "eager"] = setting("lazy", help="start it at the first use, or when the host opens")
     config: Mapping[str, Any] | None = setting(None, help="reaches it in the initialization")
     config_env: str | None = setting(None, help="the variable that holds `config` as JSON for it")
@@ -132,8 +138,10 @@ class McpSettings:
 
     servers: Mapping[str, ServerSettings] = setting(factory=dict, widens=True, help="MCP servers by name")
     config_file: str | None = setting(None, widens=True, help="another program's file of MCP servers")
-    lock: Literal["off", "warn", "enforce"] = setting("warn", help="what becomes of tools that changed")
-    lock_file: str | None = setting(None, help="where accepted tools are noted")
+    lock: Literal["off", "warn", "enforce"] = setting(
+        "warn", widens=_is_looser, help="what becomes of tools that changed"
+    )
+    lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
     tokens: Mapping[str, str | TokenSettings] = setting(
         factory=dict, secret=True, widens=True, help="bearer tokens to users"
     )

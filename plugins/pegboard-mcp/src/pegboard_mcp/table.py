@@ -34,12 +34,18 @@ URL_KEYS = {
     "terminate_on_close": ("http",),
     "oauth": ("http",),
 }
+OWN_HEADERS = frozenset(
+    [
+        "connection", "content-length", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
+        "transfer-encoding", "upgrade",
+    ]
+)  # fmt: skip
 MAX_NAME = 64
 MAX_ENV_FILE_BYTES = 1_048_576
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -307,7 +313,7 @@ class Reader:
         if url is None:
             return None
         hint = 'as in url = "https://host/mcp"'
-        if re.search(r"\s", url) or not url:
+        if re.search(r"[\s\x00-\x20\x7f]", url) or not url:
             self._fault(("url",), "a URL", "one with blanks in it" if url else "an empty text", hint)
             return None
         try:
@@ -410,9 +416,13 @@ class Reader:
                 self._fault(path, "the name of a header", "one with other signs", 'as in "X-Api-Key"')
             elif key.lower() in seen:
                 self._fault(path, "each header once", "one that stands there in other letters", "take one of them out")
+            elif key.lower() in OWN_HEADERS or key.lower().startswith("sec-websocket-"):
+                self._fault(path, "a header that the transport does not set itself", key[:60], "take it out")
+            elif key.lower() == "authorization" and self._table.get("oauth") is True:
+                self._fault(path, "`oauth` or a token of your own, not both", "both", "take one of them out")
             elif not _HEADER_VALUE.fullmatch(value):
                 hint = f"look at the value of {key[:60]}"
-                self._fault(path, "a value of one line, without control signs", "one with other signs", hint)
+                self._fault(path, "a line of ASCII without blanks at its ends", "one with other signs", hint)
             else:
                 headers[key] = value
             seen.add(key.lower())
@@ -462,8 +472,11 @@ class Reader:
         if prefix is not None and not _PREFIX.fullmatch(prefix):
             self._fault(("prefix",), "at most 32 of A-Z, a-z, 0-9, _ and -", _quoted(prefix), 'as in prefix = "fs_"')
         roots = [self._resolved(root, ("roots", at)) for at, root in enumerate(self._texts("roots"))]
+        plain = {_FIELDS[key]: value for key, value in self._table.items() if key in _FIELDS}
+        if plain.get("required") is True:  # the host waits for it
+            plain["start"] = "eager"
         return {
-            **{_FIELDS[key]: value for key, value in self._table.items() if key in _FIELDS},
+            **plain,
             "cwd": self._folder("cwd"),
             "prefix": prefix or None,
             "roots": tuple(root for root in roots if root is not None),

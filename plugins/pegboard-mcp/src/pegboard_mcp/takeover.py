@@ -65,7 +65,7 @@ def take_over(path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, 
         taken.faults += [attrs.evolve(fault, path=one.place_of(fault.path)) for fault in wrong]
         if wrong:
             continue
-        own = _whole_paths(dict(one.table), project_of(path))
+        own = _as_ours(dict(one.table), project_of(path))
         hide = _no_secret if with_secrets else _Hiding(one, variables).hide
         own = _changed(own, _rewriting(names, hide, taken))
         taken.tables[one.name] = {key: own[key] for key in ORDER if key in own}
@@ -101,14 +101,19 @@ class _Anything(dict[str, str]):
         return _FILLED
 
 
-def _whole_paths(table: dict[str, Any], base: Path) -> dict[str, Any]:
-    """Paths that begin at the file's project begin at the root: ours begin at the working directory."""
+def _as_ours(table: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The table as a person would write it here.
+
+    Paths that begin at the file's project begin at the root, for ours begin at the working directory.
+    """
 
     def whole(text: Any) -> Any:
         if not isinstance(text, str) or text.startswith(("~", "$", "file:")):
             return text
         return os.path.normpath(base / text)
 
+    if table.get("transport") in ("stdio", "http"):  # told by the command or the URL
+        del table["transport"]
     if "envFile" in table:
         table["env_file"] = table.pop("envFile")
     for key in ("cwd", "env_file"):
