@@ -126,6 +126,18 @@ changed  greet of changing: breaking
     assert wrong.stderr.endswith("hint: did you mean greet?\n")
 
 
+@pytest.mark.parametrize(
+    ("said", "status"), [('lock = "off"', 2), ('lock_file = "../other.lock"', 2), ('lock = "enforce"', 0)]
+)
+def test_a_file_that_was_merely_found_does_not_let_the_lock_go(tmp_path: Path, said: str, status: int) -> None:
+    changing = Changing(tmp_path)
+    changing.offer()
+    (changing.folder / "pegboard.toml").write_text(f"[plugins.mcp]\n{said}\n")
+    done = changing.run("lock", "--accept")
+    assert done.returncode == status, done.stderr
+    assert ("pegboard trust" in done.stderr) == (status == 2)
+
+
 class Server:
     """A source of tools that does as a test says."""
 
