@@ -54,6 +54,20 @@ async def test_a_call_while_the_server_starts_waits_for_it(serve: Any, define: A
     assert len(second.lines("starts")) == 2
 
 
+async def test_a_call_that_waits_for_a_server_to_start_did_not_run(serve: Any, define: Any) -> None:
+    from pegboard_mcp.client import cache
+
+    first = await serve(define())
+    await first.ready()
+    slow = define(script={"start": "silent"}, request_s=0.5)
+    cache.write(cache.path_of(slow), first.source.listing)
+    served = await serve(slow)
+
+    error = assert_error(await served.call("die"), ErrorCode.TIMEOUT, says="not ready in time").error
+    assert error.details["executed"] is False
+    assert error.details["retry"] == "same"
+
+
 async def test_the_death_of_an_idle_server_is_seen_at_once_and_mended(serve: Any, define: Any) -> None:
     served = await serve(define())
     await served.ready()
@@ -249,6 +263,20 @@ async def test_a_call_after_the_host_ended_is_answered(define: Any, server_folde
     with trio.fail_after(5):
         result = await session.call("add", {"a": 1, "b": 2})
     assert not result.ok
+
+
+async def test_a_host_does_not_open_without_a_required_server(define: Any) -> None:
+    from pegboard import PluginError, hookimpl
+    from pegboard_mcp.client.source import McpSource
+
+    class Plugin:
+        @hookimpl
+        def provide_sources(self) -> Any:
+            return [McpSource(define("needed", {"start": "exits", "log": "I lack a key"}, required=True))]
+
+    with pytest.raises(PluginError, match="'needed'.*required.*I lack a key"):
+        async with open_host({}, [Plugin()]):
+            pytest.fail("it opened")
 
 
 async def test_a_required_server_is_started_at_once_though_it_is_known(serve: Any, define: Any) -> None:

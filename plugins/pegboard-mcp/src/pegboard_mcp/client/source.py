@@ -65,6 +65,8 @@ DEBOUNCE_S = (0.1, 30.0)
 REREAD = 2
 """How often lists that change while they are read are read again at once."""
 RELISTEN_S = (1.0, 60.0)
+ANSWER_S = 0.05
+"""So long before its deadline a call that was not sent yet says so, rather than that nobody knows whether it ran."""
 UNSENT = 3
 """How often one call is sent again that no server has read."""
 NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized"})
@@ -167,6 +169,7 @@ class McpSource:
         self._wanted: Any = None
         self._changed: Any = None
         self._is_over = False
+        self._is_remembered = False
         self._asks = Asks(definition)
 
     def __repr__(self) -> str:
@@ -195,9 +198,20 @@ class McpSource:
         return found
 
     def remember(self) -> None:
-        """Read what the server offered when it last ran, unless it is known."""
+        """Read what the server offered when it last ran; once."""
+        if self._is_remembered:
+            return
+        self._is_remembered = True
         if self.listing is None and (listing := cache.read(cache.path_of(self.definition))) is not None:
             self.take(listing)
+
+    def other_name(self, name: str) -> str | None:
+        """Where a tool hangs whose name something else on the board has already: behind the name of its server."""
+        wire = next((wire for wire, hung in self._names.items() if hung == name), None)
+        if wire is None:
+            return None
+        self._names[wire] = qualified_name(wire, prefix=self.definition.prefix, server=self.name)
+        return self._names[wire]
 
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is hung yet."""
@@ -354,15 +368,10 @@ class McpSource:
         details: dict[str, Any] = {"server": self.name, "timeout_s": round(waited_s, 3)}
         if repeatable:
             details["retry"] = Retry.SAME.value
-        if self.connection is None:
-            text = f"{named} was not ready within {waited_s:.3g} s, and {what!r} waited for it"
-            if not repeatable:  # once sent, it would have been answered with its loss
-                details |= {"executed": False, "retry": Retry.SAME.value}
-        else:
-            text = (
-                f"{named} did not answer {what!r} within {waited_s:.3g} s; it works longer than that, or hangs: "
-                "read its log, or give it more with `request_timeout`"
-            )
+        text = (
+            f"{named} did not answer {what!r} within {waited_s:.3g} s; it works longer than that, or hangs: "
+            "read its log, or give it more with `request_timeout`"
+        )
         return ToolError(ErrorCode.TIMEOUT, text, details)
 
     def _rpc_error(self, problem: RpcError, what: str) -> ToolError:
@@ -396,6 +405,8 @@ class McpSource:
         Raises:
             ToolError: it cannot be started, or the host is closing.
         """
+        import trio
+
         while (connection := self.connection) is None:
             if self._is_over:
                 error = LinkError("closed", "the host is closing", "open a host")
@@ -404,7 +415,10 @@ class McpSource:
                 raise self._unreachable(self.trouble, lost)
             attempt = self._attempt = self._attempt or _Attempt()
             self._want()
-            await attempt.done.wait()
+            with trio.move_on_at(trio.current_effective_deadline() - ANSWER_S):
+                await attempt.done.wait()
+            if not attempt.done.is_set():
+                raise self._not_ready(lost)
             if attempt.error is not None:
                 raise self._unreachable(attempt.error, lost)
         return connection
@@ -417,6 +431,17 @@ class McpSource:
         if error.kind in NO_RETRY:
             details["retry"] = Retry.CHANGED.value
         return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
+
+    def _not_ready(self, lost: Lost | None) -> ToolError:
+        """The call's deadline is about to come, and nothing was sent yet: who waits on may call again."""
+        details: dict[str, Any] = {"server": self.name, "retry": Retry.SAME.value}
+        if lost is None:
+            details["executed"] = False
+        named = f"the MCP server {self.name!r} ({self.definition.shown})"
+        text = f"{named} was not ready in time" + (
+            "; call again" if lost is None else f", and lost before: {lost.why.why}"
+        )
+        return ToolError(ErrorCode.TIMEOUT, text, details)
 
     @staticmethod
     def _now() -> float:
