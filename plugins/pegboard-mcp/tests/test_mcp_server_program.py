@@ -216,18 +216,21 @@ def test_a_closed_stdout_is_said(home: Path) -> None:
     assert b"stdout is closed" in done.stderr
 
 
-@pytest.mark.parametrize("era", ["legacy"])
-def test_the_inspectors_command_line_lists_and_calls(home: Path, era: str) -> None:
+def test_the_inspectors_command_line_lists_and_calls(home: Path) -> None:
     npx = shutil.which("npx")
     if npx is None:
         pytest.skip("npx is not installed")
     inspect = [npx, "--yes", "@modelcontextprotocol/inspector@0.17.2", "--cli", *_command()]
-    environment = _environment(home) | {"HOME": os.environ.get("HOME", str(home))}
+    patience = {"npm_config_fetch_retries": "0", "npm_config_fetch_timeout": "20000"}
+    environment = _environment(home) | patience | {"HOME": os.environ.get("HOME", str(home))}
 
     def run(*more: str) -> Any:
-        done = subprocess.run(
-            [*inspect, *more], cwd=home, env=environment, capture_output=True, timeout=180, stdin=subprocess.DEVNULL
-        )
+        try:
+            done = subprocess.run(
+                [*inspect, *more], cwd=home, env=environment, capture_output=True, timeout=90, stdin=subprocess.DEVNULL
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip("the npm registry is out of reach, or very slow")
         if done.returncode and (b"npm error" in done.stderr or b"npm ERR" in done.stderr):
             pytest.skip(f"the npm registry is out of reach: {done.stderr[-200:]!r}")
         assert done.returncode == 0, done.stderr[-2000:]

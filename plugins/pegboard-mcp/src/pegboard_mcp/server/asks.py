@@ -305,13 +305,13 @@ class Exchange:
         """Wait until the work is done, or asks: its answer, or `{"inputRequests": ...}` of what is open."""
         try:
             while self._outcome is None:
+                for _ in range(GATHER if self._open else 0):
+                    await trio.lowlevel.checkpoint()
                 if self._open:
-                    for _ in range(GATHER):
-                        await trio.lowlevel.checkpoint()
-                    if self._outcome is None and self._open:
-                        return {"inputRequests": {key: one.request for key, one in self._open.items()}}
-                self._news = trio.Event()
-                await self._news.wait()
+                    return {"inputRequests": {key: one.request for key, one in self._open.items()}}
+                if self._outcome is None:
+                    self._news = trio.Event()
+                    await self._news.wait()
         except BaseException:
             self.cancel()
             raise
