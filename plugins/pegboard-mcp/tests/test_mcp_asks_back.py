@@ -126,6 +126,29 @@ async def test_a_calls_own_task_asks_in_its_own_name_even_then(stage: Stage, hos
     assert [shown.session for shown in stage.shown] == [context.session]
 
 
+async def test_a_question_for_a_call_that_was_given_up_is_put_to_nobody_else(
+    stage: Stage, host: Any, autojump_clock: trio.testing.MockClock
+) -> None:
+    question = {"message": "?", "requestedSchema": FORM}
+    ada = host.session()
+    with trio.move_on_after(1), stage.asks.calling(ada):
+        await trio.sleep_forever()
+    async with stage.in_flight(host, {"name": "bob"}):
+        assert await stage.asks.answer("elicitation/create", question) == {"action": "decline"}
+        assert stage.shown == []
+    await trio.sleep(asks_module.GIVEN_UP_S + 1)
+    async with stage.in_flight(host, {"name": "bob"}):
+        assert (await stage.asks.answer("elicitation/create", question))["action"] == "accept"
+
+
+async def test_a_session_that_gave_up_a_call_is_asked_for_its_next(stage: Stage, host: Any) -> None:
+    async with stage.in_flight(host, {"name": "ada"}) as context:
+        with trio.move_on_after(0), stage.asks.calling(context):
+            await trio.sleep_forever()
+        said = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+    assert said["action"] == "accept"
+
+
 async def test_a_prompt_or_a_resource_is_asked_for_by_a_session_alone(stage: Stage, host: Any) -> None:
     shown = []
 

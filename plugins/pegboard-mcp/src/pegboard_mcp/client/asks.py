@@ -2,8 +2,9 @@
 
 A server may ask only while a call to it is in flight, and it asks the person of that call: `calling` marks the call.
 What comes over the wire does not say which call it belongs to, so a question is answered where every call in flight is
-of one session, and declined otherwise: nobody is asked in another's name. In protocol 2026-07-28 the question is part
-of the call's own answer, and the call's own task asks: then it is that call.
+of one session, and declined otherwise: nobody is asked in another's name. A call that was given up counts for a while,
+since its server may not know yet. In protocol 2026-07-28 the question is part of the call's own answer, and the call's
+own task asks: then it is that call.
 
 Nothing waits for ever: a question ends with its call, and after the time a host gives for an approval. A call may ask
 `MAX_ASKS` times. Texts of a server are cleaned of what hides in them and masked before a person or a log sees them.
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 APPROVAL_S = 300.0
 """How long a person may take to answer, as for any approval of the core."""
+GIVEN_UP_S = 60.0
+"""How long after a call was cancelled its server may still ask for it."""
 MAX_ASKS = 20
 """How often one call may ask."""
 MAX_TRIES = 3
@@ -118,6 +121,7 @@ class Asks:
         self.on_updated: Callable[[str], None] | None = None
         self.on_fault: Callable[[Exception], None] | None = None
         self._calls: dict[Call, None] = {}  # in the order they began
+        self._given_up: dict[str, float] = {}  # sessions of calls that were cancelled, until when they count
         self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
         self._loggers: dict[str, logging.Logger] = {}
         self._faults = 0
@@ -140,13 +144,27 @@ class Asks:
         for call in calls:
             if call.task is task:
                 return await call.answer(method, params)
-        if len({id(call.session) for call in calls}) != 1:
+        if len({call.session.id for call in calls} | self._still_asking()) != 1 or not calls:
             if method == "elicitation/create":
                 return {"action": "decline"}
             raise RefusedError(
                 REJECTED, "declined: no call is in flight" if not calls else "declined: calls of several sessions are"
             )
         return await next(reversed(calls)).answer(method, params)
+
+    def _still_asking(self) -> set[str]:
+        import trio
+
+        now = trio.current_time()
+        self._given_up = {session: until for session, until in self._given_up.items() if until > now}
+        return set(self._given_up)
+
+    def give_up(self, session: Session) -> None:
+        """A call of this session was cancelled, and the server may still be at it."""
+        import trio
+
+        self._still_asking()
+        self._given_up[session.id] = trio.current_time() + GIVEN_UP_S
 
     def roots(self) -> dict[str, Any]:
         """The folders that the server is shown, as `roots/list` gives them."""
@@ -298,8 +316,10 @@ class Call:
         self._asks._calls[self] = None
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         del self._asks._calls[self]
+        if kind is not None and not issubclass(kind, Exception):
+            self._asks.give_up(self.session)
         self._over = True
         for scope in tuple(self._scopes):
             scope.cancel()
