@@ -7,6 +7,7 @@ The folder keeps `runs` (a line for each execution of a tool), `starts` (a line 
     page        how many tools a page has
     lists       how `tools/list` misbehaves: "endless", "repeats", "silent", "refused", "nothing", "changes", "drips"
     modern      speak protocol 2026-07-28 (else 2025-11-25, by a handshake)
+    refuses     the number of the error that answers an unknown method, instead of -32601
     start       how it starts: "exits", "silent", "garbage"
     offers      capabilities beside tools: "prompts", "resources"
     listens     what becomes of `subscriptions/listen`: "stays" (default), "missing", "ends"
@@ -225,7 +226,7 @@ def answer(number: object, method: str, params: dict[str, object]) -> dict[str, 
             return {"completion": {"values": [params["argument"]["value"] + "!", 7]}}
         case "subscriptions/listen":
             return listen(number, params)
-    raise RefusalError(-32601, f"no {method}")
+    raise RefusalError(SCRIPT.get("refuses", -32601), f"no {method}")
 
 
 def listen(number: object, params: dict[str, object]) -> dict[str, object] | None:
