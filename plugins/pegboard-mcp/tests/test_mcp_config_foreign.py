@@ -395,6 +395,8 @@ def test_found_files_are_named_with_their_servers_and_nothing_is_started(tmp_pat
 
 def test_the_surroundings_are_those_of_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "APPDATA"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     assert Surroundings.here()[:2] == (tmp_path, tmp_path)
     assert found_files() == []

@@ -334,6 +334,18 @@ def test_an_env_file_that_is_none_names_the_line(tmp_path: Path) -> None:
     assert fault_of({"command": "x", "env_file": str(file)}).got == "a larger one"
 
 
+def test_an_env_file_may_name_variables_and_a_missing_one_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "x.env"
+    monkeypatch.setenv("FROM_HOST", "1")
+    file.write_text("A=${FROM_HOST}\nB=${A}2\nC=${NOT_THERE:-3}\n")
+    assert define({"command": "x", "env_file": str(file)}).env == {"A": "1", "B": "12", "C": "3"}
+    file.write_text("A=1\nB=${NOT_THERE}\n")
+    fault = fault_of({"command": "x", "env_file": str(file)})
+    assert (fault.expected, fault.got) == ("the variable NOT_THERE to be set", "nothing (line 2)")
+
+
 @pytest.mark.parametrize("name", ["", "  ", "x" * 65, "a\nb"])
 def test_a_name_must_be_one(name: str) -> None:
     assert any("a name of 1 to 64 signs" in fault.expected for fault in faults_of({name: {"command": "x"}}))

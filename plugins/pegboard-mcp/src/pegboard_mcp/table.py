@@ -178,6 +178,14 @@ def is_http_url(text: str) -> bool:
         return False
 
 
+def _unset(value: str, known: set[str]) -> list[str]:
+    """The variables that a value of an env_file needs and that nobody has set."""
+    from dotenv.variables import Variable, parse_variables
+
+    named = (atom for atom in parse_variables(value) if isinstance(atom, Variable))
+    return [atom.name for atom in named if atom.default is None and atom.name not in known]
+
+
 def _near(key: str) -> str:
     from difflib import get_close_matches
 
@@ -397,11 +405,17 @@ class Reader:
         from dotenv import dotenv_values
         from dotenv.parser import parse_stream
 
+        known = set(os.environ)
         for binding in parse_stream(io.StringIO(text)):
+            line = binding.original.line
             if binding.error:
-                got = f"another one (line {binding.original.line})"
-                self._fault(path, "lines of NAME=value", got, "mend the line, or begin it with '#'")
+                hint = "mend the line, or begin it with '#'"
+                self._fault(path, "lines of NAME=value", f"another one (line {line})", hint)
                 return {}
+            for name in _unset(binding.value or "", known):
+                hint = f"set {name}, or write ${{{name}:-default}}"
+                self._fault(path, f"the variable {name[:60]} to be set", f"nothing (line {line})", hint)
+            known |= {binding.key} if binding.key else set()
         values = dotenv_values(stream=io.StringIO(text), interpolate=True)
         if any("\0" in key or "\0" in (value or "") for key, value in values.items()):
             self._fault(path, "variables without NUL", "one with NUL", "look at the file")
