@@ -10,7 +10,8 @@ Specification: RFC 6455; close codes in section 7.4.1. The subprotocol is that o
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -36,6 +37,7 @@ SEND_S = 10.0
 LEAVE_S = 2.0
 """How long the closing handshake may take."""
 ABORT_S = 0.2
+CHUNK = 65_536
 QUEUE = 8
 """Messages that wait within the library."""
 
@@ -143,8 +145,14 @@ async def open_websocket(definition: ServerDefinition, on_gone: Callable[[], Non
     async def carry() -> None:
         try:
             with shield:
-                async with trio.open_nursery() as nursery:
-                    connection = await _connect(nursery, definition)
+                async with contextlib.AsyncExitStack() as stack:
+                    with trio.fail_after(definition.connect_s):
+                        inner, host, path = await _open_stream(definition)
+                    stream = _Stream(inner)
+                    stack.push_async_callback(trio.aclose_forcefully, stream)  # the library does not, where it fails
+                    nursery = await stack.enter_async_context(trio.open_nursery())
+                    with trio.fail_after(definition.connect_s):
+                        connection = await _shake_hands(nursery, definition, stream, host, path)
                     link.read, link.write = _WebSocketReader(link, connection), _WebSocketWriter(link, connection)
                     nursery.start_soon(_keep_alive, link, connection)
                     ready.set()
@@ -181,20 +189,71 @@ async def open_websocket(definition: ServerDefinition, on_gone: Callable[[], Non
         raise fault
 
 
-async def _connect(nursery: trio.Nursery, definition: ServerDefinition) -> trio_websocket.WebSocketConnection:
-    url = definition.url or ""
-    scheme, rest = url.split("://", 1)
-    url = {"http": "ws", "https": "wss"}.get(scheme, scheme) + "://" + rest
-    with trio.fail_after(definition.connect_s):
-        return await trio_websocket.connect_websocket_url(
+class _Stream(trio.abc.Stream):
+    """The stream below; it says when it is over, which the library does not tell while it waits for the handshake."""
+
+    def __init__(self, inner: trio.abc.Stream) -> None:
+        self.over = trio.Event()
+        self._inner = inner
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._inner.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._inner.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        data = await self._inner.receive_some(max_bytes)
+        if not data:
+            self.over.set()
+        return data
+
+    async def aclose(self) -> None:
+        self.over.set()
+        await self._inner.aclose()
+
+
+async def _open_stream(definition: ServerDefinition) -> tuple[trio.abc.Stream, str, str]:
+    """The stream to the server, the value of `Host`, and the path."""
+    url = urlsplit(definition.url or "")
+    secure = url.scheme in {"wss", "https"}
+    host, port = url.hostname or "", url.port or (443 if secure else 80)
+    shown = f"[{host}]" if ":" in host else host
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    stream: trio.abc.Stream = await trio.open_tcp_stream(host, port)
+    if secure:
+        covered = trio.SSLStream(stream, tls_context(), server_hostname=host, https_compatible=True)
+        try:
+            await covered.do_handshake()
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
+        stream = covered
+    return stream, shown if url.port is None else f"{shown}:{port}", path
+
+
+async def _shake_hands(
+    nursery: trio.Nursery, definition: ServerDefinition, stream: _Stream, host: str, path: str
+) -> trio_websocket.WebSocketConnection:
+    async def watch(scope: trio.CancelScope) -> None:
+        await stream.over.wait()
+        scope.cancel()
+
+    with trio.CancelScope() as scope:
+        nursery.start_soon(watch, scope)
+        return await trio_websocket.wrap_client_stream(
             nursery,
-            url,
-            ssl_context=tls_context() if url.startswith("wss:") else None,
+            cast("trio.SocketStream", stream),  # it takes any stream, whatever it declares
+            host,
+            path,
             subprotocols=["mcp"],
             extra_headers=[(name.encode(), value.encode()) for name, value in definition.headers.items()],
             max_message_size=definition.max_message_bytes,
             message_queue_size=QUEUE,
+            receive_buffer_size=CHUNK,
         )
+    fix = "Check `url` and `transport`: is it a WebSocket server?"
+    raise LinkError("closed", "it closed the connection instead of a handshake", fix)
 
 
 async def _keep_alive(link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
