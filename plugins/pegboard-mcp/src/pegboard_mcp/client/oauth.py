@@ -228,7 +228,11 @@ class _Login:
         except OSError:
             why = f"the login cannot come back: port {self._port} is in use"
             raise LinkError("unauthorized", why, "End the other login, or the program that holds the port.") from None
-        self._say(f"Log in to the MCP server {self._name!r} within {LOGIN_S / 60:g} minutes:\n  {url}\n")
+        try:
+            self._say(f"Log in to the MCP server {self._name!r} within {LOGIN_S / 60:g} minutes:\n  {url}\n")
+        except OSError:  # nobody reads stderr
+            self._close()
+            raise LinkError("unauthorized", "nobody can be asked to log in", "Log in from a terminal.") from None
 
     async def wait(self) -> AuthorizationCodeResult:
         """What the browser brings back."""
@@ -249,9 +253,12 @@ class _Login:
             why = f"nobody logged in within {LOGIN_S:g} s"
             raise LinkError("unauthorized", why, "Call again, and open the address that is printed to stderr.")
         finally:
-            for listener in self._listeners:
-                listener.socket.close()
-            self._listeners = []
+            self._close()
+
+    def _close(self) -> None:
+        for listener in self._listeners:
+            listener.socket.close()
+        self._listeners = []
 
 
 def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
