@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -47,13 +48,20 @@ def hang() -> str:
     return "never"
 
 @tool
+async def brief() -> str:
+    """Take a moment."""
+    sys.stderr.write("waiting\\n"); sys.stderr.flush()
+    await trio.sleep(0.3)
+    return "done"
+
+@tool
 async def whoami(context: CallContext) -> str:
     """Who calls."""
     return repr(context.session.user_id)
 
 @hookimpl
 def provide_tools(settings):
-    return [shout, wait, hang, whoami]
+    return [shout, wait, hang, brief, whoami]
 '''
 
 INIT = {
@@ -184,6 +192,44 @@ def test_ctrl_c_ends_it_when_nobody_ever_connected(home: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_sigterm_finishes_what_is_in_flight(home: Path) -> None:
+    process = _start(home)
+    try:
+        _write(process, INIT, _call("brief"))
+        assert process.stderr is not None
+        while process.stderr.readline() not in (b"waiting\n", b""):
+            pass
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=10)
+        assert process.returncode == 0
+        assert [json.loads(line)["id"] for line in out.splitlines()] == [0, 1]
+        assert b"done" in out
+    finally:
+        process.kill()
+
+
+def test_a_port_that_is_taken_is_said_in_a_line(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = _start(home, "--transport", "http", "--port", str(taken.getsockname()[1]))
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert b"Traceback" not in said
+    assert b"hint: choose another --port" in said
+
+
+def test_http_says_where_it_is_and_ends_at_sigterm(home: Path) -> None:
+    process = _start(home, "--transport", "http", "--port", "0")
+    try:
+        assert process.stderr is not None
+        while b"http://127.0.0.1:" not in (line := process.stderr.readline()):
+            assert line
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=10)
+        assert (process.returncode, out) == (0, b"")
+    finally:
+        process.kill()
 
 
 def test_a_terminal_is_served_and_its_flags_stay(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
+
+    import trio
 
     from pegboard.cli import ProgramRun
     from pegboard.host import Host
@@ -50,20 +54,47 @@ def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | 
 
     # What tools print is for people: a command of a plugin is lent stdout, and here it is the wire.
     with contextlib.redirect_stdout(sys.stderr):
-        run.open_host(main)
+        try:
+            run.open_host(main)
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+
+
+def _first(problem: BaseException) -> BaseException:
+    """What a person is told of a group: the first of it that is meant for them, else all of it."""
+    from pegboard import PegboardError
+
+    told = problem.subgroup(PegboardError) if isinstance(problem, BaseExceptionGroup) else None
+    return problem if told is None else _first(told.exceptions[0])
+
+
+async def _at_sigterm(act: Callable[[], object], task_status: trio.TaskStatus[None]) -> None:
+    """SIGTERM ends serving in order: what is in flight is finished, and nothing new begun."""
+    import trio
+
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            act()
 
 
 async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:
+    import trio
+
     from pegboard import ConfigError
     from pegboard_mcp.server.app import make_server
-    from pegboard_mcp.server.stdio import serve_stdio
+    from pegboard_mcp.server.stdio import Stdio
 
     if write_fd is None:
         raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
     if sys.stdin is not None and sys.stdin.isatty():
         click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
     server = make_server(host, user_id=user_id)
-    await serve_stdio(server, 0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
+    stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_at_sigterm, stdio.end)
+        await server.run(stdio, stdio.out, server.create_initialization_options())
+        nursery.cancel_scope.cancel()
 
 
 async def _serve_http(
@@ -77,4 +108,5 @@ async def _serve_http(
         url = await nursery.start(
             partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
         )
+        await nursery.start(_at_sigterm, nursery.cancel_scope.cancel)
         click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)

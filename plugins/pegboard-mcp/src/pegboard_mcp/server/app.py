@@ -428,16 +428,6 @@ class BoardServer(Server[Any]):
         _connected(ctx)  # from here on it hears of changes
 
 
-def _complete(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
-    """The handler, with the member that says that its answer is one; the SDK takes it out where the era has it not."""
-
-    async def answer(ctx: Ctx, params: Any) -> Any:
-        result = await handler(ctx, params)
-        return {"resultType": "complete", **result} if isinstance(result, dict) else result
-
-    return answer
-
-
 def _connected(ctx: Ctx) -> Connected:
     serving: Serving = ctx.lifespan_context
     return serving.sessions.of(ctx)

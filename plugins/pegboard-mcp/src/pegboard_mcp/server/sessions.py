@@ -63,6 +63,9 @@ class Connected:
 
     def __init__(self, owner: Sessions, caller: Caller, standalone: ServerSession | None) -> None:
         self.owner = owner
+        # From 2026-07-28 on each request declares for itself what its client can do.
+        capabilities = None if standalone is None else standalone.client_capabilities
+        declared = frozenset() if capabilities is None else capabilities.model_fields_set
         self.session: Session = owner.host.session(
             caller.user_id,
             channel="mcp",
@@ -75,9 +78,7 @@ class Connected:
         self.subscribed: set[str] = set()
         self.exchanges: set[Exchange] = set()
         self.by_call: dict[str, Exchange] = {}
-        if standalone is None or (
-            standalone.client_capabilities is not None and standalone.client_capabilities.sampling is not None
-        ):
+        if standalone is None or "sampling" in declared:
             self.session.sampler = self._sample
 
     async def _on_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 READ_BYTES = 65536
+MAX_DEPTH = 72
+"""How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 PIECE_BYTES = select.PIPE_BUF
 LAST_WORDS_S = 2.0
 """How long what is still to be written may take when everything ends."""
@@ -66,7 +68,7 @@ def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> J
         NoMessageError: it is none.
     """
     try:
-        value = loads(line, max_bytes=max_bytes)
+        value = loads(line, max_bytes=max_bytes, max_depth=MAX_DEPTH)
     except JsonTextError as problem:
         raise NoMessageError(PARSE_ERROR, f"Parse error: {problem}") from None
     if not isinstance(value, dict):
@@ -141,7 +143,7 @@ class Stdio:
         self._lines = Lines(max_message_bytes)
         self._ready: list[SessionMessage] = []
         self._can_wait = _can_wait(read_fd)
-        self._is_at_end = False
+        self._is_at_end = self._is_ended = False
         self._deadline = float("inf")
         self.out = Out(write_fd, self)
         self.in_flight: set[Any] = set()
@@ -224,10 +226,12 @@ class Stdio:
         if self._can_wait:
             try:
                 await trio.lowlevel.wait_readable(self._fd)
-            except trio.ClosedResourceError:  # the client closed its other end
+            except trio.ClosedResourceError:  # `end` was called
                 return b""
         else:
             await trio.lowlevel.checkpoint()
+        if self._is_ended:
+            return b""
         try:
             return os.read(self._fd, READ_BYTES)
         except OSError:  # gone: a reset socket, a terminal that hung up
@@ -249,11 +253,13 @@ class Stdio:
                 return
         raise anyio.EndOfStream
 
-    def gone(self) -> None:
-        """The client reads no more: it is as if it had closed its end."""
+    def end(self) -> None:
+        """Read no more, as if the client had closed its end; calls in flight go on as long as they may then."""
+        self._is_ended = True
         if self._can_wait and not self._is_at_end:
             trio.lowlevel.notify_closing(self._fd)
-        self.settled.set()
+        if self.out.is_broken:
+            self.settled.set()
 
 
 class Out:
@@ -279,8 +285,7 @@ class Out:
         message = item.message
         if isinstance(message, JSONRPCRequest):
             self._stdio.asked.add(message.id)
-            if self._stdio._is_at_end:
-                self._stdio.settled.set()
+            self._stdio.settled.set()
         self._left += message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
         self._left += b"\n"
         try:
@@ -292,7 +297,7 @@ class Out:
         except OSError:
             self.is_broken = True
             self._left.clear()
-            self._stdio.gone()
+            self._stdio.end()
             raise anyio.BrokenResourceError from None
         finally:
             if isinstance(message, (JSONRPCResponse, JSONRPCError)):
