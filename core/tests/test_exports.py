@@ -18,6 +18,7 @@ API = [
     "Fault",
     "Finding",
     "Guard",
+    "HeldBackError",
     "ImageContent",
     "Limits",
     "Loss",

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import pytest
 
-from pegboard import ConfigError, ErrorCode, PluginError, Tool, hookimpl, load_board, open_host, tool
+from pegboard import ConfigError, ErrorCode, HeldBackError, PluginError, Tool, hookimpl, load_board, open_host, tool
 from pegboard.contract import Guard, Stage
 from pegboard.plugins import BUILTINS, PluginRecord
 
@@ -650,3 +650,17 @@ def test_a_guard_that_says_what_is_wrong_is_heard_in_its_own_words(make_plugin: 
     board = load_board({}, [make_plugin("lock", make_guards=make_guards, provide_tools=[changed])])
     absent = board.not_hung["changed"]
     assert (absent.why, absent.fix) == ("it changed since it was accepted", "look at it")
+
+
+def test_a_tool_that_is_held_back_keeps_no_strict_board_from_loading(make_plugin: Any) -> None:
+    @tool
+    def changed() -> None:
+        """It changed."""
+
+    def make_guards(tool: Any) -> Any:
+        raise HeldBackError("nobody accepted it", hint="look at it")
+
+    plugin = make_plugin("lock", make_guards=make_guards, provide_tools=[changed])
+    board = load_board({"strict": True}, [plugin])
+    assert board.not_hung["changed"].why == "nobody accepted it"
+    assert [one.fix for one in board.findings() if one.where == "tool changed of lock"] == ["look at it"]

@@ -18,6 +18,7 @@ from pegboard.contract import Finding, Guard
 from pegboard.errors import (
     ConfigError,
     ErrorCode,
+    HeldBackError,
     PegboardError,
     PluginError,
     ToolDefinitionError,
@@ -289,7 +290,7 @@ class Board:
         except ConfigError:
             raise
         except PegboardError as problem:
-            if self.plugins.strict:
+            if self.plugins.strict and not isinstance(problem, HeldBackError):
                 raise
             self._refuse(one, problem.message, problem.hint or "ask its author")
             return None

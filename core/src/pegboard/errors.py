@@ -219,6 +219,16 @@ class PluginError(PegboardError):
     """
 
 
+class HeldBackError(PluginError):
+    """A tool must not hang until a person has looked at it: what `make_guards` raises where nothing failed.
+
+    The tool stays off the board, and doctor says why and how to let it hang. No host refuses to open for it, a strict
+    one neither.
+
+    .. versionadded:: 0.1
+    """
+
+
 class ToolDefinitionError(PluginError):
     """A function or a schema cannot be made into a tool; the message names the function, the parameter and the cure.
 

@@ -98,7 +98,7 @@ def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:
     """Give the guards of one tool, each with its stage; what gives none costs nothing.
 
     Fires when a tool is hung on the board. None: none. If it raises, that tool is not hung: a guard that cannot
-    be made must not be missing.
+    be made must not be missing. A `HeldBackError` says that a person has to look at the tool first, and nothing failed.
 
     .. versionadded:: 0.1
     """

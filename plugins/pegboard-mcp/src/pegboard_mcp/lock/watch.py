@@ -15,7 +15,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Finding, PluginError
+from pegboard import Finding, HeldBackError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ class Watch:
         else:
             why = "it is new, and nobody accepted it yet"
         name = shlex.quote(tool.name)
-        raise PluginError(why, hint=f"look at it: pegboard lock {name}, then pegboard lock --accept {name}")
+        raise HeldBackError(why, hint=f"look at it: pegboard lock {name}, then pegboard lock --accept {name}")
 
     def _hold(self, tool: Tool) -> None:
         from pegboard_mcp.lock.pins import Key, source_of
