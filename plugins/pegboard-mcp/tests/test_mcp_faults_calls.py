@@ -202,6 +202,7 @@ async def test_an_answer_that_is_too_long_names_the_limit_and_costs_itself_alone
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
     assert f"{LIMIT:,} bytes" in result.error.message
+    assert "ask for less, or raise `max_message_bytes`" in result.error.message
     assert result.error.details["reason"] == "too_long"
     assert result.error.details["executed"] is True
     assert (await session.call("echo", {"said": "on"})).text == "on"

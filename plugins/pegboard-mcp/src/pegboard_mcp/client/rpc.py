@@ -60,13 +60,14 @@ NUMBERS: Mapping[ErrorCode, int] = {
 
 @attrs.frozen
 class Row:
-    """What a number means: its code, what to say of it, whether the call ran, and what a repetition would do."""
+    """What a number means: its code, what to say of it, whether the call ran, what a repetition would do, and the fix."""
 
     code: ErrorCode
     says: str
     executed: bool | None = None
     retry: Retry | None = None
     reason: str | None = None
+    fix: str | None = None
 
 
 _UPSTREAM = ErrorCode.UPSTREAM_ERROR
@@ -89,7 +90,8 @@ TABLE: Mapping[int, Row] = {
         _UPSTREAM, "does not speak this version of the protocol", executed=False, retry=Retry.NEVER, reason="version"
     ),
     ANSWER_TOO_LONG: Row(
-        _UPSTREAM, "answered more than is taken", executed=True, retry=Retry.CHANGED, reason="too_long"
+        _UPSTREAM, "answered more than is taken", executed=True, retry=Retry.CHANGED, reason="too_long",
+        fix="ask for less, or raise `max_message_bytes` of the server",
     ),
     NOT_RUN: Row(_UPSTREAM, "was not reached", executed=False, retry=Retry.SAME),
     URL_ELICITATION_REQUIRED: Row(
@@ -99,6 +101,8 @@ TABLE: Mapping[int, Row] = {
 }  # fmt: skip
 """What servers answer. Any other number: UPSTREAM_ERROR, and nobody knows what ran."""
 
+OWN = frozenset({ANSWER_TOO_LONG, NOT_RUN})
+"""Numbers that no server said."""
 OTHER = Row(_UPSTREAM, "failed")
 LOST = Row(ErrorCode.OUTCOME_UNKNOWN, "lost the reply")
 LOST_WORDS = ("connection closed", "connection lost", "timed out", "timeout")
@@ -149,7 +153,11 @@ def tool_error_of(
     else:
         details |= _details_of(row, number, data)
     named = f"{tool!r} of the server {server!r}" if tool else f"the server {server!r}"
-    text = f"{named} {row.says}: {said or 'it gave no reason'} (JSON-RPC {'error' if number is None else number})"
+    text = f"{named} {row.says}: {said or 'it gave no reason'}"
+    if row.fix is not None:
+        text += f"; {row.fix}"
+    elif number not in OWN:
+        text += f" (JSON-RPC {'error' if number is None else number})"
     if number == URL_ELICITATION_REQUIRED and details.get("urls"):
         text += f"; visit {details['urls'][0]} and call again"
     if mask is not None:
