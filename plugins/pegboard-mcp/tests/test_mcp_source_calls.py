@@ -183,3 +183,34 @@ async def test_updates_of_resources_are_passed_on(serve: Any, define: Any) -> No
     await served.call("update")
     await served.until(lambda: heard)
     assert heard == [("updated", "note://one")]
+
+
+async def test_what_is_no_text_is_read_as_bytes(serve: Any, define: Any) -> None:
+    served = await serve(define(script={"offers": ["resources"]}))
+    await served.ready()
+    for uri, data in (("note://bytes", b"\x00\x01\x02"), ("note://latin", b"\xe9")):
+        (block,) = assert_ok(await served.call("read_resource", uri=uri)).content
+        assert block.data == data
+
+
+async def test_many_resources_are_listed_page_by_page(serve: Any, define: Any) -> None:
+    served = await serve(define("many", {"offers": ["resources"], "resources": 150}), define("other"))
+    await served.ready("many")
+    await served.ready("other")
+
+    first = assert_ok(await served.call("list_resources", server="many")).data
+    second = assert_ok(await served.call("list_resources", server="many", start=first["next"])).data
+    assert len(first["resources"]) == 100
+    assert len(second["resources"]) == 52
+    assert "next" not in second
+    error = assert_error(
+        await served.call("read_resource", uri="else://x"), ErrorCode.NOT_FOUND, says="many, other"
+    ).error
+    assert "`server`" in error.message
+
+
+async def test_resources_that_cannot_be_listed_cost_no_tool(serve: Any, define: Any) -> None:
+    served = await serve(define(script={"offers": ["resources"], "lists": "no resources"}))
+    await served.ready()
+    assert_ok(await served.call("add", a=1, b=2), text="3")
+    assert_ok(await served.call("read_resource", uri="else://x"), text="at else://x")

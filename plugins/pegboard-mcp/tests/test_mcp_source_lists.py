@@ -106,6 +106,19 @@ async def test_one_server_under_two_names_has_its_tools_twice(serve: Any, define
     assert offered(again) == offered(served)
 
 
+async def test_names_that_two_servers_have_do_not_follow_from_who_starts_first(serve: Any, define: Any) -> None:
+    only = define("a", allowed_tools=frozenset({"add"}))
+    first = await serve(only)
+    await first.ready()
+    assert offered(first) == {"add"}
+
+    both = await serve(only, define("b", allowed_tools=frozenset({"add", "pid"})))
+    assert offered(both) == {"add"}  # as of now nobody knows what the other one has
+    await both.ready("b")
+    assert offered(both) == {"a-add", "b-add", "pid"}
+    assert_ok(await both.call("a-add", a=1, b=2), text="3")
+
+
 @ERAS
 async def test_a_list_that_changed_is_read_again(serve: Any, define: Any, modern: bool) -> None:
     served = await serve(define(script={"modern": modern}))

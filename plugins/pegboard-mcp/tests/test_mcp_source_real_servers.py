@@ -107,7 +107,7 @@ async def try_everything(served: Any) -> None:
     assert "3" in assert_ok(await served.call("get-sum", a=1, b=2)).text
     assert_error(await served.call("get-sum", a="one", b=2), ErrorCode.INVALID_INPUT)
     image = assert_ok(await served.call("get-tiny-image"))
-    assert [block for block in image.content if isinstance(block, ImageContent)][0].mime_type == "image/png"
+    assert next(block for block in image.content if isinstance(block, ImageContent)).mime_type == "image/png"
     structured = assert_ok(await served.call("get-structured-content", location="New York"))
     assert structured.data["conditions"]
     links = assert_ok(await served.call("get-resource-links", count=2))

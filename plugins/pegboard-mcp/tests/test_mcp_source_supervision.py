@@ -274,7 +274,7 @@ async def test_a_host_does_not_open_without_a_required_server(define: Any) -> No
         def provide_sources(self) -> Any:
             return [McpSource(define("needed", {"start": "exits", "log": "I lack a key"}, required=True))]
 
-    with pytest.raises(PluginError, match="'needed'.*required.*I lack a key"):
+    with pytest.raises(PluginError, match=r"'needed'.*required.*I lack a key"):
         async with open_host({}, [Plugin()]):
             pytest.fail("it opened")
 

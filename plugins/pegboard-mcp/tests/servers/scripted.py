@@ -217,10 +217,18 @@ def answer(number: object, method: str, params: dict[str, object]) -> dict[str, 
             said = {"type": "text", "text": f"Hello {params['arguments']['who']}"}
             return {"messages": [{"role": "user", "content": said}]}
         case "resources/list":
-            return {"resources": [{"uri": "note://one", "name": "one", "mimeType": "text/plain", "size": 3}]}
+            if SCRIPT.get("lists") == "no resources":
+                raise RefusalError(-32603, "none today")
+            more = [{"uri": f"more://{number}", "name": str(number)} for number in range(SCRIPT.get("resources", 0))]
+            one = {"uri": "note://one", "name": "one", "mimeType": "text/plain", "size": 3}
+            return {"resources": [one, *more, {"uri": 7, "name": "odd"}]}
         case "resources/templates/list":
             return {"resourceTemplates": [{"uriTemplate": "note://{name}", "name": "note"}]}
         case "resources/read":
+            if params["uri"] == "note://bytes":
+                return {"contents": [{"uri": params["uri"], "blob": "AAEC", "mimeType": "application/octet-stream"}]}
+            if params["uri"] == "note://latin":
+                return {"contents": [{"uri": params["uri"], "blob": "6Q==", "mimeType": "text/plain"}]}
             return {"contents": [{"uri": params["uri"], "text": f"at {params['uri']}"}]}
         case "completion/complete":
             return {"completion": {"values": [params["argument"]["value"] + "!", 7]}}

@@ -655,7 +655,8 @@ async def open_connection(
             if rest is None or rest.subgroup(KeyboardInterrupt) is not None:
                 raise
             log.exception("the connection to %s broke", definition.name, exc_info=rest)
-            problem = problem or LinkError("lost", f"the connection broke: {reason_of(_leaf(rest))}", "call again")
+            if problem is None or isinstance(problem, (LinkError, Lost)):  # else it is the block's own
+                problem = LinkError("lost", f"the connection broke: {reason_of(_leaf(rest))}", "call again")
         finally:
             connection.ended()
     if problem is not None:

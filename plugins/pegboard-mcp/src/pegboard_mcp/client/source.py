@@ -63,7 +63,7 @@ RETRY_S = 1.0
 DEBOUNCE_S = (0.1, 30.0)
 """How long a list that changed is left alone before it is read; more each time it changes while it is read."""
 REREAD = 2
-"""How often lists that change while they are read are read again at once."""
+"""How often lists that changed while they were read are read again at once."""
 RELISTEN_S = (1.0, 60.0)
 ANSWER_S = 0.05
 """So long before its deadline a call that was not sent yet says so, rather than that nobody knows whether it ran."""
@@ -168,6 +168,7 @@ class McpSource:
         self._failed_at: float | None = None
         self._wanted: Any = None
         self._changed: Any = None
+        self._changes = self._seen = 0
         self._is_over = False
         self._is_remembered = False
         self._asks = Asks(definition)
@@ -463,6 +464,7 @@ class McpSource:
         self._offers = find_offers(self._settings)
         if self.listing is not None:
             self._offer(self.listing)
+            self.rename()
         try:
             await self._supervise(slot)
         finally:
@@ -574,15 +576,14 @@ class McpSource:
 
     async def _read(self, connection: Connection) -> Listing:
         """The lists, read again where they changed meanwhile, but not for ever."""
-        import trio
-
         from pegboard_mcp.client.discovery import discover
 
         for _ in range(REREAD):
-            self._changed = trio.Event()
+            self._seen = self._changes
             listing = await discover(connection)
-            if not self._changed.is_set():
+            if self._seen == self._changes:
                 return listing
+        self._seen = self._changes
         return await discover(connection)
 
     def _adopt(self, listing: Listing, slot: SourceSlot) -> None:
@@ -606,6 +607,7 @@ class McpSource:
         pause_s = DEBOUNCE_S[0]
         while True:
             await self._changed.wait()
+            self._changed = trio.Event()  # here alone: nobody else waits for it
             await trio.sleep(pause_s)
             try:
                 with trio.fail_after(self.definition.request_s):
@@ -613,11 +615,12 @@ class McpSource:
             except Lost:
                 return
             except (LinkError, RpcError, trio.TooSlowError) as problem:
+                log.warning("a new list of the MCP server %s cannot be read, the old one stays: %s", self.name, problem)
+            if self._seen == self._changes:
                 self._changed = trio.Event()
-                log.warning(
-                    "the new list of the MCP server %s cannot be read, the old one stays: %s", self.name, problem
-                )
-            pause_s = min(2 * pause_s, DEBOUNCE_S[1]) if self._changed.is_set() else DEBOUNCE_S[0]
+                pause_s = DEBOUNCE_S[0]
+            else:
+                pause_s = min(2 * pause_s, DEBOUNCE_S[1])
 
     async def _read_again(self, connection: Connection) -> None:
         listing = await self._read(connection)
@@ -630,6 +633,10 @@ class McpSource:
             if isinstance(uri, str) and self._offers is not None:
                 self._offers.updated(uri)
             return
+        self._note_change()
+
+    def _note_change(self) -> None:
+        self._changes += 1
         self._changed.set()
 
     async def _listen(self, connection: Connection) -> None:
@@ -657,7 +664,7 @@ class McpSource:
                 log.info("the stream of changes of the MCP server %s ended: %s", self.name, problem.message[:200])
             pause_s = RELISTEN_S[0] if trio.current_time() - began > HEALTHY_S else min(2 * pause_s, RELISTEN_S[1])
             await trio.sleep(pause_s * random.uniform(0.5, 1.5))
-            self._changed.set()
+            self._note_change()
 
     # -- prompts and resources
 
