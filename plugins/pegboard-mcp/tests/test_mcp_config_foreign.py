@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,14 @@ def test_a_file_that_is_not_there_or_too_large_is_a_fault(tmp_path: Path, monkey
     monkeypatch.setattr(jsonc, "MAX_BYTES", 10)
     (tmp_path / "big").write_text("{" + " " * 20 + "}")
     assert read_tables(tmp_path / "big").faults[0].got == "more than 10 bytes"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_does_not_hold_the_program_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert read_tables(tmp_path / "pipe").faults[0].got == "no regular file"
+    servers = {"a": {"command": "x", "env_file": str(tmp_path / "pipe")}}
+    assert [fault.got for fault in McpSettings.find_faults({"servers": servers})] == ["no regular file"]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ import attrs
 
 from pegboard import Fault
 from pegboard_mcp import jsonc
+from pegboard_mcp.reading import read_bytes
 from pegboard_mcp.secrets import secrets_of_host
 from pegboard_mcp.table import Path_, Reader, type_of
 
@@ -136,13 +137,12 @@ def read_text(path: Path) -> str:
         JsoncError: it cannot be read, is too large, or is no UTF-8.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(jsonc.MAX_BYTES + 1)
+        content = read_bytes(path, jsonc.MAX_BYTES)
     except OSError as problem:
         raise jsonc.JsoncError((problem.strerror or "a file that cannot be read").lower()) from None
     except ValueError:
         raise jsonc.JsoncError("a path that could not be opened") from None
-    if len(content) > jsonc.MAX_BYTES:
+    if content is None:
         raise jsonc.JsoncError(f"more than {jsonc.MAX_BYTES} bytes")
     try:
         return content.decode("utf-8")

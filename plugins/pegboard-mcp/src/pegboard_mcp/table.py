@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from pegboard import Fault
 from pegboard_mcp.definitions import ServerDefinition, Transport
 from pegboard_mcp.packages import runner_of
+from pegboard_mcp.reading import read_bytes
 from pegboard_mcp.secrets import secrets_of
 from pegboard_mcp.settings import LEAST_MESSAGE_BYTES, MAX_S, MOST_MESSAGE_BYTES
 
@@ -382,14 +383,13 @@ class Reader:
 
     def _variables_of(self, file: str, path: Path_) -> dict[str, str]:
         try:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_ENV_FILE_BYTES + 1)
+            content = read_bytes(Path(file), MAX_ENV_FILE_BYTES)
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "a path that could not be opened"
             hint = "make the file, or mend the path; a relative one begins at the working directory"
             self._fault(path, "a file that can be read", why.lower(), hint)
             return {}
-        if len(content) > MAX_ENV_FILE_BYTES:
+        if content is None:
             self._fault(path, f"a file of at most {MAX_ENV_FILE_BYTES} bytes", "a larger one", "name the right file")
             return {}
         try:
