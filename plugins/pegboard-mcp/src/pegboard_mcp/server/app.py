@@ -67,6 +67,8 @@ PAGE = 100
 FRESH_MS = 5_000
 """How long a list may be used without asking again; its changes are told."""
 
+SETTLE_S = 5.0
+"""How long a first page waits for sources that are about to offer their first tools; what comes later is told."""
 LATER_S = 1.0
 """So much later than the board gives up asking a person, a suspended request ends: the board's word comes first."""
 
@@ -200,6 +202,7 @@ class BoardServer(Server[Any]):
 
     async def _list_tools(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
         session = _connected(ctx).session
+        await self._settle(params)
         try:
             page = session.list_tools(params.cursor, PAGE)
         except ToolError as error:
@@ -208,6 +211,11 @@ class BoardServer(Server[Any]):
         if page.next_cursor is not None:
             answer["nextCursor"] = page.next_cursor
         return answer
+
+    async def _settle(self, params: PaginatedRequestParams) -> None:
+        """Give sources that just start a moment to offer what they have: many clients list once and never again."""
+        if params.cursor is None and self.host.is_settling:
+            await self.host.settle(timeout_s=SETTLE_S)
 
     def _definition(self, tool: Tool) -> dict[str, Any]:
         known = self._definitions.get(tool.name)
@@ -330,7 +338,7 @@ class BoardServer(Server[Any]):
             raise _invalid("inputResponses: expected an object of answers")
         if state is not None:
             exchange = serving.suspended.take(state, connected, key)
-            exchange.ctx = ctx
+            exchange.resume(ctx)
             try:
                 exchange.give(responses or {})
             except MCPError:
@@ -380,12 +388,15 @@ class BoardServer(Server[Any]):
     # -- prompts, resources, completion
 
     async def _list_prompts(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        await self._settle(params)
         return _page("prompts", self.shelf.prompts, prompt_json, params)
 
     async def _list_resources(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        await self._settle(params)
         return _page("resources", self.shelf.resources, resource_json, params)
 
     async def _list_templates(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
+        await self._settle(params)
         return _page("resourceTemplates", self.shelf.templates, template_json, params)
 
     async def _get_prompt(self, ctx: Ctx, params: GetPromptRequestParams) -> dict[str, Any]:

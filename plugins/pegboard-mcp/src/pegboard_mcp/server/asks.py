@@ -12,12 +12,14 @@ a request without its state.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import json
 import secrets
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import trio
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -246,7 +248,7 @@ class Exchange:
         self._logs.append(entry)
 
     async def flush_logs(self) -> None:
-        """Send what was logged, in its order."""
+        """Send what was logged, in its order; a client that is gone hears nothing of it."""
         from mcp_types import LoggingMessageNotification
 
         if self._log_lock is None:
@@ -257,7 +259,8 @@ class Exchange:
                 message = LoggingMessageNotification.model_validate(
                     {"method": "notifications/message", "params": params}
                 )
-                await self.ctx.session.send_notification(message, related_request_id=self.ctx.request_id)
+                with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await self.ctx.session.send_notification(message, related_request_id=self.ctx.request_id)
 
     @property
     def has_logs(self) -> bool:
@@ -278,6 +281,11 @@ class Exchange:
             gone = ToolError(ErrorCode.TIMEOUT, "the request was not taken up again in time", reason="confirmation")
             self._outcome = (None, gone)
         self._news.set()
+
+    def resume(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        """The request came again: from here on it is this one that is answered."""
+        self.ctx = ctx
+        self._capabilities = None
 
     def give(self, responses: Mapping[str, Any]) -> None:
         """Answers of the client: those that were asked for, and others that may be.

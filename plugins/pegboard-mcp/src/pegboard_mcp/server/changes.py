@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import trio
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
@@ -97,5 +96,5 @@ async def _tell(connected: Connected, lists: tuple[str, ...], uris: tuple[str, .
                 if uri in connected.subscribed:
                     params = ResourceUpdatedNotificationParams(uri=uri)
                     await way.send_notification(ResourceUpdatedNotification(params=params))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            log.debug("a client that is gone was not told of changes")
+        except Exception:  # whatever a transport does when its client leaves: the others are told
+            log.debug("a client was not told of changes", exc_info=True)

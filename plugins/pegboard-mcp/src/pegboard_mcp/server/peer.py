@@ -122,13 +122,29 @@ class Peer:
         return await self._exchange.ask(requests)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send a log message, where the client wants those of its level; the levels are MCP's."""
+        """Send a log message, where the client wants those of its level.
+
+        Args:
+            level: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`.
+            data: any JSON value; of what is none, its text is sent.
+            logger: who says it.
+        """
+        import json
+
         from pegboard_mcp.server.logs import is_wanted
 
         if is_wanted(self._exchange, level):
             named = {} if logger is None else {"logger": logger}
+            data = data if isinstance(data, str) else json.loads(json.dumps(data, default=str))
             self._exchange.log({"level": level, "data": data, **named})
             await self._exchange.flush_logs()
+
+    async def close_stream(self) -> None:
+        """End the stream of events that the answer would come on, where the call came over streamable HTTP: the client
+        comes back for it. Elsewhere nothing happens."""
+        close = self._exchange.ctx.close_sse_stream
+        if close is not None:
+            await close()
 
     async def _ask(self, kind: str, key: str | None, request: Mapping[str, Any]) -> dict[str, Any]:
         key = key or self._exchange.key_for(kind)
