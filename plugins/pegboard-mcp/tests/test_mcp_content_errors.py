@@ -121,7 +121,8 @@ def test_details_of_another_board_are_believed_only_in_their_shape() -> None:
     assert error.details["retry"] == "unknown"
     assert "retry_after_s" not in error.details
     assert "executed" not in error.details
-    assert met(-32006, "late", {"code": "TIMEOUT", "details": [1]}).details["retry"] == "unknown"
+    for odd in ([1], {"retry": ["same"]}, {"retry": None, "reason": {}}):
+        assert met(-32006, "late", {"code": "TIMEOUT", "details": odd}).details["retry"] == "unknown"
 
 
 def test_a_page_that_must_be_visited_is_named() -> None:

@@ -44,7 +44,8 @@ def secrets_of(
 
 def secrets_of_host(environ: Mapping[str, str]) -> list[str]:
     """The values of the host's variables whose names look like secrets'."""
-    return [value for name, value in environ.items() if len(value) >= MIN_SECRET and looks_secret(name)]
+    named = ((name, value) for name, value in environ.items() if name not in _FOLDERS and looks_secret(name))
+    return [value for _, value in named if len(value) >= MIN_SECRET]
 
 
 def secrets_of_url(url: str) -> set[str]:

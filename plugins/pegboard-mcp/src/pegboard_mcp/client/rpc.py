@@ -60,7 +60,7 @@ NUMBERS: Mapping[ErrorCode, int] = {
 
 @attrs.frozen
 class Row:
-    """What a number means: its code, what to say of it, whether the call ran, what a repetition would do, and the fix."""
+    """What a number means: its code, what to say of it, whether the call ran, what a repetition would do, the fix."""
 
     code: ErrorCode
     says: str
@@ -181,7 +181,7 @@ def _told_details(raw: Any) -> dict[str, Any]:
     if not isinstance(raw, Mapping):
         return {}
     details: dict[str, Any] = {}
-    if raw.get("retry") in set(Retry):
+    if isinstance(raw.get("retry"), str) and raw["retry"] in set(Retry):
         details["retry"] = str(raw["retry"])
     after = raw.get("retry_after_s")
     if isinstance(after, (int, float)) and not isinstance(after, bool) and 0 <= after <= 86_400:
