@@ -22,11 +22,15 @@ def read_bytes(path: Path, limit: int) -> bytes | None:
         ValueError: the path is none.
     """
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(number, "rb") as file:
+    try:
         mode = os.fstat(number).st_mode
         if stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "no regular file")
+    except OSError:
+        os.close(number)
+        raise
+    with os.fdopen(number, "rb") as file:
         content = file.read(limit + 1)
     return content if len(content) <= limit else None
