@@ -212,6 +212,7 @@ class Program(click.Group):
             start_logging(debug=False)
             return self._complete(instruction)
         debug = "--debug" in args  # click takes the list apart
+        start_logging(debug=debug)  # before a command is looked for: that may load the board
         try:
             with self.make_context("pegboard", args) as ctx:
                 status = self.invoke(ctx)
@@ -303,7 +304,6 @@ def _said(params: dict[str, Any]) -> dict[str, Any]:
 def _start(**params: Any) -> None:
     ctx = click.get_current_context()
     ctx.obj = ProgramRun(**_said(params))
-    start_logging(debug=ctx.obj.debug)
     if ctx.invoked_subcommand is None:
         emit(ctx.get_help() + "\n")
     elif ctx.invoked_subcommand not in COMMANDS:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+HEARD = ("pegboard.audit", "pegboard.notice")
+"""Loggers whose warnings a person reads without `--debug`: an audit that cannot be written, and what a plugin has to
+say that must not be missed."""
+
 
 @attrs.define
 class ProgramRun:
@@ -242,7 +246,7 @@ class ProgramRun:
 def start_logging(*, debug: bool) -> None:
     """The log of the library goes to stderr with `--debug`, and else nowhere: messages for people are the program's.
 
-    An audit that cannot be written is said in any case: nobody would look for what is missing there.
+    Warnings of `HEARD` are said in any case: nobody would look for what is missing or has changed there.
     """
     import logging
 
@@ -251,10 +255,12 @@ def start_logging(*, debug: bool) -> None:
     handler.set_name("pegboard program")
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     root.handlers[:] = [*(one for one in root.handlers if one.get_name() != handler.get_name()), handler]
-    audit, heard = logging.getLogger("pegboard.audit"), logging.StreamHandler(sys.stderr)
+    heard = logging.StreamHandler(sys.stderr)
     heard.setFormatter(logging.Formatter("warning: %(message)s"))
     heard.set_name(handler.get_name())
-    audit.handlers[:] = [one for one in audit.handlers if one.get_name() != heard.get_name()]
-    if not debug:
-        audit.addHandler(heard)
+    for name in HEARD:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [one for one in logger.handlers if one.get_name() != heard.get_name()]
+        if not debug:
+            logger.addHandler(heard)
     logging.getLogger("pegboard").setLevel(logging.DEBUG if debug else logging.NOTSET)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.lock.pins import Key, Pin
     from pegboard_mcp.settings import McpSettings
 
-log = logging.getLogger("pegboard.mcp")
+log = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 LOOK_S = 1.0
 """For so long a lock that was found, or that was not there, is taken to stay as it is."""
