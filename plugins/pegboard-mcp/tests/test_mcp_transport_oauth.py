@@ -28,6 +28,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from pegboard_mcp.client import oauth
+from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import _web, open_link
 from pegboard_mcp.definitions import ServerDefinition
 
@@ -244,6 +245,39 @@ async def test_a_token_that_is_refused_is_renewed(authority: Authority, browser:
     assert (authority.logins, authority.refreshes) == (1, 1)
 
 
+async def test_a_login_that_ends_later_ends_the_link_and_the_next_one_asks(
+    authority: Authority, browser: Browser
+) -> None:
+    async with opened(define(authority)) as link:
+        assert link.asked
+        await ask(link)
+        authority.valid.clear()
+        authority.issued += 1  # what is kept to renew it is worth nothing now
+        with pytest.raises(anyio.EndOfStream):
+            await ask(link, 2)
+        assert link.why().why == "the login has ended"
+        assert authority.logins == 1
+    async with opened(define(authority)) as link:
+        assert link.asked
+        assert await ask(link) == {"token": "access-3"}
+    async with opened(define(authority)) as link:
+        assert not link.asked
+    assert authority.logins == 2
+
+
+async def test_an_owner_that_stops_does_not_wait_for_the_person(
+    authority: Authority, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Browser, "__call__", lambda self, text: self.said.append(text))
+    started = trio.current_time()
+    with trio.move_on_after(0.5) as scope:
+        async with open_link(define(authority), lambda: None):
+            pass
+    assert scope.cancelled_caught
+    assert browser.said
+    assert trio.current_time() - started < 3
+
+
 async def test_calls_with_a_valid_token_do_not_wait_for_each_other(authority: Authority, browser: Browser) -> None:
     async with opened(define(authority)) as link:
         await ask(link)
@@ -257,10 +291,10 @@ async def test_calls_with_a_valid_token_do_not_wait_for_each_other(authority: Au
 
 async def test_a_login_that_is_refused_ends_the_link_with_its_reason(authority: Authority, browser: Browser) -> None:
     authority.denies = True
-    async with opened(define(authority)) as link:
-        with pytest.raises(anyio.EndOfStream):
-            await ask(link)
-        fault = link.why()
+    with pytest.raises(LinkError) as caught:
+        async with opened(define(authority)):
+            pass
+    fault = caught.value
     assert (fault.kind, fault.why) == ("unauthorized", "the login was refused: access_denied")
 
 
@@ -269,11 +303,10 @@ async def test_nobody_who_logs_in_is_named(
 ) -> None:
     monkeypatch.setattr(oauth, "LOGIN_S", 0.3)
     monkeypatch.setattr(Browser, "__call__", lambda self, text: self.said.append(text))
-    async with opened(define(authority)) as link:
-        with pytest.raises(anyio.EndOfStream):
-            await ask(link)
-        assert link.why().kind == "unauthorized"
-        assert "nobody logged in" in link.why().why
+    with pytest.raises(LinkError, match="nobody logged in") as caught:
+        async with opened(define(authority)):
+            pass
+    assert caught.value.kind == "unauthorized"
 
 
 async def test_what_else_comes_to_the_port_changes_nothing(authority: Authority, browser: Browser) -> None:
@@ -308,10 +341,9 @@ async def test_a_state_that_is_not_ours_fails_the_login(authority: Authority, br
         await first(redirect)
 
     browser._follow = partial(follow, browser)  # type: ignore[method-assign]
-    async with opened(define(authority)) as link:
-        with pytest.raises(anyio.EndOfStream):
-            await ask(link)
-        assert link.why().why == "the login failed: State parameter mismatch"
+    with pytest.raises(LinkError, match=r"^the login failed: State parameter mismatch$"):
+        async with opened(define(authority)):
+            pass
 
 
 async def test_a_port_in_use_is_named(authority: Authority, browser: Browser) -> None:
@@ -319,10 +351,9 @@ async def test_a_port_in_use_is_named(authority: Authority, browser: Browser) ->
     port = urlsplit(login.address).port
     assert port is not None
     taken = await trio.open_tcp_listeners(port, host="127.0.0.1")
-    async with opened(define(authority)) as link:
-        with pytest.raises(anyio.EndOfStream):
-            await ask(link)
-        assert f"port {port} is in use" in link.why().why
+    with pytest.raises(LinkError, match=f"port {port} is in use"):
+        async with opened(define(authority)):
+            pass
     for listener in taken:
         await listener.aclose()
 

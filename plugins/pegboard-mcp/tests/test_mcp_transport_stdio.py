@@ -504,6 +504,20 @@ async def test_a_warden_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert _warden._process is None
 
 
+async def test_a_warden_that_does_not_read_is_replaced(tmp_path: Path) -> None:
+    async with opened(define("stubborn", tmp_path)) as first:
+        await ask(first)
+        assert _warden._process is not None
+        stopped = _warden._process
+        os.kill(stopped.pid, signal.SIGSTOP)
+        for _ in range(20_000):  # more than a pipe holds
+            _warden.guard(first.pid)
+        assert _warden._process is not stopped
+        assert stopped.returncode is not None
+        assert alive(first.pid)
+        os.killpg(first.pid, signal.SIGKILL)
+
+
 async def test_without_a_shell_servers_start_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_warden, "SHELL", "/nowhere/sh")
     async with opened(define("echo")) as link:

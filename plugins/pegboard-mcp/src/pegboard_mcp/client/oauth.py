@@ -6,7 +6,9 @@ The SDK finds the authorization server, registers, and exchanges codes (RFC 9728
   With them lie the time at which they expire and where they are renewed: a new process renews, and does not ask.
 - The SDK holds a lock from the request to its answer, which makes calls wait for each other. As long as a token is
   valid, requests pass beside that lock.
-- The address to log in at goes to stderr; the browser comes back to a loopback port, within `LOGIN_S`.
+- The address to log in at goes to stderr; the browser comes back to a loopback port, within `LOGIN_S`. That happens
+  while the link opens, where no deadline of a request cuts it short. A login that ends later ends the link, and the
+  next link asks.
 - No token gets into a log, a text or a `repr`.
 """
 
@@ -211,6 +213,8 @@ class _Login:
         # One port for each server and URL: the address is registered with the authorization server.
         self._port = 49_152 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 16_000
         self._listeners: list[trio.SocketListener] = []
+        self.may_ask = False
+        self.asked = False
 
     @property
     def address(self) -> str:
@@ -219,6 +223,9 @@ class _Login:
 
     async def ask(self, url: str) -> None:
         """Listen, then print the address to log in at."""
+        if not self.may_ask:
+            raise LinkError("unauthorized", "the login has ended", "Call again, and log in.")
+        self.asked = True
         if urlsplit(url).scheme not in {"http", "https"} or not url.isprintable():
             raise LinkError(
                 "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
@@ -292,16 +299,34 @@ async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[st
                 into.send_nowait(brought)
 
 
-class _Auth(httpx2.Auth):
+class Auth(httpx2.Auth):
     """The SDK's provider, which is passed by as long as a token is valid."""
 
     requires_response_body = False
 
-    def __init__(self, provider: OAuthClientProvider) -> None:
+    def __init__(self, provider: OAuthClientProvider, login: _Login) -> None:
         self._provider = provider
+        self._login = login
 
     def __repr__(self) -> str:
         return "<OAuth>"
+
+    async def log_in(self, client: httpx2.AsyncClient, url: str) -> bool:
+        """Have a token that the server takes, and say whether a person was asked for it.
+
+        Raises:
+            LinkError: nobody logged in, or the login was refused.
+        """
+        self._login.may_ask = True
+        try:
+            # Any request shows whether the token is taken; a server without a session refuses this one, or answers.
+            ping = {"jsonrpc": "2.0", "id": "login", "method": "ping"}
+            headers = {"accept": "application/json, text/event-stream"}
+            async with client.stream("POST", url, json=ping, headers=headers):
+                pass
+        finally:
+            self._login.may_ask = False
+        return self._login.asked
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send with the token there is; where that is refused, renew it, or log in."""
@@ -330,9 +355,7 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-def make_auth(
-    definition: ServerDefinition, *, vault: Vault | None = None, say: Callable[[str], None] = _say
-) -> httpx2.Auth:
+def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: Callable[[str], None] = _say) -> Auth:
     """What logs in to a server, for its HTTP client.
 
     Args:
@@ -359,4 +382,4 @@ def make_auth(
         callback_handler=login.wait,
     )
     storage.provider = provider
-    return _Auth(provider)
+    return Auth(provider, login)

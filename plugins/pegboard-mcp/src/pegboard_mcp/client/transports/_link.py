@@ -74,6 +74,7 @@ class Link:
         read, write: the streams, as the SDK's dispatcher takes them.
         gone: set the moment the other side is gone, idle too.
         pid: of the process, for stdio.
+        asked: whether a person was asked to log in while it opened, which may have taken minutes.
 
     .. versionadded:: 0.1
     """
@@ -81,6 +82,7 @@ class Link:
     read: Any
     write: Any
     pid: int | None = None
+    asked = False
 
     def __init__(self, definition: ServerDefinition, on_gone: Callable[[], None]) -> None:
         self.definition = definition

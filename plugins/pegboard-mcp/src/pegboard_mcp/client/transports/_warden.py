@@ -15,7 +15,8 @@ that dies before leaves an end of file, and the shell ends.
 
 Where there is no `/bin/sh`, or a variable of the server has a name that shells drop, the server is started directly:
 then one that ignores the end of its stdin is missed if the host is killed within that very millisecond. Whoever leaves
-the group of the server (`setsid`) is not found.
+the group of the server (`setsid`) is not found. A child that the host forks without an exec holds the pipe open too:
+the warden then waits for that one's end.
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ def acquire() -> None:
 
 def _start() -> None:
     global _process, _pipe
+    if _process is not None:
+        _process.kill()  # it may only be stopped: it must not take the end of its pipe for ours
+        _process.wait()
+        _process = None
     if _pipe is not None:
         os.close(_pipe)
         _pipe = None
@@ -96,6 +101,7 @@ def _start() -> None:
     finally:
         os.close(reading)
     _pipe = writing
+    os.set_blocking(_pipe, False)  # one that does not read must not stop the host
     for group in _groups:
         os.write(_pipe, b"+ %d\n" % group)
 
@@ -131,5 +137,5 @@ def _tell(line: str) -> None:
         return
     try:
         os.write(_pipe, line.encode())
-    except OSError:  # someone killed it: the next one is told of every group
+    except OSError:  # it was killed, or does not read: the next one is told of every group
         _start()

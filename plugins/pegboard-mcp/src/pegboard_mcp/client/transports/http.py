@@ -4,7 +4,7 @@ The SDK's transport crashes on what it does not expect, and a crash cancels whoe
 enters it and waits, shielded, and what it raises becomes the cause of the link's end. So the body of `open_http` is
 never cancelled by it, and the session is ended with DELETE (`terminate_on_close`) also when the owner is cancelled.
 
-Opening sends nothing yet; the first request does. Its failure is explained by `Link.why`:
+Opening sends nothing yet, but to log in (`oauth`); the first request does. Its failure is explained by `Link.why`:
 
 - Nobody listens: the request fails with `NOT_RUN`, and the link ends ("refused", "tls").
 - 401, 404 and the like: the request fails as the SDK has it, the link stays, `why` tells ("unauthorized", "not_found").
@@ -68,7 +68,7 @@ class _CarriedReader(Reader):
 
 @contextlib.asynccontextmanager
 async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[WebLink]:
-    """Give a link to the server. Raises nothing: the first request tells."""
+    """Give a link to the server. Raises `LinkError` where a login fails; of all else the first request tells."""
     link = WebLink(definition, on_gone)
     auth = None
     if definition.oauth:
@@ -83,15 +83,17 @@ async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -
 
         try:
             with shield:
-                async with (
-                    open_client(link, auth, answering=True) as client,
-                    streamable_http_client(
+                async with contextlib.AsyncExitStack() as stack:
+                    client = await stack.enter_async_context(open_client(link, auth, answering=True))
+                    if auth is not None:
+                        link.asked = await auth.log_in(client, definition.url or "")
+                    streams = streamable_http_client(
                         definition.url or "",
                         http_client=client,
                         terminate_on_close=definition.terminate_on_close,
                         max_sse_event_size=definition.max_message_bytes,
-                    ) as (read, write),
-                ):
+                    )
+                    read, write = await stack.enter_async_context(streams)
                     link.read, link.write = _CarriedReader(link, read, carried), write
                     ready.set()
                     await left.wait()
@@ -112,11 +114,15 @@ async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -
         nursery.start_soon(cut)
         try:
             await ready.wait()
+            if link.gone.is_set():
+                raise link.why()
             yield link
         except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
             fault = raised
         link.leave()
         left.set()
+        if not ready.is_set():
+            shield.cancel()  # a person is being asked
         with trio.move_on_after(LEAVE_S, shield=True):
             await carried.wait()
         shield.cancel()
