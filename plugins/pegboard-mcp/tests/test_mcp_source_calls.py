@@ -214,3 +214,41 @@ async def test_resources_that_cannot_be_listed_cost_no_tool(serve: Any, define: 
     await served.ready()
     assert_ok(await served.call("add", a=1, b=2), text="3")
     assert_ok(await served.call("read_resource", uri="else://x"), text="at else://x")
+
+
+async def test_headers_that_contradict_have_the_list_read_again_once(serve: Any, define: Any) -> None:
+    served = await serve(define(script={"modern": True}))
+    await served.ready()
+    lists = [line for line in served.lines("heard") if "tools/list" in line]
+
+    assert_error(await served.call("refuse", code=-32020), ErrorCode.UPSTREAM_ERROR)
+    assert served.lines("runs") == ["refuse", "refuse"]
+    assert len([line for line in served.lines("heard") if "tools/list" in line]) == len(lists) + 1
+
+
+async def test_a_prompt_that_is_not_given_ends_with_the_servers_deadline(serve: Any, define: Any) -> None:
+    from pegboard import ToolError
+    from pegboard_mcp.offers import Offers
+
+    served = await serve(define(script={"offers": ["prompts"]}, request_s=0.4))
+    await served.ready()
+    prompt = served.host.resource(Offers).prompts["greet"]
+    with pytest.raises(ToolError, match=r"prompts/get within 0\.4 s") as caught:
+        await prompt.get(served.session, {"who": "silence"})
+    assert caught.value.code is ErrorCode.TIMEOUT
+
+
+async def test_settings_make_a_source_for_each_server(server_folder: Any) -> None:
+    from pegboard_mcp.client.source import make_sources
+    from pegboard_mcp.settings import McpSettings
+
+    class Settings(McpSettings):
+        def definitions(self) -> Any:
+            from pegboard_mcp.definitions import ServerDefinition
+
+            return tuple(ServerDefinition(name=name, transport="stdio", argv=("x",)) for name in ("a", "b"))
+
+    sources = make_sources(Settings())
+    assert [source.name for source in sources] == ["a", "b"]
+    assert [source.known() for source in sources] == [None, None]
+    assert repr(sources[0]) == "<McpSource a>"

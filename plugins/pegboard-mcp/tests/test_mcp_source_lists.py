@@ -119,6 +119,19 @@ async def test_names_that_two_servers_have_do_not_follow_from_who_starts_first(s
     assert_ok(await both.call("a-add", a=1, b=2), text="3")
 
 
+def test_a_tool_whose_name_is_taken_goes_behind_that_of_its_server(define: Any) -> None:
+    from pegboard_mcp.client.discovery import Listing
+    from pegboard_mcp.client.source import McpSource
+
+    source = McpSource(define("files"))
+    source.take(Listing(tools=({"key": "read", "input_schema": ANY}, {"key": "write", "input_schema": ANY})))
+    assert [tool.name for tool in source.known() or ()] == ["read", "write"]
+    assert source.other_name("read") == "files-read"
+    assert [tool.name for tool in source.known() or ()] == ["files-read", "write"]
+    assert source.other_name("files-read") is None
+    assert source.other_name("nothing") is None
+
+
 @ERAS
 async def test_a_list_that_changed_is_read_again(serve: Any, define: Any, modern: bool) -> None:
     served = await serve(define(script={"modern": modern}))

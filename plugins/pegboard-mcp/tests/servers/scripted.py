@@ -214,6 +214,8 @@ def answer(number: object, method: str, params: dict[str, object]) -> dict[str, 
             arguments = [{"name": "who", "description": "Whom to greet.", "required": True}]
             return {"prompts": [{"name": "greet", "description": "A greeting.", "arguments": arguments}]}
         case "prompts/get":
+            if params["arguments"]["who"] == "silence":
+                time.sleep(3600)
             said = {"type": "text", "text": f"Hello {params['arguments']['who']}"}
             return {"messages": [{"role": "user", "content": said}]}
         case "resources/list":

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import random
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,7 @@ class McpSource:
         self._settings = settings
         self._mask: Callable[[str], str] | None = definition.mask if definition.secrets else None
         self._names: dict[str, str] = {}
+        self._moved: set[str] = set()
         self._slot: SourceSlot | None = None
         self._offers: Offers | None = None
         self._attempt: _Attempt | None = None
@@ -209,9 +211,10 @@ class McpSource:
     def other_name(self, name: str) -> str | None:
         """Where a tool hangs whose name something else on the board has already: behind the name of its server."""
         wire = next((wire for wire, hung in self._names.items() if hung == name), None)
-        if wire is None:
+        if wire is None or wire in self._moved:
             return None
-        self._names[wire] = qualified_name(wire, prefix=self.definition.prefix, server=self.name)
+        self._moved.add(wire)
+        self._names = self._names_on_board(self._fleet.contested)
         return self._names[wire]
 
     def take(self, listing: Listing) -> None:
@@ -232,7 +235,9 @@ class McpSource:
     def _names_on_board(self, contested: frozenset[str]) -> dict[str, str]:
         prefix = self.definition.prefix
         return {
-            name: qualified_name(name, prefix=prefix, server=self.name) if hung in contested else hung
+            name: qualified_name(name, prefix=prefix, server=self.name)
+            if hung in contested or name in self._moved
+            else hung
             for name, hung in self.plain_names.items()
         }
 
@@ -527,8 +532,10 @@ class McpSource:
         """One connection from its start to its end; returns what ended it."""
         import trio
 
-        # Half a second of imports, the first time: in a thread the loop goes on.
-        open_connection = await trio.to_thread.run_sync(_import_connection)
+        if "pegboard_mcp.client.connection" not in sys.modules:
+            # Half a second of imports, the first time: in a thread the loop goes on.
+            await trio.to_thread.run_sync(_import_connection)
+        open_connection = _import_connection()
         try:
             async with open_connection(
                 self.definition,
