@@ -113,3 +113,161 @@ def serve(host_with: Callable[..., Awaitable[Any]], server_folder: Path) -> Call
         return Served(host, sources, server_folder)
 
     return start
+
+
+class OverHttp:
+    """A board that is served, its raw client, and what its tools noted."""
+
+    def __init__(self, url: str, raw: Any, tools: Any, scope: Any) -> None:
+        self.url = url
+        self.raw = raw
+        self.tools = tools
+        self._scope = scope
+        self.id = 0
+
+    def stop(self) -> None:
+        """End serving; calls in flight go on."""
+        self._scope.cancel()
+
+    def message(self, name: str, arguments: Any = None, *, modern: bool = True, **meta: Any) -> dict[str, Any]:
+        """A `tools/call`."""
+        self.id += 1
+        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
+        if modern:
+            prefix = "io.modelcontextprotocol/"
+            params["_meta"] = {f"{prefix}protocolVersion": "2026-07-28", f"{prefix}clientCapabilities": {}, **meta}
+        elif meta:
+            params["_meta"] = meta
+        return {"jsonrpc": "2.0", "id": self.id, "method": "tools/call", "params": params}
+
+    def headers(self, message: dict[str, Any] | None = None, **more: str) -> dict[str, str]:
+        """The headers of a request from 2026-07-28 on; `a_b="c"` adds `a-b: c`."""
+        headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        if message is not None:
+            headers |= {"mcp-protocol-version": "2026-07-28", "mcp-method": message["method"]}
+            headers["mcp-name"] = message["params"]["name"]
+        return headers | {key.replace("_", "-"): value for key, value in more.items()}
+
+    async def call(self, name: str, arguments: Any = None, *, meta: Any = None, **headers: str) -> Any:
+        """One call, as a plain HTTP answer."""
+        message = self.message(name, arguments, **(meta or {}))
+        return await self.raw.post(self.url, json=message, headers=self.headers(message, **headers))
+
+    async def open_session(self, capabilities: Any = None, **headers: str) -> dict[str, str]:
+        """The handshake of 2025-06-18; returns the headers of the session."""
+        info = {"name": "raw", "version": "0"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": capabilities or {}, "clientInfo": info}
+        message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+        answer = await self.raw.post(self.url, json=message, headers=self.headers(**headers))
+        assert answer.status_code == 200, answer.text
+        session = self.headers(
+            mcp_session_id=answer.headers["mcp-session-id"], mcp_protocol_version="2025-06-18", **headers
+        )
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert (await self.raw.post(self.url, json=ready, headers=session)).status_code == 202
+        return session
+
+
+class HttpTools:
+    """Tools of a board that is served, and what became of their calls."""
+
+    def __init__(self) -> None:
+        import trio
+
+        self.started = trio.Event()
+        self.go = trio.Event()
+        self.outcomes: list[str] = []
+
+    def make(self, settings: Any) -> list[Any]:
+        """`add`, `who`, `wait`, `tell`, `ask`."""
+        import trio
+
+        from pegboard import CallContext, tool
+
+        @tool(run="inplace")
+        def add(a: float, b: float) -> float:
+            """Add two numbers."""
+            return a + b
+
+        @tool
+        async def who(context: CallContext) -> str:
+            """Say who calls."""
+            return f"{context.session.user_id} {context.session.profile} {context.session.id}"
+
+        @tool
+        async def wait() -> str:
+            """Wait until the test says go."""
+            self.started.set()
+            try:
+                await self.go.wait()
+            except trio.Cancelled:
+                self.outcomes.append("cancelled")
+                raise
+            self.outcomes.append("done")
+            return "waited"
+
+        @tool
+        async def tell(context: CallContext) -> str:
+            """Report progress, then wait until the test says go."""
+            await context.progress(1, 2, "half")
+            self.started.set()
+            await self.go.wait()
+            return "told"
+
+        @tool
+        async def ask(context: CallContext) -> str:
+            """Ask the person."""
+            self.started.set()
+            return "yes" if await context.confirm("Sure?") else "no"
+
+        return [add, who, wait, tell, ask]
+
+
+@pytest.fixture
+def over_http(host_with: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """`async with over_http("http", **settings) as served`: a board on a free port of loopback."""
+    import contextlib
+
+    @contextlib.asynccontextmanager
+    async def serve(
+        transport: str = "http", *, user_id: str | None = None, bind: str = "127.0.0.1", config: Any = None, **said: Any
+    ) -> Any:
+        import httpx2
+        import trio
+
+        from pegboard import hookimpl
+        from pegboard_mcp.server.http import serve_http
+        from pegboard_mcp.settings import McpSettings
+
+        tools = HttpTools()
+
+        class Plugin:
+            @hookimpl
+            def provide_tools(self, settings: Any) -> list[Any]:
+                return tools.make(settings)
+
+        host = await host_with(Plugin(), config=config)
+        settings = McpSettings(**said)
+        async with trio.open_nursery() as nursery:
+            scope = trio.CancelScope()
+
+            async def run(task_status: Any) -> None:
+                with scope:
+                    await serve_http(
+                        host,
+                        transport=transport,  # type: ignore[arg-type]
+                        bind=bind,
+                        port=0,
+                        user_id=user_id,
+                        settings=settings,
+                        task_status=task_status,
+                    )
+
+            with trio.fail_after(20):
+                url = await nursery.start(run)
+            async with httpx2.AsyncClient(timeout=20) as raw:
+                with trio.fail_after(30):
+                    yield OverHttp(url, raw, tools, scope)
+            scope.cancel()
+
+    return serve

@@ -1,8 +1,8 @@
 """hypercorn's trio worker, with connections that cost less and end when they are told to.
 
 The protocol is hypercorn's, from its `TCPServer` down. Two things of a connection are done here instead, since they
-were most of what a small answer cost. hypercorn writes the head, the body and the end of an answer one by one, each under a
-lock and a scope; here a head that says how long its body is waits for it, and an end that has no bytes is not written.
+were most of what a small answer cost. hypercorn writes the head, the body and the end of an answer one by one, each under
+a lock and a scope; here a head that says how long its body is waits for it, and an end that has no bytes is not written.
 And hypercorn starts a task after each answer that closes the connection if it stays idle; here that is a deadline.
 
 hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here the end cuts
@@ -34,6 +34,20 @@ HEAD = b"HTTP/1.1 "
 LENGTH = b"\r\ncontent-length: "
 
 
+class _Context(WorkerContext):
+    """What hypercorn's protocol knows of its worker, for one connection: its pings end with it."""
+
+    def __init__(self, context: WorkerContext, gone: trio.Event) -> None:
+        super().__init__(None)
+        self.terminate, self.terminated = context.terminate, context.terminated
+        self._gone = gone
+
+    async def sleep(self, wait: float) -> None:  # type: ignore[override]
+        """Wait, no longer than the connection lasts."""
+        with trio.move_on_after(wait):
+            await self._gone.wait()
+
+
 class Connection(TCPServer):
     """One connection of a client.
 
@@ -44,7 +58,9 @@ class Connection(TCPServer):
     stream: Any
 
     def __init__(self, worker: Worker, stream: trio.SocketStream) -> None:
-        super().__init__(worker.app, worker.config, worker.context, {}, stream)  # type: ignore[arg-type]
+        self._gone = trio.Event()
+        context = _Context(worker.context, self._gone)
+        super().__init__(worker.app, worker.config, context, {}, stream)  # type: ignore[arg-type]
         self.is_idle = True
         self._worker = worker
         self._held = b""
@@ -81,8 +97,11 @@ class Connection(TCPServer):
         except OSError:
             pass  # it was gone before it began
         finally:
-            await self._close()
-            self._worker.left(self)
+            try:
+                await self._close()
+            finally:
+                self.cut()  # if that was cancelled
+                self._worker.left(self)
 
     async def protocol_send(self, event: Event) -> None:
         """Write what the protocol gives, and note when a request begins and ends."""
@@ -124,6 +143,7 @@ class Connection(TCPServer):
             await self.protocol.handle(RawData(bytes(data)))
             if not data:
                 break
+        self._gone.set()
         await self.protocol.handle(Closed())
 
     def leave(self) -> None:

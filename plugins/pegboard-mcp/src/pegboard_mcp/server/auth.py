@@ -321,7 +321,10 @@ def as_http(scope: Scope, send: Send) -> Send:
         return send
 
     async def send_refusal(message: Any) -> None:
-        await send({**message, "type": f"websocket.{message['type']}"})
+        message = {**message, "type": f"websocket.{message['type']}"}
+        if "headers" in message:  # hypercorn takes no further request on such a connection
+            message["headers"] = [*message["headers"], (b"connection", b"close")]
+        await send(message)
 
     return send_refusal
 

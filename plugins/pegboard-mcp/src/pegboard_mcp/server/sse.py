@@ -53,16 +53,32 @@ class SseEndpoints:
             return
         answering = Answering(send)
         watched: Watched | None = None
+        ended = trio.Event()
 
         async def flush(message: Message) -> None:
             await answering(message)
             if watched is not None and bytes(message.get("body", b"")).startswith(b"event: message"):
                 watched.flushed()
 
+        async def receive_or_end() -> Message:
+            """What comes; when serving ends it is as if the client left, which lets the SDK close in its own order."""
+            message: Message = {"type": "http.disconnect"}
+
+            async def read() -> None:
+                nonlocal message
+                message = await receive()
+                nursery.cancel_scope.cancel()
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(read)
+                await ended.wait()
+                nursery.cancel_scope.cancel()
+            return message
+
         self._count += 1
         try:
-            with trio.CancelScope() as serving, self._flights.lasting(serving.cancel):
-                async with self._transport.connect_sse(scope, receive, flush) as (read, write):
+            with self._flights.lasting(ended.set):
+                async with self._transport.connect_sse(scope, receive_or_end, flush) as (read, write):
                     watched = Watched(self._flights, read, write, flushes=True)
                     await self._server.run(watched.reader, watched.writer, self._server.create_initialization_options())
         except Exception:
