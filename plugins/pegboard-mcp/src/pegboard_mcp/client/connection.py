@@ -637,7 +637,7 @@ async def open_connection(
 
     deadline = connection.deadline = trio.current_time() + definition.connect_s
     async with open_link(definition, gone) as link:
-        if link.asked:  # a person took the time that a login takes
+        if getattr(link, "asked", False):  # a person took the time that a login takes
             deadline = connection.deadline = trio.current_time() + definition.connect_s
         try:
             # The SDK's session and the nursery would put what leaves the block into groups: it is raised again outside.
