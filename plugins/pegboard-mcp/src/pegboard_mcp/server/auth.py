@@ -197,10 +197,27 @@ class _OAuth:
     def __init__(self, settings: OAuthSettings) -> None:
         import trio
         from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
-        from pydantic import AnyHttpUrl
+        from mcp.server.auth.settings import AuthSettings
+        from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
         self.settings = settings
-        self.resource = AnyHttpUrl(settings.resource_url)
+        try:
+            said = AuthSettings.model_validate(
+                {
+                    "issuer_url": settings.issuer,
+                    "resource_server_url": settings.resource_url,
+                    "validate_token_resource": True,
+                }
+            )
+            TypeAdapter(AnyHttpUrl).validate_python(settings.introspection_url)
+        except ValidationError as problem:
+            raise ConfigError(
+                "[plugins.mcp.oauth] has an address that is none",
+                hint="issuer, introspection_url and resource_url are whole addresses, as in https://login.example",
+            ) from problem
+        assert said.resource_server_url is not None
+        self.issuer = said.issuer_url
+        self.resource = said.resource_server_url
         self._backend = BearerAuthBackend(self, resource_server_url=self.resource)
         self._known: dict[bytes, tuple[float, AccessToken]] = {}
         self._limit = trio.CapacityLimiter(AT_ONCE)
@@ -208,10 +225,9 @@ class _OAuth:
     def routes(self) -> Sequence[Any]:
         """The protected resource metadata."""
         from mcp.server.auth.routes import create_protected_resource_routes
-        from pydantic import AnyHttpUrl
 
         return create_protected_resource_routes(
-            self.resource, [AnyHttpUrl(self.settings.issuer)], list(self.settings.required_scopes) or None
+            self.resource, [self.issuer], list(self.settings.required_scopes) or None
         )
 
     @property
