@@ -27,8 +27,8 @@ from pegboard_mcp.offers import Offers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard import Host, Session
-    from pegboard.session import Confirmation
+    from pegboard.host import Host
+    from pegboard.session import Confirmation, Session
 
 NAME = "suite"
 SETTLE_S = 60.0

@@ -156,7 +156,8 @@ async def test_input_required_result_multiple_inputs(context: CallContext) -> st
     """Ask for three things at once."""
     import trio
 
-    peer, answers = _peer(context), {}
+    peer = _peer(context)
+    answers: dict[str, Any] = {}
 
     async def name() -> None:
         answers["name"] = await peer.elicit(**form("What is your name?", "name", key="user_name"))

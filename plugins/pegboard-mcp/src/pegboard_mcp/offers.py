@@ -48,6 +48,14 @@ class PromptArgument:
     title: str | None = None
 
 
+def _arguments(arguments: Iterable[PromptArgument]) -> tuple[PromptArgument, ...]:
+    return tuple(arguments)
+
+
+def _icons(icons: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(icons)
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Prompt:
     """A prompt by name.
@@ -70,9 +78,9 @@ class Prompt:
     get: Callable[[Session, Mapping[str, str]], Awaitable[Sequence[Message] | str]]
     description: str = ""
     title: str | None = None
-    arguments: tuple[PromptArgument, ...] = attrs.field(default=(), converter=tuple)
+    arguments: tuple[PromptArgument, ...] = attrs.field(default=(), converter=_arguments)
     complete: Callable[[Session, str, str, Mapping[str, str]], Awaitable[Sequence[str]]] | None = None
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
     source: str | None = None
 
 
@@ -102,7 +110,7 @@ class Resource:
     mime_type: str | None = None
     size: int | None = None
     annotations: Mapping[str, Any] | None = None
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
     source: str | None = None
 
 
@@ -132,7 +140,7 @@ class ResourceTemplate:
     mime_type: str | None = None
     complete: Callable[[Session, str, str, Mapping[str, str]], Awaitable[Sequence[str]]] | None = None
     annotations: Mapping[str, Any] | None = None
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
     source: str | None = None
 
     def fits(self, uri: str) -> bool:
