@@ -203,6 +203,42 @@ async def test_every_way_of_not_starting_is_told_with_its_cause(
     assert served.source.trouble.fix
 
 
+async def test_a_server_that_does_not_start_is_tried_again_until_it_does(
+    serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_mcp.client import source
+
+    monkeypatch.setattr(source, "PAUSE_S", (0.02, 0.1))
+    served = await serve(define(script={"start": "exits"}))
+    await served.until(lambda: len(served.lines("starts")) >= 4)
+    assert served.source.trouble is not None
+
+    (served.folder / "mended").touch()
+    await served.ready()
+    assert served.source.trouble is None
+    assert_ok(await served.call("add", a=1, b=2), text="3")
+
+
+async def test_pauses_between_attempts_grow_up_to_their_limit(
+    serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_mcp.client import source
+
+    asked: list[float] = []
+
+    def longest(low: float, high: float) -> float:
+        asked.append(high)
+        return 1.0
+
+    monkeypatch.setattr(source.random, "uniform", longest)
+    monkeypatch.setattr(source, "PAUSE_S", (0.1, 0.4))
+    served = await serve(define(script={"start": "exits"}))
+    began = trio.current_time()
+    await served.until(lambda: len(served.lines("starts")) >= 5)
+    assert trio.current_time() - began >= 0.1 + 0.2 + 0.4 + 0.4
+    assert set(asked) == {1.5}
+
+
 async def test_one_dead_server_takes_nothing_else_down(serve: Any, define: Any) -> None:
     served = await serve(define("good"), define("bad", {"start": "exits"}), define("ugly", {"start": "silent"}))
     await served.ready("good")
