@@ -261,6 +261,18 @@ async def test_the_sdks_server_is_spoken_to_with_headers_and_left_with_delete(re
     assert [method for method, _ in real.seen][-1] == "DELETE"
 
 
+async def test_both_eras_go_over_one_transport(real: Real) -> None:
+    from pegboard_mcp.client.connection import open_connection
+
+    async with open_connection(define(real.url), {}, on_gone=Told()) as connection:
+        assert connection.version == "2026-07-28"
+        raw = await connection.request("tools/call", {"name": "add", "arguments": {"say": "modern"}}, timeout_s=5)
+        assert raw["content"][0]["text"] == "modern"
+    async with opened(define(real.url)) as link, ClientSession(link.read, link.write) as session:
+        assert (await session.initialize()).protocol_version == "2025-11-25"
+        assert await say(session, "handshake") == "handshake"
+
+
 async def test_parallel_calls_run_in_parallel(web: Serve) -> None:
     both = trio.Event()
     waiting = 0

@@ -60,8 +60,12 @@ DRAIN_CHUNKS = 16
 SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
 
-SAFE = frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
-"""What a child gets of the host's environment, beside `LC_*`."""
+SAFE = frozenset(
+    {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+    # where trusted certificates lie: without them npx and uvx fetch nothing behind a company's proxy
+    | {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+)
+"""What a child gets of the host's environment, beside `LC_*`. None of them holds a secret; those of proxies may."""
 
 
 def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str, str]:
