@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 import pytest
@@ -22,7 +23,9 @@ class Asking:
 
     def __init__(self) -> None:
         self.runs: list[str] = []
-        self.heard: list[Any] = []
+        self.errands: list[Any] = []
+        self.errand = trio.Event()
+        self.gone = trio.Event()
 
     @hookimpl
     def provide_tools(self, settings: Any) -> list[Any]:
@@ -111,9 +114,49 @@ class Asking:
             """Ask from a thread."""
             return str(context.confirm_sync("Sure?"))
 
+        @tool
+        async def elsewhere(context: CallContext) -> str:
+            """Ask from a task that belongs to no request, as one does that reads what an MCP server asks back."""
+            answers: list[Any] = []
+
+            async def ask() -> None:
+                answers.append(await context.session.elicit(context.tool, "Which size?", schema=FORM))
+                assert context.session.sampler is not None
+                answers.append((await context.session.sampler(_sampling("hi")))["content"]["text"])
+
+            done = trio.Event()
+            self.errands.append((ask, done))
+            self.errand.set()
+            try:
+                await done.wait()
+            finally:
+                self.gone.set()
+            return repr(answers)
+
+        @tool
+        async def ask_the_same_twice(context: CallContext) -> str:
+            """Two questions under one key, at once."""
+            peer = peer_of(context)
+            assert peer is not None
+            async with trio.open_nursery() as nursery:
+                for _ in range(2):
+                    nursery.start_soon(functools.partial(peer.elicit, "?", FORM, key="same"))
+            return "never"
+
+        @tool
+        async def ask_what_it_can(context: CallContext) -> str:
+            """Folders and an address, under keys of its own."""
+            peer = peer_of(context)
+            assert peer is not None
+            await peer.close_stream()
+            folders = await peer.roots()
+            visited = await peer.elicit("Go", url="https://example.com/y")
+            return f"{folders[0]['uri']} {visited['action']}"
+
         return [
-            drop, configure, visit, ask_all, ask_apart, ask_twice, sample, sampler, report, confirm_in_thread,
-        ]  # fmt: skip
+            *(elsewhere, ask_the_same_twice, ask_what_it_can, drop, configure, visit, ask_all),
+            *(ask_apart, ask_twice, sample, sampler, report, confirm_in_thread),
+        ]
 
 
 def _sampling(text: str) -> dict[str, Any]:
@@ -293,6 +336,58 @@ async def test_an_error_of_the_client_is_an_answer_of_the_tool(asking: Any) -> N
     assert "the user said no" in _text(result)
 
 
+async def test_a_question_from_a_task_of_no_request_finds_its_call(asking: Any, mode: str) -> None:
+    person = Person(content={"size": 2})
+    async with asking(mode, **person.callbacks) as (client, plugin), trio.open_nursery() as nursery:
+
+        async def run_errands() -> None:
+            await plugin.errand.wait()
+            ask, done = plugin.errands.pop()
+            await ask()
+            done.set()
+
+        await nursery.start(_in_no_context, run_errands)
+        with trio.fail_after(5):
+            result = await client.call_tool("elsewhere", {})
+    assert _text(result) == "[{'size': 2}, 'sampled']"
+
+
+async def _in_no_context(work: Any, task_status: Any) -> None:
+    task_status.started()
+    await work()
+
+
+async def test_nobody_is_asked_where_no_call_is_in_flight(host_with: Any) -> None:
+    server = make_server(await host_with(Asking()))
+    async with Client(server, mode="legacy", **Person().callbacks) as client:
+        await client.list_tools()
+        (serving,) = server.servings
+        (connected,) = serving.sessions.connections()
+        with pytest.raises(ToolError) as caught:
+            await connected.session.elicit(server.host.tools["drop"], "Sure?", url="https://example.com")
+        assert caught.value.details["reason"] == "confirmation"
+        assert "of URLs" in caught.value.message
+        assert connected.session.sampler is not None
+        with pytest.raises(ToolError):
+            await connected.session.sampler(_sampling("hi"))
+
+
+async def test_folders_and_addresses_are_asked_under_keys_of_their_own(asking: Any, mode: str) -> None:
+    async with asking(mode, **Person().callbacks) as (client, _):
+        assert _text(await client.call_tool("ask_what_it_can", {})) == "file:///a accept"
+
+
+async def test_of_several_questions_one_error_is_the_answer(asking: Any) -> None:
+    async def refuse(context: Any, params: Any) -> types.ErrorData:
+        return types.ErrorData(code=-1, message="no model today")
+
+    callbacks = Person(content={"size": 1}).callbacks | {"sampling_callback": refuse}
+    async with asking("legacy", **callbacks) as (client, _):
+        result = await client.call_tool("ask_all", {})
+    assert result.is_error
+    assert "no model today" in _text(result)
+
+
 # -- rounds
 
 
@@ -381,6 +476,23 @@ async def test_tasks_of_one_tool_ask_in_one_round(rounds: Any) -> None:
     assert list(half.input_requests) == ["left"]
     done = await rounds("ask_apart", {}, {"left": YES}, half.request_state)
     assert _text(done) == "[('left', 'accept'), ('right', 'accept')]"
+
+
+async def test_one_key_cannot_be_asked_twice_at_once(rounds: Any) -> None:
+    result = await rounds("ask_the_same_twice")
+    if not isinstance(result, types.CallToolResult):
+        result = await rounds("ask_the_same_twice", {}, {}, result.request_state)
+    assert result.is_error
+    assert result.meta["pegboard-mcp/error"]["code"] == "INTERNAL_ERROR"
+
+
+async def test_a_call_given_up_by_its_client_ends_where_it_is_not_suspended(rounds: Any) -> None:
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rounds, "elsewhere")
+            await rounds.plugin.errand.wait()
+            nursery.cancel_scope.cancel()
+        await rounds.plugin.gone.wait()
 
 
 async def test_another_users_state_resumes_nothing(host_with: Any) -> None:

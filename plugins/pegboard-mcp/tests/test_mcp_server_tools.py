@@ -390,3 +390,77 @@ async def test_params_that_are_none_are_refused_with_their_number(served: Any) -
 
 class _Anything(types.Request[dict[str, Any], str]):
     """A request whose params nobody looked at."""
+
+
+async def test_sessions_of_callers_without_a_connection_are_bounded(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_mcp.server.auth import Caller
+
+    monkeypatch.setattr("pegboard_mcp.server.sessions.MAX_CALLERS", 2)
+    user = "a"
+    host = await host_with(Tools())
+    server = make_server(host, identify=lambda request: Caller(user))
+    seen: dict[str, Any] = {}
+    async with Client(server, mode="2026-07-28", cache=None) as client:
+        (serving,) = server.servings
+        for user in ("a", "b", "a", "c", "a", "b"):
+            await client.call_tool("nothing", {})
+            session = next(reversed(serving.sessions._by_caller.values())).session
+            assert session.user_id == user
+            if user == "a":
+                assert seen.setdefault("a", session) is session
+            seen[user] = session
+        assert len(serving.sessions._by_caller) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "level"), [(10, "debug"), (20, "info"), (25, "info"), (30, "warning"), (40, "error"), (50, "critical")]
+)
+def test_levels_of_logging_are_those_of_the_protocol(number: int, level: str) -> None:
+    from pegboard_mcp.server.logs import level_of
+
+    assert level_of(number) == level
+
+
+async def test_the_level_of_the_loggers_is_as_it_was_when_serving_ends(host_with: Any) -> None:
+    import logging
+
+    logger = logging.getLogger("pegboard.tool")
+    before = (logger.level, list(logger.handlers))
+    host = await host_with(Tools())
+    async with Client(make_server(host), mode="legacy"), Client(make_server(host), mode="legacy") as client:
+        await _set_level(client, "debug")
+        assert logger.level == logging.DEBUG
+    assert (logger.level, list(logger.handlers)) == before
+
+
+async def test_a_first_page_waits_a_moment_for_sources_that_start(host_with: Any) -> None:
+    ready = trio.Event()
+
+    class Source:
+        name = "late"
+        timeout_s = None
+
+        async def run(self, slot: Any) -> None:
+            await ready.wait()
+            slot.replace([tool(name="late", run="inplace")(lambda: "x")])
+            await trio.sleep_forever()
+
+    class Late:
+        @hookimpl
+        def provide_sources(self, settings: Any) -> list[Any]:
+            return [Source()]
+
+    host = await host_with(Late())
+    async with Client(make_server(host), mode="legacy") as client, trio.open_nursery() as nursery:
+        names: list[str] = []
+
+        async def list_them() -> None:
+            names.extend(one.name for one in (await client.list_tools()).tools)
+
+        nursery.start_soon(list_them)
+        await trio.testing.wait_all_tasks_blocked()
+        assert names == []
+        ready.set()
+    assert names == ["late"]

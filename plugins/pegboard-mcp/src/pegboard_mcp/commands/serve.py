@@ -78,6 +78,16 @@ async def _at_sigterm(act: Callable[[], object], task_status: trio.TaskStatus[No
             act()
 
 
+async def _at_sigint(act: Callable[[], object], task_status: trio.TaskStatus[None]) -> None:
+    """Ctrl-C does the same. Left to trio, it would be raised in whatever task runs, and take the calls of others along."""
+    import trio
+
+    with trio.open_signal_receiver(signal.SIGINT) as signals:
+        task_status.started()
+        async for _ in signals:
+            act()
+
+
 async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:
     import trio
 
@@ -104,9 +114,19 @@ async def _serve_http(
 
     from pegboard_mcp.server.http import serve_http
 
+    interrupted = False
+
+    def end() -> None:
+        nonlocal interrupted
+        interrupted = True
+        nursery.cancel_scope.cancel()
+
     async with trio.open_nursery() as nursery:
         url = await nursery.start(
             partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
         )
         await nursery.start(_at_sigterm, nursery.cancel_scope.cancel)
+        await nursery.start(_at_sigint, end)
         click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+    if interrupted:
+        raise KeyboardInterrupt

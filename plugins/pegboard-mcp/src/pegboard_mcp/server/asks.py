@@ -216,12 +216,13 @@ class Exchange:
             raise ToolError(ErrorCode.FORBIDDEN, "the client cannot be asked here", reason="confirmation")
         answers: dict[str, dict[str, Any]] = {}
         questions: dict[str, _Question] = {}
+        twice = next((key for key in asked if key in self._open), None)
+        if twice is not None:
+            raise ToolError(ErrorCode.INTERNAL_ERROR, f"the tool asks its client {twice[:40]!r} twice at once")
         for key, request in asked.items():
             given = self._given.pop(key, None)
             if _fits(request["method"], given):
                 answers[key] = given
-            elif key in self._open:
-                raise ToolError(ErrorCode.INTERNAL_ERROR, f"the tool asks its client {key[:40]!r} twice at once")
             else:
                 questions[key] = self._open[key] = _Question(request)
         try:
