@@ -79,7 +79,7 @@ async def _at_sigterm(act: Callable[[], object], task_status: trio.TaskStatus[No
 
 
 async def _at_sigint(act: Callable[[], object], task_status: trio.TaskStatus[None]) -> None:
-    """Ctrl-C does the same. Left to trio, it would be raised in whatever task runs, and take the calls of others along."""
+    """Ctrl-C does the same: trio would raise it in whatever task runs, and take the calls of others along."""
     import trio
 
     with trio.open_signal_receiver(signal.SIGINT) as signals:
