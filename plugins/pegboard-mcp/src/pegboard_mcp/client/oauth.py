@@ -8,7 +8,7 @@ The SDK finds the authorization server, registers, and exchanges codes (RFC 9728
   valid, requests pass beside that lock.
 - The address to log in at goes to stderr; the browser comes back to a loopback port, within `LOGIN_S`. That happens
   while the link opens, where no deadline of a request cuts it short. A login that ends later ends the link, and the
-  next link asks.
+  next link asks. Only where a call needs more than the token allows (403) is it asked for at once.
 - No token gets into a log, a text or a `repr`.
 """
 
@@ -213,7 +213,8 @@ class _Login:
         # One port for each server and URL: the address is registered with the authorization server.
         self._port = 49_152 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 16_000
         self._listeners: list[trio.SocketListener] = []
-        self.may_ask = False
+        self.asking = 0
+        """How many may ask just now."""
         self.asked = False
 
     @property
@@ -223,7 +224,7 @@ class _Login:
 
     async def ask(self, url: str) -> None:
         """Listen, then print the address to log in at."""
-        if not self.may_ask:
+        if not self.asking:
             raise LinkError("unauthorized", "the login has ended", "Call again, and log in.")
         self.asked = True
         if urlsplit(url).scheme not in {"http", "https"} or not url.isprintable():
@@ -317,7 +318,7 @@ class Auth(httpx2.Auth):
         Raises:
             LinkError: nobody logged in, or the login was refused.
         """
-        self._login.may_ask = True
+        self._login.asking += 1
         try:
             # Any request shows whether the token is taken; a server without a session refuses this one, or answers.
             ping = {"jsonrpc": "2.0", "id": "login", "method": "ping"}
@@ -325,13 +326,18 @@ class Auth(httpx2.Auth):
             async with client.stream("POST", url, json=ping, headers=headers):
                 pass
         finally:
-            self._login.may_ask = False
+            self._login.asking -= 1
         return self._login.asked
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Send with the token there is; where that is refused, renew it, or log in."""
+        """Send with the token there is; where that is refused, renew it, or log in.
+
+        A token that is good and does not allow enough (403) is the one reason to ask in the middle of a call: only the
+        call tells what it needs, and a new link would ask for no more than the old one.
+        """
         context = self._provider.context
         used = context.current_tokens
+        asks = 0
         if used is not None and context.is_token_valid():
             request.headers["authorization"] = f"Bearer {used.access_token}"
             response = yield request
@@ -343,10 +349,15 @@ class Auth(httpx2.Auth):
         try:
             outgoing = await flow.__anext__()
             while True:
-                outgoing = await flow.asend((yield outgoing))
+                response = yield outgoing
+                if response.status_code == 403 and not asks:
+                    asks = 1
+                    self._login.asking += asks
+                outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
+            self._login.asking -= asks
             await flow.aclose()
 
 
