@@ -45,6 +45,7 @@ class Authority:
         self.registrations = 0
         self.expires_in = 3600
         self.denies = False
+        self.scope = ""
         self.in_flight = 0
         self.most_in_flight = 0
 
@@ -59,9 +60,12 @@ class Authority:
         if token not in self.valid:
             where = f'Bearer resource_metadata="{self.url}/.well-known/oauth-protected-resource/mcp"'
             return Response(status_code=401, headers={"www-authenticate": where})
+        message = await request.json()
+        if message.get("params", {}).get("writes") and "write" not in self.scope:
+            where = 'Bearer error="insufficient_scope", scope="write"'
+            return Response(status_code=403, headers={"www-authenticate": where})
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        message = await request.json()
         if message["params"].get("slow"):
             with trio.move_on_after(2):
                 while self.most_in_flight < 2:
@@ -93,6 +97,7 @@ class Authority:
         self.logins += 1
         asked = request.query_params
         assert asked["code_challenge_method"] == "S256"
+        self.scope = asked.get("scope", "")
         back = "error=access_denied" if self.denies else "code=code-1"
         return RedirectResponse(f"{asked['redirect_uri']}?{back}&state={asked['state']}")
 
@@ -262,6 +267,16 @@ async def test_a_login_that_ends_later_ends_the_link_and_the_next_one_asks(
         assert await ask(link) == {"token": "access-3"}
     async with opened(define(authority)) as link:
         assert not link.asked
+    assert authority.logins == 2
+
+
+async def test_a_call_that_needs_more_than_the_token_allows_asks_for_it_at_once(
+    authority: Authority, browser: Browser
+) -> None:
+    async with opened(define(authority)) as link:
+        assert await ask(link) == {"token": "access-1"}
+        assert await ask(link, 2, writes=True) == {"token": "access-2"}
+        assert await ask(link, 3) == {"token": "access-2"}
     assert authority.logins == 2
 
 
