@@ -62,7 +62,7 @@ STARTS = [
     ("garbage", "garbage", ["speaks no MCP", "not the server you look for", "stderr"]),
     ("pages", "endless", ["does not end", "500 pages"]),
     ("circle", "endless", ["same page again", "repeats a cursor"]),
-    ("no-list", "endless", ["without a list of tools", "update the server"]),
+    ("no-list", "endless", ["without a list of tools", "Update the server"]),
     ("no-tools", "refused", ["refused to list", "the list fell over"]),
 ]
 

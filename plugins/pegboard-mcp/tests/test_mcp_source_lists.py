@@ -154,6 +154,20 @@ async def test_a_server_of_the_sdk_tells_of_its_changes(serve: Any, define: Any)
     await served.until(lambda: "grown_3" in offered(served))
 
 
+async def test_a_server_that_comes_back_as_it_was_changes_no_list(serve: Any, define: Any) -> None:
+    from pegboard_mcp.offers import Offers
+
+    served = await serve(define(script={"offers": ["prompts", "resources"]}))
+    await served.ready()
+    heard: list[Any] = []
+    served.host.resource(Offers).watch(lambda kind, uri: heard.append(kind))
+    served.host.watch(lambda old, new: heard.append("tools"))
+
+    assert_ok(await served.call("die_once_reading"))
+    assert len(served.lines("starts")) == 2
+    assert heard == []
+
+
 async def test_the_old_list_stays_where_the_new_one_cannot_be_read(serve: Any, define: Any) -> None:
     served = await serve(define())
     await served.ready()

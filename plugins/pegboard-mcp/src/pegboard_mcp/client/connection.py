@@ -395,7 +395,7 @@ class Connection:
             if note is not None and note.why == error.message:
                 return Lost(written=True, why=note)
             if error.message.startswith("SSE stream") and "max" not in error.message and "limit" not in error.message:
-                return Lost(written=True, why=LinkError("lost", "its answer broke off", "look into its log"))
+                return Lost(written=True, why=LinkError("lost", "its answer broke off", "Look into its log."))
         return RpcError(error.code, error.message, error.data)
 
     def _hear(self, method: str, params: Mapping[str, Any]) -> bool:
@@ -658,7 +658,7 @@ async def open_connection(
                 raise
             log.exception("the connection to %s broke", definition.name, exc_info=rest)
             if problem is None or isinstance(problem, (LinkError, Lost)):  # else it is the block's own
-                problem = LinkError("lost", f"the connection broke: {reason_of(_leaf(rest))}", "call again")
+                problem = LinkError("lost", f"the connection broke: {reason_of(_leaf(rest))}", "Call again.")
         finally:
             connection.ended()
     if problem is not None:

@@ -122,7 +122,7 @@ async def read_pages(connection: Connection, method: str, key: str) -> list[Any]
             raise
         found = page.get(key)
         if not isinstance(found, list):
-            raise _refused(f"{method} answered without a list of {key}", "update the server")
+            raise _refused(f"{method} answered without a list of {key}", "Update the server.")
         items += found
         size += len(json.dumps(found))
         cursor = page.get("nextCursor")
@@ -131,11 +131,11 @@ async def read_pages(connection: Connection, method: str, key: str) -> list[Any]
         if len(items) > MAX_ITEMS or size > MAX_LIST_BYTES:
             break
         if not isinstance(cursor, str) or cursor in cursors:
-            raise _refused(f"{method} gives the same page again and again", "update the server: it repeats a cursor")
+            raise _refused(f"{method} gives the same page again and again", "Update the server: it repeats a cursor.")
         cursors.add(cursor)
         params = {"cursor": cursor}
     said = f"{method} does not end: {len(items):,} {key} in {size:,} bytes, and there is more"
-    raise _refused(said, f"a list may have {MAX_PAGES} pages, {MAX_ITEMS:,} items and {MAX_LIST_BYTES:,} bytes")
+    raise _refused(said, f"A list may have {MAX_PAGES} pages, {MAX_ITEMS:,} items and {MAX_LIST_BYTES:,} bytes.")
 
 
 async def _read_optional(connection: Connection, method: str, key: str) -> list[Any]:

@@ -166,6 +166,7 @@ class McpSource:
         self._moved: set[str] = set()
         self._slot: SourceSlot | None = None
         self._offers: Offers | None = None
+        self._offered: Listing | None = None
         self._attempt: _Attempt | None = None
         self._failed_at: float | None = None
         self._wanted: Any = None
@@ -386,7 +387,7 @@ class McpSource:
         return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
 
     def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
-        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.why}; {lost.why.fix}"
+        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.why}. {lost.why.fix}"
         details = {"server": self.name, "kind": lost.why.kind}
         if not lost.written:
             text = f"{what!r} was not run: {why}"
@@ -415,7 +416,7 @@ class McpSource:
 
         while (connection := self.connection) is None:
             if self._is_over:
-                error = LinkError("closed", "the host is closing", "open a host")
+                error = LinkError("closed", "the host is closing", "Open a host, and call again.")
                 raise self._unreachable(error, lost)
             if self.trouble is not None and self._failed_at is not None and self._now() < self._failed_at + RETRY_S:
                 raise self._unreachable(self.trouble, lost)
@@ -430,7 +431,7 @@ class McpSource:
         return connection
 
     def _unreachable(self, error: LinkError, lost: Lost | None) -> ToolError:
-        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.why}; {error.fix}"
+        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.why}. {error.fix}"
         details: dict[str, Any] = {"server": self.name, "kind": error.kind, "retry": Retry.SAME.value}
         if lost is None:
             details["executed"] = False
@@ -466,7 +467,7 @@ class McpSource:
         self._slot, self._is_over = slot, False
         self._wanted, self._changed = trio.Event() if self._wanted is None else self._wanted, trio.Event()
         self._failed_at = self.trouble = None
-        self._offers = find_offers(self._settings)
+        self._offers, self._offered = find_offers(self._settings), None
         if self.listing is not None:
             self._offer(self.listing)
             self.rename()
@@ -476,7 +477,7 @@ class McpSource:
             self._is_over = True
             self.connection = self._slot = self._offers = None
             if self._attempt is not None:
-                self._attempt.end(LinkError("closed", "the host is closing", "open a host"))
+                self._attempt.end(LinkError("closed", "the host is closing", "Open a host, and call again."))
                 self._attempt = None
             self._wanted = None
 
@@ -498,7 +499,7 @@ class McpSource:
             if trio.current_time() - began > HEALTHY_S:
                 pause_s = PAUSE_S[0]
             self.trouble = error
-            reason = f"{self.definition.shown}: {error.why}; {error.fix}"
+            reason = f"{self.definition.shown}: {error.why}. {error.fix}"
             log.warning("the MCP server %s is not ready: %s", self.name, reason)
             if self._was_ready and self._is_awaited():
                 continue  # it did run, and somebody waits already
@@ -565,10 +566,10 @@ class McpSource:
             return error
         except RpcError as problem:
             why = self.definition.mask(f"it refused to list what it offers: {problem.message[:300]}")
-            return LinkError("refused", why, "read its stderr, or try another version of it")
+            return LinkError("refused", why, "Read its stderr, or try another version of it.")
         except Exception as problem:  # a source never ends of itself: the next attempt may do better
             log.exception("the MCP server %s could not be run", self.name, exc_info=problem)
-            return LinkError("lost", f"its connection broke: {reason_of(problem)}", "see the log of the host")
+            return LinkError("lost", f"its connection broke: {reason_of(problem)}", "Look into the log of the host.")
         finally:
             self._withdraw()
 
@@ -679,9 +680,12 @@ class McpSource:
         offers = self._offers
         if offers is None:
             return
+        before, self._offered = self._offered, listing
         offers.add_reader(self.name, self._read_resource)
-        offers.replace_prompts(self.name, self._prompts(listing))
-        offers.replace_resources(self.name, self._resources(listing))
+        if before is None or before.prompts != listing.prompts:
+            offers.replace_prompts(self.name, self._prompts(listing))
+        if before is None or (before.resources, before.templates) != (listing.resources, listing.templates):
+            offers.replace_resources(self.name, self._resources(listing))
 
     def _prompts(self, listing: Listing) -> list[Prompt]:
         from pegboard_mcp.offers import Prompt
