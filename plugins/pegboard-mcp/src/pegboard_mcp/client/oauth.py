@@ -210,8 +210,9 @@ class _Login:
     def __init__(self, definition: ServerDefinition, say: Callable[[str], None]) -> None:
         self._name = definition.name
         self._say = say
-        # One port for each server and URL: the address is registered with the authorization server.
-        self._port = 49_152 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 16_000
+        # One port for each server and URL: the address is registered with the authorization server. It lies below what
+        # systems hand out for outgoing connections, so that none of those holds it.
+        self._port = 21_000 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 11_000
         self._listeners: list[trio.SocketListener] = []
         self.asking = 0
         """How many may ask just now."""
