@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -175,3 +176,20 @@ def test_importing_and_loading_nothing_imports_no_reader():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+@attrs.frozen
+class Environment:
+    env: Mapping[str, str] = setting(factory=dict, secret="values")
+
+
+def test_of_a_table_whose_values_are_secret_the_keys_are_shown():
+    config = load_config({"plugins": {"x": {"env": {"REGION": "hush-hush"}}}}, environ={})
+    config.plugin_settings("x", Environment)
+    assert [(row.key, row.value) for row in config.describe() if row.key.startswith("plugins")] == [
+        ("plugins.x.env.REGION", "***")
+    ]
+    with pytest.raises(ConfigError) as caught:
+        load_config({"plugins": {"x": {"env": {"REGION": 7}}}}, environ={}).plugin_settings("x", Environment)
+    assert "plugins.x.env.REGION" in str(caught.value)
+    assert "7" not in str(caught.value)

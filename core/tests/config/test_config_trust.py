@@ -314,3 +314,36 @@ def test_a_found_file_tightens_the_brakes_of_an_author_and_lets_go_of_none(proje
     else:
         config.check_loosened("one", author, now)
     project("", f"[tools.one]\n{line}").check_loosened("one", author, now)
+
+
+@attrs.frozen
+class Bridge:
+    config_file: str | None = setting(None, widens=True, names_file=True)
+
+
+def test_a_file_that_a_found_file_names_is_accepted_by_itself(project, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    found = f"[plugins.bridge]\nconfig_file = '{other}'"
+
+    def act() -> Bridge:
+        return project(found).plugin_settings("bridge", Bridge)
+
+    assert widened(act) == {"plugins.bridge.config_file"}
+    trust(tmp_path / "project" / "pegboard.toml", state_dir=tmp_path / "state")
+    assert widened(act) == {"plugins.bridge.config_file"}  # the name is accepted, what it names is not
+    trust(other, state_dir=tmp_path / "state")
+    assert act() == Bridge(str(other))
+    other.write_text("{ }")
+    assert widened(act) == {"plugins.bridge.config_file"}
+    other.unlink()
+    assert act() == Bridge(str(other))  # who reads it says that it is not there
+
+
+def test_a_file_that_an_option_or_the_users_own_file_names_needs_no_trust(project, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    own = project("", f"[plugins.bridge]\nconfig_file = '{other}'")
+    assert own.plugin_settings("bridge", Bridge) == Bridge(str(other))
+    named = project("", overrides={"plugins": {"bridge": {"config_file": str(other)}}})
+    assert named.plugin_settings("bridge", Bridge) == Bridge(str(other))

@@ -490,3 +490,21 @@ def test_of_a_place_that_a_field_names_the_class_says_nothing_more():
 def test_what_a_class_is_asked_about_is_read_by_the_types_of_its_fields():
     variables = {"PEGBOARD_PLUGINS__TASKS__PORT": "81"}
     assert plugin({"command": "x"}, variables, cls=Endpoint) == Endpoint(command="x", port=81)
+
+
+def test_where_a_field_does_not_say_how_to_mend_it_the_class_does():
+    @attrs.frozen
+    class Hinted(Endpoint):
+        @classmethod
+        def find_faults(cls, raw: Mapping[str, Any]) -> Sequence[Fault]:
+            return [Fault(("port",), "a port", "another", "write port = 80")]
+
+    found = faults(lambda: plugin({"command": "x", "port": "no"}, cls=Hinted))
+    assert "expected an integer" in found["plugins.tasks.port"]
+    assert "write port = 80" in found["plugins.tasks.port"]
+
+
+def test_an_option_that_is_a_setting_of_a_plugin_is_named_as_the_option():
+    config = load({}, overrides={"plugins": {"mcp": {"config_file": "a.json"}, "audit": {"file": "-"}}})
+    assert str(config.origin_of(("plugins", "mcp", "config_file"))) == "--mcp-config"
+    assert str(config.origin_of(("plugins", "audit", "file"))) == "--log-json"

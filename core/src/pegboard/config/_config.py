@@ -65,6 +65,7 @@ class Config:
         safe: the same without what was merely found; None where there is no such file.
         files: the files that were read, in the order they lie on each other.
         faults: what was wrong with them, to be told with what is wrong with their values.
+        state_dir: where trusted files are noted; None: the platform's.
 
     Raises:
         ConfigError: a setting of the core, of a tool or a profile is wrong, or its file may not say it.
@@ -83,14 +84,16 @@ class Config:
         safe: Tree | None = None,
         files: Iterable[Path] = (),
         faults: Iterable[Fault] = (),
+        state_dir: Path | None = None,
     ) -> None:
         self._tree = tree or Tree()
+        self._state_dir = state_dir
         self._safe = safe
         self.files = tuple(files)
         self._folded = {name: self._fold_variables(name) for name in SECTIONS}
         self._found = self._paths_of_found_files()
         self._classes: dict[tuple[str, ...], type] = {}
-        self._secret_fields: set[tuple[Step, ...]] = set()
+        self._secret_fields: dict[tuple[Step, ...], bool | str] = {}
         self._raise([*faults, *self._structure_own()])
         self._refuse_untrusted(self._untrusted_own())
 
@@ -191,10 +194,11 @@ class Config:
         if not raw and all(field.default is not attrs.NOTHING for field in keys_of(cls).values()):
             return cls()
         settings, faults = structure(raw, cls, path)
-        faults += _faults_of_class(cls, raw, path, said={fault.path for fault in faults})
-        self._raise(faults)
+        self._raise(_with_those_of_class(cls, raw, path, faults))
         if self._found:
             self._refuse_untrusted(self._widening(cls, path))
+        if self._tree.accepted:
+            self._refuse_unread(cls, path)
         assert settings is not None
         return settings
 
@@ -202,8 +206,8 @@ class Config:
         """Note which class a table fills: what is secret in it must be known before anything is said about it."""
         self._classes[path] = cls
         for place, field, _, _ in said_fields(cls, self._tree.at(path), path):
-            if field.metadata.get("secret"):
-                self._secret_fields.add(place)
+            if mark := field.metadata.get("secret"):
+                self._secret_fields[place] = mark
         self.__dict__.pop("_secrets", None)
 
     def _find_key(self, section: str, name: str) -> str | None:
@@ -263,6 +267,33 @@ class Config:
         ]
         raise ConfigError(f"{origin} was found, not named, and may not yet say all that it says", faults, hint=fix)
 
+    def _refuse_unread(self, cls: type, path: tuple[Step, ...]) -> None:
+        """Hold that a file which was found and accepted names no other that nobody accepted: that one could change.
+
+        Raises:
+            ConfigError: naming the file, and how to trust it.
+        """
+        from pathlib import Path
+
+        from pegboard.config._trust import is_trusted
+
+        for place, field, _, value in said_fields(cls, self._tree.at(path), path):
+            origin = self._tree.origin_of(place)
+            if not (field.metadata.get("names_file") and isinstance(value, str) and origin in self._tree.accepted):
+                continue
+            try:
+                file = Path(value).expanduser()
+                trusted = is_trusted(file, file.read_bytes(), state_dir=self._state_dir)
+            except (OSError, ValueError, RuntimeError):
+                continue  # who reads it says why it cannot be read
+            if not trusted:
+                due, got = "a file that you trust as it stands", "one that nobody accepted"
+                raise ConfigError(
+                    f"{origin} was found, not named, and names a file that it may not yet use",
+                    [ConfigFault(place, due, got, origin=origin)],
+                    hint=f"look at the file, then accept it as it stands: pegboard trust {shlex.quote(value)}",
+                )
+
     def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
         """Hold that no file which was merely found lets go of a brake that a tool's author set.
 
@@ -296,8 +327,8 @@ class Config:
                     values[(key,)] = getattr(self.core, field.name)
                 elif key not in table and field.default is not attrs.NOTHING:
                     values[(*path, key)] = _default_of(field)
-                    if field.metadata.get("secret"):
-                        self._secret_fields.add((*path, key))
+                    if mark := field.metadata.get("secret"):
+                        self._secret_fields[(*path, key)] = mark
         ordered = [*(path for path in places if path in values), *(path for path in values if path not in places)]
         return [
             Row(
@@ -321,6 +352,11 @@ class Config:
     def _is_marked(self, path: tuple[Step, ...]) -> bool:
         """Whether the value, or a table around it, is marked as a secret by its settings class."""
         return any(path[:length] in self._secret_fields for length in range(1, len(path) + 1))
+
+    def _hides_keys(self, path: tuple[Step, ...]) -> bool:
+        """Whether what lies below is marked as a secret with its very keys."""
+        marks = (self._secret_fields.get(path[:length]) for length in range(1, len(path) + 1))
+        return any(mark and mark != "values" for mark in marks)
 
     def _masked(self, path: tuple[Step, ...], value: Any) -> Any:
         if self._is_secret(path) and value not in (None, "", [], {}):
@@ -377,7 +413,7 @@ class Config:
     def _shown(self, path: tuple[Step, ...]) -> tuple[Step, ...]:
         """The path without steps that are secrets: those that only look so, and the keys of a table that is marked."""
         return tuple(
-            HIDDEN if isinstance(step, str) and self._is_marked(path[:depth]) else shown
+            HIDDEN if isinstance(step, str) and self._hides_keys(path[:depth]) else shown
             for depth, (step, shown) in enumerate(zip(path, mask_path(path), strict=True))
         )
 
@@ -421,17 +457,21 @@ def _value_of(field: attrs.Attribute[Any], kind: Any, raw: Any) -> Any:
     return _default_of(field) if value is None and field.default is not attrs.NOTHING else value
 
 
-def _faults_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ...], *, said: set[Any]) -> list[Fault]:
-    """What no field can say alone: a settings class may have `find_faults(raw)`, with paths from its own table on.
+def _with_those_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ...], faults: list[Fault]) -> list[Fault]:
+    """The faults of the fields, and what no field can say alone: a settings class may have `find_faults(raw)`, with
+    paths from its own table on.
 
-    It is asked even where fields are wrong, so that one list names everything; of a place that is named already the
-    field has the word.
+    It is asked even where fields are wrong, so that one list names everything. Of a place that is named already the
+    field has the word, and the class says how to mend it where the field does not.
     """
     find = getattr(cls, "find_faults", None)
     if find is None:
-        return []
-    found = (attrs.evolve(fault, path=(*path, *fault.path)) for fault in find(read_loose(raw, cls)))
-    return [fault for fault in found if fault.path not in said]
+        return faults
+    found = [attrs.evolve(fault, path=(*path, *fault.path)) for fault in find(read_loose(raw, cls))]
+    hints = {fault.path: fault.hint for fault in reversed(found)}
+    said = {fault.path for fault in faults}
+    mended = [fault if fault.hint else attrs.evolve(fault, hint=hints.get(fault.path)) for fault in faults]
+    return [*mended, *(fault for fault in found if fault.path not in said)]
 
 
 def _default_of(field: attrs.Attribute[Any]) -> Any:

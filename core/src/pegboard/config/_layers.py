@@ -79,6 +79,7 @@ class Layer:
         origin: the place.
         values: tables as dicts, all the way down.
         trusted: whether it may start programs and widen permissions.
+        found: whether it is a file that nobody named; it may be trusted all the same, as it stands.
         hidden: paths of values that came through a variable whose name looks like a secret's.
         file: the file, where it is one.
     """
@@ -86,6 +87,7 @@ class Layer:
     origin: ValueOrigin
     values: dict[str, Any]
     trusted: bool = True
+    found: bool = False
     hidden: set[tuple[Step, ...]] = attrs.Factory(set)
     file: Path | None = None
 
@@ -93,12 +95,13 @@ class Layer:
 @attrs.define
 class Tree:
     """Layers merged: the values in force, where each came from, which must not be shown; and the files among them that
-    were merely found."""
+    were merely found, or found and accepted."""
 
     values: dict[str, Any] = attrs.Factory(dict)
     origins: dict[tuple[Step, ...], ValueOrigin] = attrs.Factory(dict)
     hidden: set[tuple[Step, ...]] = attrs.Factory(set)
     found: set[ValueOrigin] = attrs.Factory(set)
+    accepted: set[ValueOrigin] = attrs.Factory(set)
     _inside: dict[tuple[Step, ...], ValueOrigin] | None = None
 
     def lay(self, layer: Layer) -> None:

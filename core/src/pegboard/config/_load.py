@@ -55,11 +55,14 @@ def load_config(
     for layer in layers:
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
-    tree = Tree(found={layer.origin for layer in layers if not layer.trusted})
+    tree = Tree(
+        found={layer.origin for layer in layers if not layer.trusted},
+        accepted={layer.origin for layer in layers if layer.trusted and layer.found},
+    )
     for layer in layers:
         tree.lay(layer)
     above, wrong = environment_layers(environ, tree.values)
-    above += [Layer(_option(key), {key: value}) for key, value in (overrides or {}).items() if value is not None]
+    above += [layer for key, value in (overrides or {}).items() if value is not None for layer in _options(key, value)]
     for layer in above:
         tree.lay(layer)
     safe = None
@@ -68,7 +71,8 @@ def load_config(
         for layer in (*layers, *above):
             if layer.trusted:
                 safe.lay(layer)
-    return Config(tree, safe=safe, files=[layer.file for layer in layers if layer.file], faults=[*faults, *wrong])
+    files = [layer.file for layer in layers if layer.file]
+    return Config(tree, safe=safe, files=files, faults=[*faults, *wrong], state_dir=state_dir)
 
 
 def find_found_file(cwd: Path | None = None) -> Path | None:
@@ -85,8 +89,19 @@ def find_found_file(cwd: Path | None = None) -> Path | None:
     return there.path if there else None
 
 
-def _option(key: str) -> ValueOrigin:
-    return ValueOrigin("option", f"--{key.replace('_', '-')}")
+_OPTIONS = {("audit", "file"): "--log-json", ("mcp", "config_file"): "--mcp-config"}
+"""Options of the program that are settings of a plugin."""
+
+
+def _options(key: str, value: Any) -> list[Layer]:
+    """What an option says, as a layer; those that are settings of plugins each as one of its own."""
+    if key != "plugins":
+        return [Layer(ValueOrigin("option", f"--{key.replace('_', '-')}"), {key: value})]
+    return [
+        Layer(ValueOrigin("option", _OPTIONS.get((plugin, name), "--plugins")), {"plugins": {plugin: {name: said}}})
+        for plugin, section in value.items()
+        for name, said in section.items()
+    ]
 
 
 def _read_layers(
@@ -115,7 +130,7 @@ def _read_layers(
             from pegboard.config._trust import is_trusted
 
             trusted = is_trusted(there.path, there.content, state_dir=state_dir)
-            layers.append(_file_layer(there.path, there.values, trusted=trusted))
+            layers.append(_file_layer(there.path, there.values, trusted=trusted, found=True))
     except ConfigError as problem:
         faults += problem.faults
     return layers
@@ -127,8 +142,8 @@ def _default_user_dir() -> Path:
     return platformdirs.user_config_path("pegboard", appauthor=False)
 
 
-def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True) -> Layer:
-    return Layer(ValueOrigin("file", str(path)), values, trusted=trusted, file=path)
+def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True, found: bool = False) -> Layer:
+    return Layer(ValueOrigin("file", str(path)), values, trusted=trusted, found=found, file=path)
 
 
 def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:

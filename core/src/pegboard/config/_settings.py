@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -27,8 +27,9 @@ def setting(
     default: Any = attrs.NOTHING,
     *,
     factory: Callable[[], Any] | None = None,
-    secret: bool = False,
+    secret: bool | Literal["values"] = False,
     widens: Widens = False,
+    names_file: bool = False,
     help: str = "",  # noqa: A002 - what attrs, click and argparse call it
     converter: Any = None,
     validator: Any = None,
@@ -38,10 +39,13 @@ def setting(
     Args:
         default: the value where nobody says one; without it and `factory` the setting is required.
         factory: makes the default, where it is a list or a table.
-        secret: its value is never shown: not by `pegboard config`, not in a fault.
+        secret: its value is never shown: not by `pegboard config`, not in a fault. Of a table marked "values" the keys
+            are.
         widens: it may start programs or widen what tools may do, so that a file which was merely found may not say it
             before `pegboard trust`. A function `widens(value, otherwise)` decides by the value and by what would hold
             without that file.
+        names_file: it names a file that says what may widen permissions, as one of programs to start. Where a file that
+            was merely found and then accepted says the name, the named file has to be accepted too, as it stands.
         help: one sentence for people: what it does, in which unit.
         converter, validator: as in `attrs.field`. They run on the structured value; a `ValueError` or `TypeError`
             becomes a fault of this setting.
@@ -51,7 +55,7 @@ def setting(
 
     .. versionadded:: 0.1
     """
-    marks = {"secret": secret, "widens": widens, "help": help}
+    marks = {"secret": secret, "widens": widens, "names_file": names_file, "help": help}
     if factory is not None:
         return attrs.field(factory=factory, converter=converter, validator=validator, metadata=marks)
     return attrs.field(default=default, converter=converter, validator=validator, metadata=marks)

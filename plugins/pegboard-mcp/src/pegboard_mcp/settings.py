@@ -66,7 +66,7 @@ class ServerSettings:
     command: str | None = setting(None, help="the program to start")
     args: tuple[str, ...] = setting((), help="its arguments; after those that `server` needs")
     server: str | None = setting(None, help="a package on npm, run by npx, or on PyPI, run by uvx")
-    env: Mapping[str, str] = setting(factory=dict, secret=True, help="variables that are set for it")
+    env: Mapping[str, str] = setting(factory=dict, secret="values", help="variables that are set for it")
     env_file: str | None = setting(None, help="a file of more such variables, as python-dotenv reads it")
     env_file_too: str | None = attrs.field(
         default=None, alias="envFile", metadata={"secret": False, "widens": False, "help": "the same as `env_file`"}
@@ -77,7 +77,7 @@ class ServerSettings:
         None, help="how it is reached; nothing: stdio for a command, http or websocket by the URL"
     )
     url: str | None = setting(None, help="where it is: http(s) or ws(s)")
-    headers: Mapping[str, str] = setting(factory=dict, secret=True, help="sent with every request")
+    headers: Mapping[str, str] = setting(factory=dict, secret="values", help="sent with every request")
     oauth: bool = setting(False, help="fetch tokens through OAuth when it asks for them; http alone")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
     sse_read_timeout: float = setting(
@@ -137,7 +137,7 @@ class McpSettings:
     """
 
     servers: Mapping[str, ServerSettings] = setting(factory=dict, widens=True, help="MCP servers by name")
-    config_file: str | None = setting(None, widens=True, help="another program's file of MCP servers")
+    config_file: str | None = setting(None, widens=True, names_file=True, help="another program's file of MCP servers")
     lock: Literal["off", "warn", "enforce"] = setting(
         "warn", widens=_is_looser, help="what becomes of tools that changed"
     )
