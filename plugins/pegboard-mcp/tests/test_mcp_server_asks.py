@@ -6,11 +6,15 @@ import contextlib
 import functools
 from typing import Any
 
+import hypothesis
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client, MCPError, types
+from pydantic import RootModel
 
-from pegboard import CallContext, ToolError, hookimpl, tool
+from pegboard import CallContext, ToolError, hookimpl, open_host, tool
 from pegboard_mcp.server.app import make_server
 from pegboard_mcp.server.auth import Caller
 from pegboard_mcp.server.peer import peer_of
@@ -561,3 +565,59 @@ async def test_a_tool_that_asks_what_is_no_request_is_its_own_fault(host_with: A
     async with Client(make_server(host), mode=mode, cache=None, **Person().callbacks) as client:
         result = await client.call_tool("wrong", {})
     assert result.meta["pegboard-mcp/error"]["code"] == "INTERNAL_ERROR"
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "first", "accept", "confirm-1"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["first", "confirm-1", "action", "content", "size"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_PARAMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["drop", "ask_twice", "nope", 3, None]),
+        "arguments": st.just({"name": "x"}) | _JSON,
+        "inputResponses": st.just({"confirm-1": {"action": "decline"}}) | _JSON,
+        "requestState": _JSON,
+    },
+)
+
+
+@given(st.lists(_PARAMS, min_size=1, max_size=12))
+@hypothesis.settings(max_examples=25, deadline=None)
+def test_any_params_are_answered_and_nothing_runs_that_nobody_accepted(calls: list[dict[str, Any]]) -> None:
+    """Whatever params a client sends, each call is answered or refused with a number, and a tool that asks first runs
+    only where an accepting answer came."""
+
+    async def main() -> None:
+        plugin = Asking()
+        async with open_host({"strict": True}, [plugin]) as host:
+            async with Client(make_server(host), mode="2026-07-28", cache=None, **Person().callbacks) as client:
+                for params in calls:
+                    request = _Anything(method="tools/call", params=params)
+                    try:
+                        answer = (await client.session.send_request(request, _Raw)).root  # type: ignore[arg-type]
+                    except MCPError as problem:
+                        assert problem.code in (-32602, -32001)
+                    else:
+                        assert answer["resultType"] in ("complete", "input_required")
+                accepted = [
+                    one["inputResponses"]["confirm-1"]
+                    for one in calls
+                    if isinstance(one.get("inputResponses"), dict) and "confirm-1" in one["inputResponses"]
+                ]
+                ran = plugin.runs.count("x")
+                assert ran <= sum(isinstance(one, dict) and one.get("action") == "accept" for one in accepted)
+
+    trio.run(main)
+
+
+class _Anything(types.Request[dict[str, Any], str]):
+    """A request whose params nobody looked at."""
+
+
+class _Raw(RootModel[dict[str, Any]]):
+    """A result that nobody looked at."""

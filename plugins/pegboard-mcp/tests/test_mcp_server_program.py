@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import trio
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, types
 
 PLUGIN = '''
 import os, subprocess, sys, time
@@ -59,9 +59,14 @@ async def whoami(context: CallContext) -> str:
     """Who calls."""
     return repr(context.session.user_id)
 
+@tool(requires_confirmation=True)
+async def drop(context: CallContext) -> str:
+    """Drop it."""
+    return f"dropped in {os.getpid()}"
+
 @hookimpl
 def provide_tools(settings):
-    return [shout, wait, hang, brief, whoami]
+    return [drop, shout, wait, hang, brief, whoami]
 '''
 
 INIT = {
@@ -121,6 +126,21 @@ async def test_a_client_of_the_sdk_calls_tools_that_print(home: Path, mode: Any,
                 result = await client.call_tool("shout", {"text": "hello"})
                 assert result.content[0].text == "HELLO"
             assert (await client.call_tool("whoami", {})).content[0].text == "'ada'"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_person_at_the_client_confirms(home: Path, mode: Any) -> None:
+    asked: list[str] = []
+
+    async def person(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept" if len(asked) == 1 else "decline")
+
+    with trio.fail_after(30):
+        async with Client(_parameters(home), mode=mode, elicitation_callback=person) as client:
+            assert (await client.call_tool("drop", {})).content[0].text.startswith("dropped in ")
+            assert (await client.call_tool("drop", {})).is_error
+    assert asked == ["Run 'drop'?"] * 2
 
 
 async def test_user_says_who_calls(home: Path) -> None:

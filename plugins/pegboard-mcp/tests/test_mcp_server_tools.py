@@ -464,3 +464,17 @@ async def test_a_first_page_waits_a_moment_for_sources_that_start(host_with: Any
         assert names == []
         ready.set()
     assert names == ["late"]
+
+
+async def test_a_tool_that_two_plugins_claim_is_an_error_that_says_so(host_with: Any, mode: str) -> None:
+    class Other:
+        @hookimpl
+        def provide_tools(self, settings: Any) -> list[Any]:
+            return [tool(name="add", run="inplace")(lambda: "x")]
+
+    host = await host_with(Tools(), Other())
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        assert "add" not in {one.name for one in (await client.list_tools()).tools}
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool("add", {})
+    assert (caught.value.code, caught.value.data["code"]) == (-32005, "CONFLICT")
