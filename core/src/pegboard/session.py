@@ -82,6 +82,7 @@ class Session:
         read_only: whether the host or the profile is in read-only mode.
         approvals: fingerprints of tools that a person approved for this session.
         kept: results that were too large to show.
+        approval_timeout_s: how long a person may take to answer, in seconds.
         sampler: the model behind the session, where there is one: `async sampler(request)` takes the parameters of
             MCP's `sampling/createMessage` and gives its result, both as JSON. Who asks it has asked the person first.
 
@@ -110,6 +111,7 @@ class Session:
         self.approvals: set[str] = set()
         self.sampler: Sampler | None = None
         core = host.board.config.core
+        self.approval_timeout_s = core.approval_timeout_s
         self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
 
     def __repr__(self) -> str:

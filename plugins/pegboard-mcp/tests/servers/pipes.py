@@ -27,13 +27,15 @@ import sys
 import time
 
 mode = sys.argv[1]
-folder = sys.argv[2] if len(sys.argv) > 2 else "."
+folder = sys.argv[2] if len(sys.argv) > 2 else None
 encoding = mode if mode in ("utf-16", "latin-1") else "utf-8"
 write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
 first = True
 
 
 def note(text: object) -> None:
+    if folder is None:
+        return
     with open(folder + "/notes", "a") as file:
         file.write(f"{text}\n")
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pegboard.session import Session
     from pegboard_mcp.definitions import ServerDefinition
 
-APPROVAL_S = 300.0
-"""How long a person may take to answer, as for any approval of the core."""
 GIVEN_UP_S = 60.0
 """How long after a call was cancelled its server may still ask for it."""
 MAX_ASKS = 20
@@ -104,7 +102,7 @@ class Asks:
 
     Args:
         definition: the server.
-        approval_s: how long a person may take to answer, in seconds.
+        approval_s: how long a person may take to answer, in seconds; None: as long as the host's approvals may.
 
     Attributes:
         on_list_changed: called with what changed, "tools", "prompts" or "resources".
@@ -114,7 +112,7 @@ class Asks:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, definition: ServerDefinition, *, approval_s: float = APPROVAL_S) -> None:
+    def __init__(self, definition: ServerDefinition, *, approval_s: float | None = None) -> None:
         self.definition = definition
         self.approval_s = approval_s
         self.on_list_changed: Callable[[Lists], None] | None = None
@@ -341,7 +339,8 @@ class Call:
         self._asked += 1
         if self._over or self._asked > MAX_ASKS:
             raise RefusedError(REJECTED, "declined: the call is over" if self._over else "declined: it asked too often")
-        with trio.move_on_after(self._asks.approval_s) as scope:
+        own_s = self._asks.approval_s
+        with trio.move_on_after(self.session.approval_timeout_s if own_s is None else own_s) as scope:
             self._scopes.add(scope)
             try:
                 if method == "sampling/createMessage":
