@@ -66,7 +66,11 @@ class ServerSettings:
     command: str | None = setting(None, help="the program to start")
     args: tuple[str, ...] = setting((), help="its arguments; after those that `server` needs")
     server: str | None = setting(None, help="a package on npm, run by npx, or on PyPI, run by uvx")
-    env: Mapping[str, str] = setting(factory=dict, secret="values", help="variables that are set for it")
+    env: Mapping[str, str] = setting(
+        factory=dict,
+        secret="values",
+        help="variables that are set for it",  # noqa: S106 - a mark, no password
+    )
     env_file: str | None = setting(None, help="a file of more such variables, as python-dotenv reads it")
     env_file_too: str | None = attrs.field(
         default=None, alias="envFile", metadata={"secret": False, "widens": False, "help": "the same as `env_file`"}
@@ -77,7 +81,11 @@ class ServerSettings:
         None, help="how it is reached; nothing: stdio for a command, http or websocket by the URL"
     )
     url: str | None = setting(None, help="where it is: http(s) or ws(s)")
-    headers: Mapping[str, str] = setting(factory=dict, secret="values", help="sent with every request")
+    headers: Mapping[str, str] = setting(
+        factory=dict,
+        secret="values",
+        help="sent with every request",  # noqa: S106 - a mark, no password
+    )
     oauth: bool = setting(False, help="fetch tokens through OAuth when it asks for them; http alone")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
     sse_read_timeout: float = setting(
