@@ -68,8 +68,8 @@ class ServerSettings:
     server: str | None = setting(None, help="a package on npm, run by npx, or on PyPI, run by uvx")
     env: Mapping[str, str] = setting(
         factory=dict,
-        secret="values",
-        help="variables that are set for it",  # noqa: S106 - a mark, no password
+        secret="values",  # noqa: S106 - a mark, no password
+        help="variables that are set for it",
     )
     env_file: str | None = setting(None, help="a file of more such variables, as python-dotenv reads it")
     env_file_too: str | None = attrs.field(
@@ -83,8 +83,8 @@ class ServerSettings:
     url: str | None = setting(None, help="where it is: http(s) or ws(s)")
     headers: Mapping[str, str] = setting(
         factory=dict,
-        secret="values",
-        help="sent with every request",  # noqa: S106 - a mark, no password
+        secret="values",  # noqa: S106 - a mark, no password
+        help="sent with every request",
     )
     oauth: bool = setting(False, help="fetch tokens through OAuth when it asks for them; http alone")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
