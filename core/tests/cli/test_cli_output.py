@@ -181,3 +181,19 @@ def test_a_stdout_that_is_not_the_process_own_is_left_alone(monkeypatch):
     _output.keep_stdout()
     _output.lend_stdout()
     assert _output.answer() is sys.stdout is stream
+
+
+def test_a_command_that_speaks_a_protocol_gets_the_descriptor_of_the_answer(monkeypatch, tmp_path):
+    from pegboard.cli import answer_descriptor
+
+    with (tmp_path / "out").open("w") as kept:
+        monkeypatch.setattr(_output, "_kept", kept)
+        kept.write("before")
+        assert answer_descriptor() == kept.fileno()
+        assert (tmp_path / "out").read_text() == "before"  # what was printed is not written after what follows
+    assert answer_descriptor() is None
+    monkeypatch.setattr(_output, "_kept", None)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert answer_descriptor() is None
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert answer_descriptor() is None
