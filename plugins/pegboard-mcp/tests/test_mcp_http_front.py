@@ -417,18 +417,47 @@ def test_importing_the_package_imports_no_server() -> None:
     assert Front.__module__ == "pegboard_mcp.server.http"
 
 
+async def talk(served: Any, *parts: bytes) -> bytes:
+    """What a client is sent back that says this, and nothing more."""
+    port = int(served.url.rpartition(":")[2].partition("/")[0])
+    got = b""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        with trio.move_on_after(2):
+            try:
+                for part in parts:
+                    await stream.send_all(part)
+                while data := await stream.receive_some():
+                    got += data
+            except trio.BrokenResourceError:
+                pass
+    return got
+
+
 async def test_a_head_that_never_ends_is_cut_off(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
-        port = int(served.url.rpartition(":")[2].partition("/")[0])
-        stream = await trio.open_tcp_stream("127.0.0.1", port)
-        async with stream:
-            with trio.fail_after(10):
-                try:
-                    await stream.send_all(b"POST /mcp HTTP/1.1\r\nx: " + b"y" * 200_000)
-                    got = await stream.receive_some()
-                except trio.BrokenResourceError:
-                    got = b""
+        got = await talk(served, b"POST /mcp HTTP/1.1\r\nx: " + b"y" * 200_000)
         assert got == b"" or got.startswith(b"HTTP/1.1 4")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\x16\x03\x01\x02\x00",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\nhttp2-settings: AA\r\n\r\n",
+        b"GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /\xff HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /mcp HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+    ],
+)
+async def test_odd_bytes_are_of_one_connection_alone(over_http: Callable[..., Any], said: bytes) -> None:
+    async with over_http() as served:
+        got = await talk(served, said)
+        assert b" 101 " not in got[:15]
+        assert b" 200 " not in got[:15]
+        assert (await served.call("add", {"a": 1, "b": 2})).status_code == 200
 
 
 async def test_the_raw_client_is_not_the_only_one(over_http: Callable[..., Any]) -> None:

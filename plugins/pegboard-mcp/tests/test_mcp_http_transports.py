@@ -186,6 +186,28 @@ async def test_a_frame_that_is_too_long_closes_the_websocket(over_http: Callable
         assert closed.value.reason.code == 1009
 
 
+async def test_frames_after_the_end_are_of_one_connection_alone(over_http: Callable[..., Any]) -> None:
+    async with over_http("websocket", max_body_bytes=2048) as served:
+        port = int(served.url.rpartition(":")[2].partition("/")[0])
+        shake = b"GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        shake += b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        frame = b"\x81\xfe\x20\x00" + bytes(4) + b"x" * 0x2000
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(shake)
+            assert b" 101 " in await stream.receive_some()
+            with trio.move_on_after(0.5):
+                try:
+                    for said in (frame, frame, b"\x88\x80\x00\x00\x00\x00", frame, b"\xff" * 100):
+                        await stream.send_all(said)
+                        await trio.sleep(0.02)
+                except trio.BrokenResourceError:
+                    pass
+        async with trio_websocket.open_websocket_url(served.url) as connection:
+            socket = Socket(connection)
+            await socket.shake()
+            assert "result" in await socket.call("add", {"a": 1, "b": 2})
+
+
 async def test_a_websocket_that_leaves_cancels_its_calls(over_http: Callable[..., Any]) -> None:
     async with over_http("websocket") as served:
         async with trio_websocket.open_websocket_url(served.url) as connection:

@@ -1,23 +1,25 @@
 """hypercorn's trio worker, with connections that cost less and end when they are told to.
 
 The protocol is hypercorn's, from its `TCPServer` down. Two things of a connection are done here instead, since they
-were most of what a small answer cost. hypercorn writes the head, the body and the end of an answer one by one, each under
-a lock and a scope; here a head that says how long its body is waits for it, and an end that has no bytes is not written.
-And hypercorn starts a task after each answer that closes the connection if it stays idle; here that is a deadline.
+were most of what a small answer cost. hypercorn writes the head, the body and the end of an answer one by one, each
+under a lock and a scope; here a head that says how long its body is waits for it, and an end that has no bytes is not
+written. And hypercorn starts a task after each answer that closes the connection if it stays idle; here that is a
+deadline.
 
 hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here the end cuts
-such connections off.
+such connections off. And what a client makes a connection fail by is the end of that connection alone.
 """
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.events import Closed, RawData, Updated
-from hypercorn.protocol import ProtocolWrapper
+from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.trio.worker_context import WorkerContext
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from hypercorn.config import Config
     from hypercorn.events import Event
+
+log = logging.getLogger("pegboard.mcp.http")
 
 HEAD = b"HTTP/1.1 "
 LENGTH = b"\r\ncontent-length: "
@@ -48,6 +52,13 @@ class _Context(WorkerContext):
             await self._gone.wait()
 
 
+class _Http1(H11Protocol):
+    """HTTP/1.1 and WebSocket. HTTP/2 in the clear, which no MCP client speaks, is not offered."""
+
+    async def _check_protocol(self, event: Any) -> None:
+        pass
+
+
 class Connection(TCPServer):
     """One connection of a client.
 
@@ -56,6 +67,7 @@ class Connection(TCPServer):
     """
 
     stream: Any
+    protocol: Any
 
     def __init__(self, worker: Worker, stream: trio.SocketStream) -> None:
         self._gone = trio.Event()
@@ -75,7 +87,7 @@ class Connection(TCPServer):
             server = parse_socket_addr(sock.family, sock.getsockname())
             async with TaskGroup() as tasks:
                 self._task_group = tasks
-                self.protocol = ProtocolWrapper(
+                self.protocol = _Http1(
                     self.app,
                     self.config,
                     self.context,
@@ -85,7 +97,6 @@ class Connection(TCPServer):
                     client,
                     server,
                     self.protocol_send,
-                    "http/1.1",
                 )
                 await self.protocol.initiate()
                 self._waiting.deadline = trio.current_time() + self.config.keep_alive_timeout
@@ -196,7 +207,10 @@ class Worker:
             serving.start_soon(self._cut_off, serving.cancel_scope)
 
     async def _handle(self, stream: trio.SocketStream) -> None:
-        await Connection(self, stream).run()
+        try:
+            await Connection(self, stream).run()
+        except Exception:
+            log.exception("a connection failed")  # of one client; the others have nothing to do with it
 
     async def _cut_off(self, scope: trio.CancelScope) -> None:
         with trio.move_on_after(self.config.graceful_timeout):
