@@ -139,3 +139,48 @@ async def test_a_host_does_not_open_without_a_source_that_it_requires(autojump_c
     with pytest.raises(PluginError, match="'far' of 'bridge' is required, and did not start: OSError: gone"):
         async with open_host({}, [plugin_of(source)]):
             raise AssertionError("it opened")
+
+
+class Renaming(Source):
+    """Has another name for what is taken."""
+
+    def other_name(self, name: str) -> str | None:
+        return None if name == "fixed" else f"{self.name}-{name}"
+
+
+def with_installed(*sources: Source) -> Any:
+    plugin = plugin_of(*sources)
+
+    class Tools:
+        name = "here"
+
+        @hookimpl
+        def provide_tools(self) -> list[Tool]:
+            return [answering("read"), answering("fixed")]
+
+    return load_board({}, [plugin, Tools()])
+
+
+def test_a_tool_of_a_source_whose_name_is_taken_hangs_under_the_name_that_the_source_has_for_it() -> None:
+    board = with_installed(Renaming(known=[answering("read"), answering("far-write"), answering("fixed")]))
+    assert {name: str(one.origin) for name, one in board.tools.items()} == {
+        "read": "here", "fixed": "here", "far-read": "far", "far-write": "far",
+    }  # fmt: skip
+    assert board.not_hung["fixed"].why == "here already has a tool of that name"
+
+
+def test_another_name_that_is_taken_too_is_none() -> None:
+    board = with_installed(Renaming(known=[answering("far-read"), answering("read")]))
+    assert board.not_hung["read"].fix == "give the source a prefix"
+
+
+def test_tools_of_a_source_say_whose_plugin_brought_it() -> None:
+    board = load_board({}, [plugin_of(Source(known=[answering("a")]))])
+    assert (board.tools["a"].origin.plugin, board.tools["a"].origin.source) == ("bridge", "far")
+
+
+def test_one_bad_tool_of_a_source_costs_that_tool_on_a_strict_board_too() -> None:
+    bad = answering("bad", input_schema={"type": "object", "properties": {"a": {"pattern": "("}}})
+    board = load_board({"strict": True}, [plugin_of(Source(known=[bad, answering("good")]))])
+    assert set(board.tools) == {"good"}
+    assert "bad" in board.not_hung

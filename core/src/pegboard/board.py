@@ -93,6 +93,7 @@ class Board:
             approval_timeout_s=core.approval_timeout_s,
         )
         self.sources: list[tuple[PluginRecord, ToolSource]] = []
+        self._owners: dict[str, tuple[PluginRecord, ToolSource]] = {}
         self.not_hung: dict[str, NotHung] = {}
         self.failed_validators: dict[str, str] = {}
         self.source_states: dict[str, tuple[SourceState, str | None]] = {}
@@ -231,26 +232,43 @@ class Board:
                 raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name!r}")
 
     def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
-        """Swap all tools of a source for these, in one step. A source never unseats a tool that hangs, and one that was
-        disabled stays so."""
+        """Swap all tools of a source for these, in one step.
+
+        A source never unseats a tool that hangs: its own hangs under the name that the source has for that
+        (`ToolSource.other_name`), or not at all. One that was disabled stays so.
+        """
         old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
         self.not_hung = {name: one for name, one in self.not_hung.items() if one.origin.source != source}
+        owner = self._owners.get(source)
+        origin = Origin(owner[0].distribution, owner[0].name, source) if owner else Origin(source=source)
         put: dict[str, Hung] = {}
+
+        def holder(name: str) -> Hung | None:
+            return put.get(name) or (None if name in old else self.registry.plans.get(name))
+
         for one in tools:
-            named = _from(one, attrs.evolve(one.origin, source=source))
-            known = self.registry.plans.get(one.name)
-            if one.name in put or (known is not None and one.name not in old):
-                holder = str(put[one.name].tool.origin if one.name in put else known.tool.origin)  # type: ignore[union-attr]
-                self._refuse(named, f"{holder} already has a tool of that name", "give the source a prefix")
-            elif not self._is_wanted(named):
+            named = _from(one, origin)
+            if not self._is_wanted(named):
                 self._refuse(named, f"[tools.{one.name}] takes it from elsewhere", "change its `from`")
-            else:
-                hung = self._try_hang(named)
-                if isinstance(known, Plan) and isinstance(hung, Plan) and _is_same(known.tool, hung.tool):
-                    hung.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
-                if hung is not None:
-                    put[one.name] = _disabled(hung.tool) if isinstance(known, Refusal) else hung
+                continue
+            if (taken := holder(named.name)) is not None:
+                other = self._other_name(source, named.name)
+                if other is None or holder(other) is not None:
+                    why = f"{taken.tool.origin} already has a tool of that name"
+                    self._refuse(named, why, "give the source a prefix")
+                    continue
+                named = attrs.evolve(named, name=other)
+            known, hung = self.registry.plans.get(named.name), self._try_hang(named)
+            if isinstance(known, Plan) and isinstance(hung, Plan) and _is_same(known.tool, hung.tool):
+                hung.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
+            if hung is not None:
+                put[named.name] = _disabled(hung.tool) if isinstance(known, Refusal) else hung
         self.registry.change(put=put, drop=old - put.keys())
+
+    def _other_name(self, source: str, name: str) -> str | None:
+        """How a source calls a tool whose name is taken, if it can tell."""
+        ask = getattr(self._owners[source][1], "other_name", None) if source in self._owners else None
+        return None if ask is None else ask(name)
 
     def _hang_installed(self) -> None:
         """Ask every plugin for its tools; what two of them claim is a CONFLICT that the configuration settles."""
@@ -290,7 +308,8 @@ class Board:
         except ConfigError:
             raise
         except PegboardError as problem:
-            if self.plugins.strict and not isinstance(problem, HeldBackError):
+            # What comes from outside does not make the host stricter: one bad tool costs that tool.
+            if self.plugins.strict and one.origin.source is None and not isinstance(problem, HeldBackError):
                 raise
             self._refuse(one, problem.message, problem.hint or "ask its author")
             return None
@@ -434,6 +453,7 @@ class Board:
                     self.plugins.quarantine(record, "provide_sources", problem)
                     break
                 self.sources.append((record, source))
+                self._owners[source.name] = record, source
                 self.source_states[source.name] = (SourceState.CONFIGURED, None)
                 timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
                 if timeout_s is not None:

@@ -162,8 +162,9 @@ class ToolSource(Protocol):
     raises; its tools stay on the board meanwhile, and their handlers answer for themselves. When it returns, its tools
     are taken down. It is cancelled when the host ends.
 
-    It may also have `required: bool` (the host does not open unless the source is ready) and `known()`, its tools as it
-    last offered them: those hang from the moment the board is loaded; None: nothing is known.
+    It may also have `required: bool` (the host does not open unless the source is ready), `known()`, its tools as it
+    last offered them (those hang from the moment the board is loaded; None: nothing is known), and `other_name(name)`:
+    under which name a tool of its hangs where another has that one already; None: not at all.
 
     .. versionadded:: 0.1
     """
