@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
+import gc
 from typing import Any
 
 import pytest
@@ -353,29 +355,27 @@ async def test_the_user_is_whom_the_server_was_told(host_with: Any, mode: str) -
 
 
 async def test_a_connection_has_a_session_of_its_own_that_goes_with_it(host_with: Any) -> None:
-    import gc
+    from mcp import ClientSession
+    from mcp.server.runner import serve_loop
+    from mcp.shared.memory import create_client_server_memory_streams
 
-    host = await host_with(Tools())
-    server: BoardServer = make_server(host)
-    async with trio.open_nursery() as nursery:
-        lives = [trio.Event() for _ in range(2)]
+    server: BoardServer = make_server(await host_with(Tools()))
 
-        async def connect(task_status: Any) -> None:
-            async with Client(server, mode="legacy") as client:
+    @contextlib.asynccontextmanager
+    async def connect(serving: Any) -> Any:
+        async with create_client_server_memory_streams() as (ours, theirs), trio.open_nursery() as nursery:
+            nursery.start_soon(functools.partial(serve_loop, server, *theirs, lifespan_state=serving))
+            async with ClientSession(*ours) as client:
+                await client.initialize()
                 await client.call_tool("nothing", {})
-                task_status.started()
-                await lives.pop().wait()
+                yield
+            nursery.cancel_scope.cancel()
 
-        ends = list(lives)
-        await nursery.start(connect)
-        await nursery.start(connect)
-        found = [one for serving in server.servings for one in serving.sessions.connections()]
-        assert len({id(one.session) for one in found}) == 2
-        del found
-        for end in ends:
-            end.set()
-    gc.collect()
-    assert not server.servings
+    async with server.lifespan(server) as serving:
+        async with connect(serving), connect(serving):
+            assert len({one.session.id for one in serving.sessions.connections()}) == 2
+        gc.collect()
+        assert serving.sessions.connections() == []
 
 
 async def test_params_that_are_none_are_refused_with_their_number(served: Any) -> None:
