@@ -268,6 +268,103 @@ async def test_nobody_answers_a_question_of_another_session(over_http: Callable[
         assert last["result"]["content"][0]["text"] == "no"
 
 
+async def test_an_error_of_the_client_is_what_a_question_comes_to(over_http: Callable[..., Any]) -> None:
+    async with over_http() as served:
+        session = await served.open_session({"elicitation": {}})
+        for said in ({"error": {"code": -1, "message": "no person"}}, {"error": "?"}, {"result": 7}):
+            message = served.message("ask", modern=False)
+            async with served.raw.stream("POST", served.url, json=message, headers=session) as stream:
+                assert stream.headers["content-type"] == "text/event-stream"
+                lines = (json.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: "))
+                question = await anext(lines)
+                assert question["id"].startswith("lane-")
+                answer = {"jsonrpc": "2.0", "id": question["id"], **said}
+                assert (await served.raw.post(served.url, json=answer, headers=session)).status_code == 202
+                result = (await anext(lines))["result"]
+                await lines.aclose()
+            assert result["isError"] is True
+
+
+async def test_a_question_of_a_cancelled_call_is_taken_back(over_http: Callable[..., Any]) -> None:
+    async with over_http() as served:
+        session = await served.open_session({"elicitation": {}})
+        message = served.message("ask", modern=False)
+        async with served.raw.stream("POST", served.url, json=message, headers=session) as stream:
+            lines = (json.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: "))
+            question = await anext(lines)
+            note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": message["id"]}}
+            await served.raw.post(served.url, json=note, headers=session)
+            taken_back, last = await anext(lines), await anext(lines)
+            await lines.aclose()
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == question["id"]
+        assert last["error"]["code"] == -32800
+
+
+async def test_a_call_that_takes_long_shows_life(over_http: Callable[..., Any], monkeypatch: Any) -> None:
+    monkeypatch.setattr("pegboard_mcp.server.lane.PING_S", 0.05)
+    monkeypatch.setattr("pegboard_mcp.server.lane.GLANCE_S", 0.02)
+    async with over_http() as served:
+        await served.call("add", {"a": 1, "b": 2})
+        message = served.message("wait")
+        headers = served.headers(message)
+        async with served.raw.stream("POST", served.url, json=message, headers=headers) as stream:
+            assert stream.headers["content-type"] == "text/event-stream"
+            lines = stream.aiter_lines()
+            assert await anext(lines) == ": ping"
+            served.tools.go.set()
+            last = [json.loads(line[6:]) async for line in lines if line.startswith("data: ")][-1]
+        assert last["result"]["content"][0]["text"] == "waited"
+
+
+async def test_calls_under_one_id_are_each_answered(over_http: Callable[..., Any]) -> None:
+    async with over_http() as served:
+        session = await served.open_session()
+        first, second = served.message("wait", modern=False), served.message("add", {"a": 1, "b": 2}, modern=False)
+        second["id"] = first["id"]
+        answers: list[Any] = []
+
+        async def call() -> None:
+            answers.append(await served.raw.post(served.url, json=first, headers=session))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call)
+            await served.tools.started.wait()
+            other = await served.raw.post(served.url, json=second, headers=session)
+            assert events(other)[-1]["result"]["structuredContent"] == {"result": 3}
+            served.tools.go.set()
+        assert text_of(answers[0]) == "waited"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": True},
+        {"id": None},
+        {"id": 1.5},
+        {"id": {}},
+        {"jsonrpc": "1.0"},
+        {"params": []},
+        {"params": None},
+        {"params": {}},
+        {"params": {"name": 7}},
+        {"method": 7},
+        {"extra": 1},
+    ],
+)
+async def test_odd_calls_are_answered_and_never_lost(over_http: Callable[..., Any], change: dict[str, Any]) -> None:
+    async with over_http() as served:
+        session = await served.open_session()
+        message = {**served.message("add", {"a": 1, "b": 2}, modern=False), **change}
+        answer = await served.raw.post(served.url, json=message, headers=session)
+        assert answer.status_code in (200, 202, 400)
+        modern = {**served.message("add", {"a": 1, "b": 2}), **change}
+        headers = served.headers(served.message("add"))
+        assert (await served.raw.post(served.url, json=modern, headers=headers)).status_code in (200, 202, 400)
+        plain = served.message("add", {"a": 1, "b": 2}, modern=False)
+        assert (await served.raw.post(served.url, json=plain, headers=session)).status_code == 200
+
+
 # -- who is let in
 
 

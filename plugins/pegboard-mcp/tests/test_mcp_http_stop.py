@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -237,3 +241,52 @@ async def test_a_call_over_sse_is_answered_before_its_stream_ends(over_http: Cal
         served.tools.go.set()
         assert json.loads(await anext(lines))["result"]["content"][0]["text"] == "waited"
         assert await anext(lines, None) is None
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_signal_lets_calls_in_flight_finish_while_others_press(number: signal.Signals, status: int) -> None:
+    """Whatever task the signal meets: it comes while another client calls without a pause."""
+    script = Path(__file__).parent / "servers" / "served_slowly.py"
+    process = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = await trio.to_thread.run_sync(process.stderr.readline)
+        url = line.split(" at ")[1].split()[0]
+        results: list[Any] = []
+        answered: list[int] = []
+
+        def request(name: str, arguments: Any) -> dict[str, Any]:
+            prefix = "io.modelcontextprotocol/"
+            meta = {f"{prefix}protocolVersion": "2026-07-28", f"{prefix}clientCapabilities": {}}
+            params = {"name": name, "arguments": arguments, "_meta": meta}
+            headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+            headers |= {"mcp-method": "tools/call", "mcp-name": name}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return {"json": message, "headers": headers}
+
+        async def press() -> None:
+            async with httpx2.AsyncClient(timeout=20) as client:
+                while not results:
+                    answer = await client.post(url, **request("add", {"a": 1, "b": 2}))
+                    answered.append(answer.status_code)
+
+        async def call() -> None:
+            async with httpx2.AsyncClient(timeout=20) as client:
+                results.append(await client.post(url, **request("slow", {})))
+
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(call)
+                assert await trio.to_thread.run_sync(process.stderr.readline) == "begun\n"
+                nursery.start_soon(press)
+                while not answered:
+                    await trio.sleep(0.005)
+                process.send_signal(number)
+            assert results[0].json()["result"]["content"][0]["text"] == "done"
+            assert set(answered) == {200, 503}
+            assert await trio.to_thread.run_sync(process.wait) == status
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
