@@ -230,6 +230,27 @@ def test_sigterm_finishes_what_is_in_flight(home: Path) -> None:
         process.kill()
 
 
+def test_sigterm_after_the_end_of_input_waits_for_nothing(home: Path) -> None:
+    process = _start(home)
+    try:
+        _write(process, INIT, _call("wait"))
+        assert process.stderr is not None
+        assert process.stdout is not None
+        while process.stderr.readline() not in (b"waiting\n", b""):
+            pass
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        assert json.loads(process.stdout.readline())["id"] == 0
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        process.wait(timeout=10)
+        assert time.monotonic() - began < 3
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_port_that_is_taken_is_said_in_a_line(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         process = _start(home, "--transport", "http", "--port", str(taken.getsockname()[1]))

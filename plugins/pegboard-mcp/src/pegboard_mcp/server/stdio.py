@@ -48,7 +48,9 @@ READ_BYTES = 65536
 MAX_DEPTH = 72
 """How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 PIECE_BYTES = select.PIPE_BUF
-LAST_WORDS_S = 2.0
+HURRY_S = 1.0
+"""How long calls in flight may go on when their end is asked for a second time: MCP clients wait 2 s, and then kill."""
+LAST_WORDS_S = 1.0
 """How long what is still to be written may take when everything ends."""
 
 
@@ -143,7 +145,7 @@ class Stdio:
         self._lines = Lines(max_message_bytes)
         self._ready: list[SessionMessage] = []
         self._can_wait = _can_wait(read_fd)
-        self._is_at_end = self._is_ended = False
+        self._is_at_end = self._is_ended = self._is_draining = False
         self._deadline = float("inf")
         self.out = Out(write_fd, self)
         self.in_flight: set[Any] = set()
@@ -238,8 +240,9 @@ class Stdio:
             return b""
 
     async def _drain(self) -> None:
-        if self._deadline == float("inf"):
-            self._deadline = trio.current_time() + self._drain_s
+        if not self._is_draining:
+            self._is_draining = True
+            self._deadline = min(self._deadline, trio.current_time() + self._drain_s)
             self._on_end()
         if self.asked:
             gone = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
@@ -254,12 +257,14 @@ class Stdio:
         raise anyio.EndOfStream
 
     def end(self) -> None:
-        """Read no more, as if the client had closed its end; calls in flight go on as long as they may then."""
+        """Read no more, as if the client had closed its end; calls in flight go on as long as they may then. Said once
+        more, or when the client has closed it, they have little time: who says it will not wait long."""
+        if self._is_at_end or self._is_ended:
+            self._deadline = min(self._deadline, trio.current_time() + HURRY_S)
+            self.settled.set()
         self._is_ended = True
         if self._can_wait and not self._is_at_end:
             trio.lowlevel.notify_closing(self._fd)
-        if self.out.is_broken:
-            self.settled.set()
 
 
 class Out:
