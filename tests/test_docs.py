@@ -193,7 +193,7 @@ def test_every_example_of_a_page_does_what_the_page_says(
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     for name in [name for name in os.environ if name.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))]:
         monkeypatch.delenv(name)
-    for name in ("HOME", "PEGBOARD_WITHOUT"):
+    for name in ("HOME", "PATH", "PEGBOARD_WITHOUT"):
         if name in reader.environ:
             monkeypatch.setenv(name, reader.environ[name])
     before = set(sys.modules)
