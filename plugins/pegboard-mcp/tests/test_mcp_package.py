@@ -9,7 +9,7 @@ import pytest
 
 import pegboard_mcp
 
-LATER = "mcp mcp_types trio anyio httpx2 starlette hypercorn pydantic keyring tomlkit dotenv".split()
+LATER = ["mcp", "mcp_types", "trio", "anyio", "httpx2", "starlette", "hypercorn", "pydantic", "keyring", "tomlkit"]
 LOAD = """
 import sys
 import pegboard_mcp, pegboard_mcp.plugin, pegboard
