@@ -91,6 +91,8 @@ def wheels(session: nox.Session) -> None:
     install(session, *(str(wheel) for wheel in sorted(out.glob("*.whl"))))
     data = {"XDG_DATA_HOME": str(Path(session.create_tmp()).resolve() / "data")}
     session.run("pegboard", "batch", "examples/tour.jsonl", env=data, silent=True)
+    through_mcp = ("--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl")
+    session.run("pegboard", *through_mcp, env=data, silent=True, success_codes=[1])  # two of four are wrong on purpose
     session.run("pegboard", "doctor", env=data)
 
 
