@@ -126,7 +126,11 @@ def _measure(options: argparse.Namespace, results: dict[str, Any]) -> dict[str, 
 
 
 def _ready(contestant: Contestant, options: argparse.Namespace, run: Run, results: dict[str, Any]) -> bool:
-    needed = [contestant.venv, *([contestant.cold_venv] if contestant.cold_venv and "cold" in options.sections else [])]
+    needed = [contestant.venv]
+    if contestant.cold_venv and "cold" in options.sections:
+        needed.append(contestant.cold_venv)
+    if contestant.mcp_venv and any(name.startswith("mcp-") for name in options.sections):
+        needed.append(contestant.mcp_venv)
     for venv in needed:
         _say(f"venv {venv.name}")
         try:

@@ -6,6 +6,7 @@ none pays for what another would not.
 
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 ADD_ARGS: dict[str, Any] = {"a": 1.5, "b": 2.5}
@@ -59,6 +60,10 @@ RICH_SCHEMA: dict[str, Any] = {
     },
     "required": ["title", "priority", "owner", "items", "tags", "count", "ratio"],
 }
+
+_HERE = Path(__file__).resolve().parent
+MCP_SERVER = [str(_HERE / ".venvs/mcp/bin/python"), str(_HERE / "mcp_server.py"), "lowlevel", "stdio"]
+"""The MCP server that every bridge talks to."""
 
 TOOL_MS = 10
 """How long the tool of the parallel section sleeps."""

@@ -41,6 +41,7 @@ class Contestant:
         full_path: its whole way of a call, look-up and validation included; what "faster than every peer" compares.
         cold: label to command line; `python` and programs are looked up in `cold_venv`.
         cold_venv: the venv of the cold start where that is another: what a user would have installed.
+        mcp_venv: the venv of the sections of MCP where that is another.
     """
 
     name: str
@@ -49,11 +50,44 @@ class Contestant:
     full_path: str | None = None
     cold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cold_venv: Venv | None = None
+    mcp_venv: Venv | None = None
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One client of an MCP server: how the tables call it, its module of `contestants`, where it is installed."""
+
+    contestant: str
+    path: str
+    module: str
+    venv: Venv
+
+
+@dataclass(frozen=True)
+class Server:
+    """One MCP server with one tool that adds two numbers.
+
+    Args:
+        contestant: whose it is.
+        name: how the tables call it.
+        venv: where it is installed.
+        command: what starts it; `PORT` stands for the port that it listens on.
+        tool: the name of its tool.
+        ways: how it can be talked to: "2026-07-28", "session" (handshake era) or "stateless" (handshake era over HTTP,
+            without a handshake).
+    """
+
+    contestant: str
+    name: str
+    venv: Venv
+    command: tuple[str, ...]
+    tool: str = "add"
+    ways: tuple[str, ...] = ("2026-07-28", "session")
 
 
 FLOORS = Venv(
     "floors",
-    requirements=("trio", "attrs", "cattrs", "fastjsonschema", "jsonschema-rs"),
+    requirements=("trio", "attrs", "cattrs", "fastjsonschema", "jsonschema-rs", "hypercorn[trio]"),
     shown=("trio", "fastjsonschema", "jsonschema-rs"),
 )
 PEGBOARD = Venv("pegboard", projects=(ROOT / "core", HERE / "fixture_plugin"), shown=("pegboard", "trio"))
@@ -66,6 +100,18 @@ PEGBOARD_WITH_TOOLS = Venv(
         ROOT / "plugins/pegboard-time",
     ),
 )
+PEGBOARD_MCP = Venv(
+    "pegboard-mcp",
+    projects=(
+        ROOT / "core",
+        ROOT / "plugins/pegboard-jsonschema-rs",
+        ROOT / "plugins/pegboard-mcp",
+        HERE / "fixture_plugin",
+    ),
+    shown=("pegboard-mcp",),
+)
+MCP = Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",))
+FASTMCP = Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",))
 
 _ADD = "async def add(a: float, b: float) -> float:\n    'Add two numbers.'\n    return a + b\n"
 ONE_TOOL = "import, list one tool"
@@ -96,11 +142,12 @@ CONTESTANTS = (
             "pegboard call": ("pegboard", "call", "calculator", "expression=2+2"),
         },
         cold_venv=PEGBOARD_WITH_TOOLS,
+        mcp_venv=PEGBOARD_MCP,
     ),
     Contestant(
         "mcp",
         "mcp_sdk",
-        Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",)),
+        MCP,
         full_path="MCPServer.call_tool",
         cold={
             "import mcp": ("python", "-c", "import mcp"),
@@ -113,7 +160,7 @@ CONTESTANTS = (
     Contestant(
         "fastmcp",
         "fastmcp",
-        Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",)),
+        FASTMCP,
         full_path="FastMCP.call_tool",
         cold={
             ONE_TOOL: _python(
@@ -165,3 +212,37 @@ CONTESTANTS = (
     ),
 )
 PEERS = tuple(one.name for one in CONTESTANTS if one.name not in ("floors", "pegboard"))
+
+BRIDGES = (
+    Bridge("floors", "lines of JSON on trio", "bridge_floor", FLOORS),
+    Bridge("pegboard", "session.call", "bridge_pegboard", PEGBOARD_MCP),
+    Bridge("mcp", "Client.call_tool, asyncio", "bridge_sdk", MCP),
+    Bridge("mcp", "Client.call_tool, trio", "bridge_sdk_trio", PEGBOARD_MCP),
+    Bridge("fastmcp", "Client.call_tool", "bridge_fastmcp", FASTMCP),
+)
+"""Clients that call `add` of one MCP server on stdio, in the order of the tables."""
+
+
+def _peer(kind: str, *transport: str) -> tuple[str, ...]:
+    return ("python", str(HERE / "mcp_server.py"), kind, *transport)
+
+
+STDIO_SERVERS = (
+    Server("floors", "lines of JSON on trio", FLOORS, _peer("trio", "stdio")),
+    Server("pegboard", "pegboard serve, async", PEGBOARD_MCP, ("pegboard", "serve"), "bench_add_async"),
+    Server("pegboard", "pegboard serve, in place", PEGBOARD_MCP, ("pegboard", "serve"), "bench_add"),
+    Server("mcp", "lowlevel", MCP, _peer("lowlevel", "stdio")),
+    Server("mcp", "MCPServer", MCP, _peer("mcpserver", "stdio")),
+    Server("fastmcp", "FastMCP", FASTMCP, _peer("fastmcp", "stdio")),
+)
+_SERVE_HTTP = ("pegboard", "serve", "--transport", "http", "--port", "PORT")
+HTTP_SERVERS = (
+    Server("floors", "h11 on trio", FLOORS, _peer("h11", "http", "PORT"), ways=("stateless",)),
+    Server("floors", "hypercorn on trio", FLOORS, _peer("hypercorn", "http", "PORT"), ways=("stateless",)),
+    Server("pegboard", "pegboard serve, async", PEGBOARD_MCP, _SERVE_HTTP, "bench_add_async"),
+    Server("pegboard", "pegboard serve, in place", PEGBOARD_MCP, _SERVE_HTTP, "bench_add"),
+    Server("mcp", "lowlevel under uvicorn", MCP, _peer("lowlevel", "http", "PORT")),
+    Server("mcp", "lowlevel under uvicorn, stateless", MCP, _peer("lowlevel", "stateless", "PORT"), ways=("stateless",)),
+    Server("mcp", "MCPServer under uvicorn", MCP, _peer("mcpserver", "http", "PORT")),
+    Server("fastmcp", "FastMCP under uvicorn", FASTMCP, _peer("fastmcp", "http", "PORT")),
+)

@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from driver import venvs
 from driver.catalog import FLOORS, HERE, PEGBOARD, SERVER, SERVER_FILE, Contestant
+from driver.mcp_sections import measure_bridge, measure_http, measure_servers, measure_stdio
 from driver.processes import WorkerError, WorkerProcess, weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from driver.catalog import Venv
 
 Row = dict[str, Any]
 
@@ -48,6 +52,14 @@ class Run:
         """Note that something was not measured."""
         self.say(f"  {contestant} {what}: skipped, {problem}")
         self.skipped.append({"section": section, "contestant": contestant, "what": what, "reason": str(problem)})
+
+    def has(self, contestant: str, venv: Venv) -> bool:
+        """Whether a contestant takes part, with this venv of it."""
+        return any(one.name == contestant for one in self.contestants) and venvs.program(venv, "python").exists()
+
+    def home(self) -> AbstractContextManager[Path]:
+        """An empty working folder that is also the home: no configuration is found."""
+        return _folder()
 
     @contextmanager
     def worker(self, contestant: Contestant) -> Iterator[WorkerProcess]:
@@ -292,4 +304,8 @@ SECTIONS: Mapping[str, Callable[[Run], list[Row]]] = {
     "parallel": measure_parallel,
     "batch": measure_batch,
     "cold": measure_cold,
+    "mcp-bridge": measure_bridge,
+    "mcp-stdio": measure_stdio,
+    "mcp-http": measure_http,
+    "mcp-servers": measure_servers,
 }
