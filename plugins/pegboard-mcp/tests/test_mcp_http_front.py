@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from mcp import Client, types
 
 from pegboard import ConfigError
-from pegboard_mcp.server.http import Front, _matches, _name_of, serve_http
+from pegboard_mcp.server.http import Front, _bound, _matches, _name_of, serve_http
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
@@ -415,6 +416,22 @@ async def test_an_address_that_others_reach_needs_a_credential(host_with: Any) -
     assert "tokens" in (refused.value.hint or "")
 
 
+async def test_an_address_of_six_is_served_and_named(over_http: Callable[..., Any]) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    async with over_http(bind="::1") as served:
+        assert served.url.startswith("http://[::1]:")
+        assert (await served.call("add", {"a": 1, "b": 2})).status_code == 200
+
+
+@pytest.mark.parametrize("bind", ["no such host.", "256.1.1.1", "x" * 300])
+async def test_what_is_no_address_is_refused(bind: str) -> None:
+    with pytest.raises(ConfigError, match="no address"):
+        _bound(bind, 0)
+
+
 async def test_a_port_that_is_taken_is_named(over_http: Callable[..., Any], host_with: Any) -> None:
     async with over_http() as served:
         port = int(served.url.rpartition(":")[2].partition("/")[0])
@@ -429,6 +446,7 @@ async def test_a_port_that_is_taken_is_named(over_http: Callable[..., Any], host
         ({"host": "evil.example"}, 421),
         ({"host": "localhost.evil.example:80"}, 421),
         ({"host": "board.example"}, 200),
+        ({"host": "Board.Example"}, 200),
         ({"host": "192.0.2.7:8000"}, 200),
         ({"host": "[::1]:8000"}, 200),
         ({"origin": "http://evil.example"}, 403),
@@ -519,7 +537,7 @@ async def talk(served: Any, *parts: bytes) -> bytes:
     port = int(served.url.rpartition(":")[2].partition("/")[0])
     got = b""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
-        with trio.move_on_after(2):
+        with trio.move_on_after(0.4):
             try:
                 for part in parts:
                     await stream.send_all(part)

@@ -158,7 +158,7 @@ class Front:
         return 0 if _is_local(_name_of(host)) and _is_local(_name_of(where)) else 403
 
     def _is_known(self, host: str) -> bool:
-        name = _name_of(host)
+        host, name = host.lower(), _name_of(host)
         if any(host == one or name == one or _matches(host, one) for one in self._hosts):
             return True
         with contextlib.suppress(ValueError):
