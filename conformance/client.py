@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 NAME = "suite"
 SETTLE_S = 60.0
+METADATA_URL = "https://conformance-test.local/client-metadata.json"
+"""What the suite takes for who we are, where it reads that instead of registering us; nobody opens it."""
 
 
 class _Reader(io.TextIOBase):
@@ -70,22 +72,10 @@ def _config(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, An
     server: dict[str, Any] = {"url": url, "transport": "http", "start": "eager", "timeout": 60.0}
     if scenario.startswith("auth/"):
         server["oauth"] = True
+        if scenario == "auth/pre-registration":  # the authorization server knows us already
+            server |= {f"oauth_{key}": context[key] for key in ("client_id", "client_secret") if context.get(key)}
+        server["oauth_metadata_url"] = METADATA_URL
     return {"plugins": {"mcp": {"lock": "off", "servers": {NAME: server}}}}
-
-
-def _register(url: str, context: Mapping[str, Any]) -> None:
-    """Put a client that the authorization server knows already where the bridge keeps its own registrations."""
-    from pegboard_mcp.client.oauth import Vault, key_of
-    from pegboard_mcp.definitions import ServerDefinition
-
-    definition = ServerDefinition(name=NAME, transport="http", url=url)
-    client = {
-        "client_id": context["client_id"],
-        "client_secret": context["client_secret"],
-        "issuer": context["issuer"],
-        "token_endpoint_auth_method": "client_secret_basic",
-    }
-    Vault().write(key_of(definition), json.dumps({"client": client}))
 
 
 async def _use(host: Host, session: Session, scenario: str, context: Mapping[str, Any]) -> None:
@@ -134,8 +124,6 @@ async def main(url: str) -> None:
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     if scenario.startswith("auth/"):
         sys.stderr = _Reader(sys.stderr)
-    if scenario == "auth/pre-registration":
-        _register(url, context)
     async with open_host(_config(url, scenario, context), [pegboard_mcp.plugin]) as host:
         await host.settle(timeout_s=SETTLE_S)
         session = host.session("conformance", channel="conformance", confirm=_answer)

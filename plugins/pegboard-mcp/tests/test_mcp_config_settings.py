@@ -205,6 +205,7 @@ NO_BOOLEAN: tuple[Any, ...] = ("true", "false", 0, 1, [], {}, [True], 0.0, "")
 NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("command", "server", "url", "cwd", "env_file", "envFile", "encoding", "prefix"), NO_TEXT),
     **dict.fromkeys(("transport", "start", "config_env", "description"), NO_TEXT),
+    **dict.fromkeys(("oauth_client_id", "oauth_client_secret", "oauth_metadata_url", "oauth_scope"), NO_TEXT),
     **dict.fromkeys(("args", "allowed_tools", "disabled_tools", "roots"), NO_LIST),
     **dict.fromkeys(("env", "headers"), NO_TABLE),
     **dict.fromkeys(("timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER),
@@ -508,3 +509,30 @@ print(sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "expected"),
+    [
+        ({"oauth_client_id": "me"}, "oauth_client_id", "`oauth = true` beside it"),
+        ({"oauth": True, "oauth_client_secret": "s3cret-s3cret"}, "oauth_client_secret", "`oauth_client_id` beside it"),
+        ({"oauth": True, "oauth_metadata_url": "http://host/x"}, "oauth_metadata_url", "a URL of scheme https"),
+    ],
+)
+def test_what_belongs_to_oauth_does_not_stand_alone(more: dict[str, Any], place: str, expected: str) -> None:
+    table = {"url": "https://host/mcp", **more}
+    (fault,) = McpSettings.find_faults({"servers": {"a": table}})
+    assert fault.path == ("servers", "a", place)
+    assert fault.expected.startswith(expected)
+
+
+def test_as_what_the_host_is_registered_reaches_the_definition_and_its_secret_is_one() -> None:
+    table = {
+        "url": "https://host/mcp", "oauth": True, "oauth_client_id": "me", "oauth_client_secret": "s3cret-s3cret",
+        "oauth_scope": "read", "oauth_metadata_url": "https://host/client.json",
+    }  # fmt: skip
+    assert list(McpSettings.find_faults({"servers": {"a": table}})) == []
+    (definition,) = McpSettings(servers={"a": ServerSettings(**table)}).definitions()
+    assert (definition.oauth_client_id, definition.oauth_scope) == ("me", "read")
+    assert definition.mask("it said s3cret-s3cret") == "it said ***"
+    assert "s3cret" not in repr(definition)

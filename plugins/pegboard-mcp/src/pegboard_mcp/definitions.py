@@ -33,6 +33,10 @@ class ServerDefinition:
         encoding: of its lines; stdio alone.
         url: where it is; not for stdio.
         headers: sent with every request; not for stdio.
+        oauth_client_id, oauth_client_secret: as what the host is registered with the authorization server already;
+            None: it registers itself.
+        oauth_metadata_url: where the authorization server may read about the host instead of a registration.
+        oauth_scope: what the tokens are asked to allow; None: what the server names.
         oauth: whether tokens are fetched through OAuth when the server asks for them; http alone.
         connect_s: how long it may take to start and to answer the first requests.
         request_s: how long a call may take as a whole.
@@ -62,6 +66,10 @@ class ServerDefinition:
     url: str | None = attrs.field(default=None, repr=False)
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     oauth: bool = False
+    oauth_client_id: str | None = None
+    oauth_client_secret: str | None = attrs.field(default=None, repr=False)
+    oauth_metadata_url: str | None = None
+    oauth_scope: str | None = None
     connect_s: float = CONNECT_S
     request_s: float = REQUEST_S
     sse_read_s: float = SSE_READ_S

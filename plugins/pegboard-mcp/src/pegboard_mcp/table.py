@@ -34,6 +34,10 @@ URL_KEYS = {
     "sse_read_timeout": ("http", "sse"),
     "terminate_on_close": ("http",),
     "oauth": ("http",),
+    "oauth_client_id": ("http",),
+    "oauth_client_secret": ("http",),
+    "oauth_metadata_url": ("http",),
+    "oauth_scope": ("http",),
 }
 OWN_HEADERS = frozenset(
     [
@@ -84,6 +88,10 @@ KINDS = {
     "url": Kind(str, _TEXT, 'url = "https://host/mcp"'),
     "headers": Kind(dict, _TABLE, 'headers = { X-Tenant = "7" }'),
     "oauth": Kind(bool, _YES_OR_NO, "oauth = true"),
+    "oauth_client_id": Kind(str, _TEXT, 'oauth_client_id = "pegboard"'),
+    "oauth_client_secret": Kind(str, _TEXT, 'oauth_client_secret = "${CLIENT_SECRET}"'),
+    "oauth_metadata_url": Kind(str, _TEXT, 'oauth_metadata_url = "https://host/client.json"'),
+    "oauth_scope": Kind(str, _TEXT, 'oauth_scope = "read write"'),
     "timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "timeout = 30"),
     "sse_read_timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "sse_read_timeout = 300"),
     "terminate_on_close": Kind(bool, _YES_OR_NO, "terminate_on_close = false"),
@@ -106,6 +114,10 @@ KINDS = {
 _FIELDS = {
     "encoding": "encoding",
     "oauth": "oauth",
+    "oauth_client_id": "oauth_client_id",
+    "oauth_client_secret": "oauth_client_secret",
+    "oauth_metadata_url": "oauth_metadata_url",
+    "oauth_scope": "oauth_scope",
     "timeout": "connect_s",
     "sse_read_timeout": "sse_read_s",
     "request_timeout": "request_s",
@@ -222,6 +234,7 @@ class Reader:
         self._check_keys(transport)
         env = self._env()
         headers = self._headers()
+        self._check_oauth()
         config = self._config(env)
         allowed, disabled = self._tools()
         rest = self._rest()
@@ -237,9 +250,25 @@ class Reader:
             config=config,
             allowed_tools=allowed,
             disabled_tools=disabled,
-            secrets=tuple(sorted(secrets_of(argv, env, url, headers, config, self._host))),
+            secrets=tuple(sorted({*secrets_of(argv, env, url, headers, config, self._host), *self._own_secrets()})),
             **rest,
         )
+
+    def _own_secrets(self) -> list[str]:
+        secret = self._table.get("oauth_client_secret")
+        return [secret] if isinstance(secret, str) and secret else []
+
+    def _check_oauth(self) -> None:
+        """Of what goes with `oauth`, nothing may stand alone."""
+        said = [key for key in self._table if key.startswith("oauth_")]
+        if said and self._table.get("oauth") is not True:
+            self._fault((said[0],), "`oauth = true` beside it", "nothing", "say oauth = true, or take it out")
+        if "oauth_client_secret" in self._table and "oauth_client_id" not in self._table:
+            self._fault(("oauth_client_secret",), "`oauth_client_id` beside it", "nothing", "say both")
+        url = self._table.get("oauth_metadata_url")
+        if isinstance(url, str) and not re.fullmatch(r"https://[^/\s]+/[!-~]+", url):
+            hint = 'as in oauth_metadata_url = "https://host/client.json"'
+            self._fault(("oauth_metadata_url",), "a URL of scheme https with a path", "another text", hint)
 
     # what runs, or where it is
 

@@ -134,8 +134,9 @@ def _keyring_error() -> type[Exception]:
 class _Storage:
     """The SDK's `TokenStorage`, and beside it what the SDK forgets."""
 
-    def __init__(self, key: str, vault: Vault) -> None:
+    def __init__(self, key: str, vault: Vault, client: OAuthClientInformationFull | None = None) -> None:
         self._key = key
+        self._client = client
         self._vault = vault
         self._kept: dict[str, Any] | None = None
         self.provider: OAuthClientProvider | None = None
@@ -166,7 +167,9 @@ class _Storage:
         await self._save()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """What we are registered as."""
+        """What we are registered as: as configured, or as we registered ourselves."""
+        if self._client is not None:
+            return self._client
         return self._as(OAuthClientInformationFull, (await self._load()).get("client"))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -367,6 +370,22 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
+def _registered(definition: ServerDefinition, login: _Login) -> OAuthClientInformationFull | None:
+    """As what the host is registered already, if the configuration says so."""
+    if definition.oauth_client_id is None:
+        return None
+    secret = definition.oauth_client_secret
+    if secret:
+        mask_also(secret)
+    return OAuthClientInformationFull(
+        client_id=definition.oauth_client_id,
+        client_secret=secret,
+        redirect_uris=[AnyUrl(login.address)],
+        token_endpoint_auth_method="client_secret_basic" if secret else "none",
+        scope=definition.oauth_scope,
+    )
+
+
 def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: Callable[[str], None] = _say) -> Auth:
     """What logs in to a server, for its HTTP client.
 
@@ -378,10 +397,11 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
     .. versionadded:: 0.1
     """
     login = _Login(definition, say)
-    storage = _Storage(key_of(definition), vault or Vault())
+    storage = _Storage(key_of(definition), vault or Vault(), _registered(definition, login))
     metadata = OAuthClientMetadata(
         client_name="Pegboard",
         redirect_uris=[AnyUrl(login.address)],
+        scope=definition.oauth_scope,
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         token_endpoint_auth_method="none",  # noqa: S106 - a method, no password: who runs on a desk keeps no secret
@@ -392,6 +412,7 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
         storage=storage,
         redirect_handler=login.ask,
         callback_handler=login.wait,
+        client_metadata_url=definition.oauth_metadata_url,
     )
     storage.provider = provider
     return Auth(provider, login)
