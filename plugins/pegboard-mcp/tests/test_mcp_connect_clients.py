@@ -291,3 +291,59 @@ def test_the_program_connects_and_disconnects(home: Path) -> None:
     refused = pegboard("connect", "claude-code")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 2)
     assert "hint: mend the file" in refused.stderr
+
+
+def lay_project(text: str = OTHERS % "mcpServers") -> Path:
+    """A project's file in the working directory."""
+    path = Path.cwd() / ".mcp.json"
+    path.write_text(text)
+    return path
+
+
+def test_a_backup_goes_through_no_link(run: Connect, tmp_path: Path) -> None:
+    path, elsewhere = lay_project(), tmp_path / "profile"
+    path.with_name(path.name + writing.BACKUP).symlink_to(elsewhere)
+
+    assert run("claude-code", "--project").exit_code == 0
+
+    assert not elsewhere.exists()
+    assert path.with_name(f"{path.name}{writing.BACKUP}-2").read_text() == OTHERS % "mcpServers"
+
+
+def test_a_link_that_is_no_backup_is_not_read_for_one(run: Connect, tmp_path: Path) -> None:
+    path = lay_project()
+    (tmp_path / "other").write_text(path.read_text())
+    path.with_name(path.name + writing.BACKUP).symlink_to(tmp_path / "other")
+
+    run("claude-code", "--project")
+
+    assert (path.with_name(f"{path.name}{writing.BACKUP}-2")).is_file()
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_projects_file_that_leads_out_of_the_project_is_left(run: Connect, tmp_path: Path, folder: bool) -> None:
+    (tmp_path / "mine").mkdir()
+    mine = tmp_path / "mine" / "mcp.json"
+    mine.write_text('{"servers": {}}')
+    link = Path.cwd() / ".vscode"
+    if folder:
+        link.symlink_to(mine.parent)
+    else:
+        link.mkdir()
+        (link / "mcp.json").symlink_to(mine)
+
+    with pytest.raises(ConfigError, match="leads out of the project"):
+        run("vscode", "--project")
+
+    assert [one.name for one in mine.parent.iterdir()] == ["mcp.json"]
+    assert mine.read_text() == '{"servers": {}}'
+
+
+def test_the_diff_sends_nothing_to_the_terminal_but_text(run: Connect) -> None:
+    lay_project('{\n  // \x1b]0;title\x07 \u202e\n  "mcpServers": {}\n}\n')
+
+    shown = run("claude-code", "--project").output
+
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "\\x1b]0;title" in shown

@@ -13,6 +13,7 @@ from pegboard import ConfigError
 from pegboard.config import looks_secret, mask_text
 from pegboard_mcp.definitions import HIDDEN
 from pegboard_mcp.secrets import MIN_SECRET, secrets_of_args, secrets_of_config, secrets_of_url
+from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,11 +25,11 @@ _MEMBER = re.compile(r'(?P<key>"(?:[^"\\]|\\.){1,200}"|[\w.-]{1,200})(?P<is>\s*[
 
 
 def backups_of(path: Path) -> list[Path]:
-    """The backups beside a file, the oldest first."""
+    """The backups beside a file, the oldest first; a link is none."""
     found = [path.with_name(path.name + BACKUP)]
     with contextlib.suppress(OSError):
         found += sorted(path.parent.glob(f"{path.name}{BACKUP}-*"), key=lambda one: (len(one.name), one.name))
-    return [one for one in found if one.is_file()]
+    return [one for one in found if one.is_file() and not one.is_symlink()]
 
 
 def keep_backup(path: Path) -> Path:
@@ -43,7 +44,8 @@ def keep_backup(path: Path) -> Path:
             return known
     for number in range(1, 1000):
         backup = path.with_name(path.name + BACKUP + (f"-{number}" if number > 1 else ""))
-        if not backup.exists():
+        # A link that leads nowhere is taken too: what it names is not ours to write.
+        if not os.path.lexists(backup):
             write(backup, content, like=path)
             return backup
     raise ConfigError(f"{path} has a thousand backups", hint="delete those that nobody needs")
@@ -115,6 +117,7 @@ def _shown(line: str, hidden: Iterable[str], *, is_clean: bool) -> str:
     if not is_clean:
         line = _MEMBER.sub(_member, line)
         line = line[:1] + mask_text(line[1:])
+    line = visible(line)
     return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"
 
 

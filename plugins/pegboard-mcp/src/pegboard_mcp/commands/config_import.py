@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
+from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -233,4 +234,4 @@ def _tell(taken: Takeover, *, with_secrets: bool) -> None:
 
 
 def _note(text: str) -> None:
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)

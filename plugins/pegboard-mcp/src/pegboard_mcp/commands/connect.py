@@ -17,6 +17,7 @@ import click
 
 from pegboard import ConfigError
 from pegboard_mcp import places
+from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from pegboard.cli import ProgramRun
@@ -56,7 +57,18 @@ def _place_of(program: str, *, project: bool) -> Place:
     place = places.project_place(program)
     if place is None:
         raise ConfigError(f"{places.TITLES[program]} has no file for a project", hint="leave --project out")
+    if not _lies_here(place.path):  # who made the project would choose what is written, and where
+        raise ConfigError(
+            f"{place.path} is a link that leads out of the project, and is left as it is", hint="look at the link"
+        )
     return place
+
+
+def _lies_here(path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(Path.cwd().resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        return False
 
 
 # -- the entry
@@ -270,4 +282,4 @@ def _warn_of_found_file(entry: dict[str, Any]) -> None:
 
 
 def _note(text: str) -> None:
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
