@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -123,3 +124,16 @@ def test_any_other_value_in_a_good_file_yields_tools_or_nothing(data: st.DataObj
     )
     tools = hung(json.dumps(content).encode())
     assert tools is None or isinstance(tools, tuple)
+
+
+def test_what_lies_beside_a_list_is_not_written_through(tmp_path: Path) -> None:
+    path, mine = tmp_path / "one-0123456789abcdef.json", tmp_path / "mine"
+    mine.write_text("mine")
+    path.symlink_to(mine)
+    (tmp_path / f".{path.name}.{os.getpid()}").symlink_to(mine)
+
+    cache.write(path, Listing())
+
+    assert mine.read_text() == "mine"
+    assert not path.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600

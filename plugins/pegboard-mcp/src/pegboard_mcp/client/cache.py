@@ -69,6 +69,8 @@ def parse(raw: bytes) -> Listing | None:
 
 def write(path: Path, listing: Listing) -> None:
     """Keep a list; where that cannot be done, nothing but the next start is slower."""
+    import tempfile
+
     content = {"format": FORMAT, "version": __version__, "server": dict(listing.server)}
     content |= {name: getattr(listing, name) for name in LISTS}
     try:
@@ -77,13 +79,13 @@ def write(path: Path, listing: Listing) -> None:
             log.warning("the list of %s is too long for the cache", path.stem)
             return
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        number, made = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600, a name nobody can know
         try:
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with os.fdopen(number, "wb") as file:
                 file.write(raw)
-            beside.replace(path)
-        except OSError:
-            beside.unlink(missing_ok=True)
+            os.replace(made, path)  # noqa: PTH105 - of two names
+        except BaseException:
+            os.unlink(made)  # noqa: PTH108 - as above
             raise
         _forget_others(path)
     except (OSError, ValueError, RecursionError) as problem:
