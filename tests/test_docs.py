@@ -19,6 +19,7 @@ import ast
 import asyncio
 import contextlib
 import difflib
+import importlib
 import importlib.util
 import inspect
 import io
@@ -32,7 +33,7 @@ import types
 from importlib.metadata import entry_points
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 import click
@@ -43,6 +44,8 @@ import pegboard
 from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
+from pegboard_mcp.plugin import register_commands
+from pegboard_mcp.settings import OAuthSettings, ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -301,7 +304,13 @@ def section(text: str, heading: str) -> str:
     return rest if end is None else rest[: end.start() + level + 1]
 
 
-HOOKS = {name: spec for name, spec in vars(hookspecs).items() if hasattr(spec, "pegboard_spec")}
+def hooks_of(module: types.ModuleType) -> dict[str, Any]:
+    return {name: spec for name, spec in vars(module).items() if hasattr(spec, "pegboard_spec")}
+
+
+HOOKS = hooks_of(hookspecs)
+for package in sorted((ROOT / "plugins").glob("*/src/*/hookspecs.py")):
+    HOOKS |= hooks_of(importlib.import_module(f"{package.parent.name}.hookspecs"))
 
 
 @pytest.mark.parametrize("name", HOOKS)
@@ -323,11 +332,20 @@ def test_every_error_code_is_documented_with_what_repeating_does(code: ErrorCode
 
 
 def test_every_reason_that_an_error_gives_is_documented() -> None:
-    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "core" / "src").rglob("*.py"))
+    rooms = (ROOT / "core" / "src", ROOT / "plugins" / "pegboard-mcp" / "src")
+    source = "\n".join(path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py"))
     reasons = {*re.findall(r"\breason=\"(\w+)\"", source), *re.findall(r"\bbusy\(\"(\w+)\"", source)}
     assert {"disabled", "confirmation", "recursion"} <= reasons
     text = reference("errors")
     assert [reason for reason in sorted({*reasons, "cooldown", "rate_limit"}) if f"`{reason}`" not in text] == []
+
+
+def options_that_are_missing(text: str, path: str, command: click.Command) -> list[str]:
+    shown = [
+        parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(click.Context(command))
+        for parameter in command.params
+    ]
+    return [f"pegboard {path}: {one}" for one in shown if one.strip("[].") not in text]
 
 
 def commands_of_the_program() -> dict[str, click.Command]:
@@ -349,11 +367,20 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
     text = section(reference("program"), f"`pegboard {name}`")
     for path, command in commands_of_the_program().items():
         if path.split()[0] == name:
-            for parameter in command.params:
-                shown = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(
-                    click.Context(command)
-                )  # fmt: skip
-                assert shown.strip("[].") in text, f"pegboard {path}: {shown} is not documented"
+            assert options_that_are_missing(text, path, command) == []
+
+
+@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import"])
+def test_every_command_of_pegboard_mcp_is_documented_with_every_option(path: str) -> None:
+    program = Program()
+    register_commands(program)
+    command, context = cast("click.Command", program), click.Context(program)
+    for name in path.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(context, name)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context)
+    assert options_that_are_missing(section(reference("program"), f"`pegboard {path}`"), path, command) == []
 
 
 def test_every_option_of_the_program_itself_is_documented() -> None:
@@ -385,6 +412,16 @@ def test_every_setting_of_a_built_in_plugin_and_of_our_packages_is_documented() 
             text = section(reference("configuration"), f"`[plugins.{record.name}]`")
             for field in attrs.fields(type(record.settings)):
                 assert f"`{field.name}`" in text, f"[plugins.{record.name}] {field.name} is not documented"
+
+
+@pytest.mark.parametrize(
+    ("heading", "cls"),
+    [("One server: `[plugins.mcp.servers.NAME]`", ServerSettings), ("`[plugins.mcp]`", OAuthSettings)],
+)
+def test_every_setting_below_those_of_pegboard_mcp_is_documented(heading: str, cls: type) -> None:
+    text = section(reference("configuration"), heading)
+    keys = [field.alias or field.name for field in attrs.fields(cls)]
+    assert [key for key in keys if f"`{key}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", pegboard.__all__)
