@@ -19,8 +19,8 @@ import logging
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Tool, ToolError
 from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
@@ -77,12 +77,6 @@ LEVELS = {
 }
 """MCP's levels, those of syslog, as the standard ones."""
 
-Lists = Literal["tools", "prompts", "resources"]
-_LISTS: dict[str, Lists] = {
-    "notifications/tools/list_changed": "tools",
-    "notifications/prompts/list_changed": "prompts",
-    "notifications/resources/list_changed": "resources",
-}
 _NO_WORD = re.compile(r"[^\w-]+")
 
 log = logging.getLogger("pegboard.mcp.asks")
@@ -104,20 +98,12 @@ class Asks:
         definition: the server.
         approval_s: how long a person may take to answer, in seconds; None: as long as the host's approvals may.
 
-    Attributes:
-        on_list_changed: called with what changed, "tools", "prompts" or "resources".
-        on_updated: called with the URI of a resource that was updated.
-        on_fault: called with what the transport met on the wire.
-
     .. versionadded:: 0.1
     """
 
     def __init__(self, definition: ServerDefinition, *, approval_s: float | None = None) -> None:
         self.definition = definition
         self.approval_s = approval_s
-        self.on_list_changed: Callable[[Lists], None] | None = None
-        self.on_updated: Callable[[str], None] | None = None
-        self.on_fault: Callable[[Exception], None] | None = None
         self._calls: dict[Call, None] = {}  # in the order they began
         self._given_up: dict[str, float] = {}  # sessions of calls that were cancelled, until when they count
         self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
@@ -166,10 +152,7 @@ class Asks:
 
     def roots(self) -> dict[str, Any]:
         """The folders that the server is shown, as `roots/list` gives them."""
-        from pathlib import Path
-
-        folders = [(root, Path(root).absolute()) for root in self.definition.roots]
-        return {"roots": [{"uri": folder.as_uri(), "name": folder.name or root} for root, folder in folders]}
+        return {"roots": [_root_of(root) for root in self.definition.roots]}
 
     def shown(self, text: Any, limit: int) -> str:
         """A text of the server as a person may see it."""
@@ -222,11 +205,12 @@ class Asks:
         self.tell(params.level, params.logger, params.data)
 
     async def message_handler(self, message: IncomingMessage) -> None:
-        """Every notification, and what the transport met that is no message."""
+        """Every notification, and what the transport met that is no message: both are logged. That a list or a resource
+        changed, the connection itself tells its source."""
         if isinstance(message, Exception):
             self.hear_fault(message)
         else:
-            self.hear(message.method, getattr(message.params, "uri", None))
+            self._log.debug("it told of %s", message.method)
 
     async def _answer_of(self, method: str, params: Any) -> Any:
         import mcp_types as types
@@ -247,21 +231,11 @@ class Asks:
             text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
             to.log(number, "%s", self.shown(text, MAX_LOG))
 
-    def hear(self, method: str, uri: Any = None) -> None:
-        """Pass a notification on to whoever listens for it."""
-        changed = _LISTS.get(method)
-        if changed is not None and self.on_list_changed is not None:
-            self.on_list_changed(changed)
-        elif method == "notifications/resources/updated" and self.on_updated is not None:
-            self.on_updated(str(uri)[:MAX_URL])
-
     def hear_fault(self, problem: Exception) -> None:
         """Log what came that is no message, the first ones as warnings; a flood of them is for debugging."""
         self._faults += 1
         level = logging.WARNING if self._faults <= MAX_FAULTS else logging.DEBUG
         self._log.log(level, "it sent what is no message: %s", self.shown(f"{type(problem).__name__}: {problem}", 200))
-        if self.on_fault is not None:
-            self.on_fault(problem)
 
     def progress_of(self, context: CallContext) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         """What hears the progress of a call, as the SDK's dispatcher calls it."""
@@ -454,6 +428,16 @@ class Call:
 
 async def _nothing() -> None:
     """Stands for what is no tool."""
+
+
+def _root_of(said: str) -> dict[str, str]:
+    """A configured folder, a path or the URI of one."""
+    from pathlib import Path, PurePosixPath
+
+    if said.startswith("file://"):
+        return {"uri": said, "name": PurePosixPath(unquote(urlsplit(said).path)).name or said}
+    folder = Path(said).absolute()
+    return {"uri": folder.as_uri(), "name": folder.name or said}
 
 
 def _action(answer: object) -> str:
