@@ -73,7 +73,8 @@ class SourcePlugin:
         from pegboard_mcp.offers import open_offers
 
         self.provide_sources = hookimpl(lambda: sources, specname="provide_sources")
-        self.open_resources = hookimpl(lambda: open_offers(settings), specname="open_resources")
+        named = [source.name for source in sources]
+        self.open_resources = hookimpl(lambda: open_offers(settings, named), specname="open_resources")
         self.provide_tools = hookimpl(lambda: tools, specname="provide_tools")
 
 

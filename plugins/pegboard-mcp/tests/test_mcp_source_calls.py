@@ -172,6 +172,35 @@ async def test_resources_are_listed_and_read(serve: Any, define: Any) -> None:
     assert_error(await served.call("list_resources", server="nobody"), ErrorCode.NOT_FOUND, says="notes")
 
 
+async def test_resources_of_servers_that_are_starting_are_waited_for(serve: Any, define: Any) -> None:
+    one, dead = define("notes", {"offers": ["resources"]}), define("dead", {"start": "exits"})
+    served = await serve(one, dead)
+
+    assert_ok(await served.call("read_resource", uri="note://one"), text="at note://one")
+    assert len(assert_ok(await served.call("list_resources")).data["resources"]) == 2
+
+
+async def test_resources_of_a_server_that_is_known_are_there_for_the_first_call(serve: Any, define: Any) -> None:
+    definition = define("notes", {"offers": ["resources"]})
+    await (await serve(definition)).ready()
+    served = await serve(definition)
+    assert served.state() == "known"
+
+    assert_ok(await served.call("read_resource", uri="note://two"), text="at note://two")
+
+
+async def test_a_source_that_never_comes_is_waited_for_once(autojump_clock: Any) -> None:
+    import trio
+
+    from pegboard_mcp.offers import SETTLE_S, Offers
+
+    offers = Offers(["never"])
+    for waited_s in (SETTLE_S, 0):
+        began = trio.current_time()
+        await offers.settle()
+        assert trio.current_time() - began == waited_s
+
+
 async def test_updates_of_resources_are_passed_on(serve: Any, define: Any) -> None:
     from pegboard_mcp.offers import Offers
 

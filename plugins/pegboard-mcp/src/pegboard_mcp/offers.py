@@ -168,6 +168,9 @@ def _pattern_of(template: str) -> re.Pattern[str]:
 
 _EXPRESSION = re.compile(r"(\{[^{}]{1,200}\})")
 
+SETTLE_S = 20.0
+"""How long a reader waits for sources that are starting: less than the 30 s that a tool has."""
+
 Kind = Literal["prompts", "resources", "updated"]
 Reader = Callable[["Session", str], Awaitable["str | bytes | Sequence[Content]"]]
 """Reads what lies at a URI: `async read(session, uri)`."""
@@ -180,10 +183,15 @@ class Offers:
 
     Of two with one name or URI the first source in the order of names is kept, whatever came first.
 
+    Args:
+        expected: the names of the sources that will come to offer something, or to say that they cannot.
+
     .. versionadded:: 0.1
     """
 
-    def __init__(self) -> None:
+    def __init__(self, expected: Iterable[str] = ()) -> None:
+        self._expected = set(expected)
+        self._arrival: Any = None
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
         self._resources: dict[str, tuple[Resource | ResourceTemplate, ...]] = {}
         self._watchers: dict[object, Watcher] = {}
@@ -200,6 +208,27 @@ class Offers:
         if listed is not None:
             return listed.read
         return next((one.read for one in self.templates.values() if one.fits(uri)), None)
+
+    async def settle(self, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Wait until every source has offered what it has, or could not be started; or until `is_enough`.
+
+        A source that takes longer than `SETTLE_S` is not waited for again.
+        """
+        import trio
+
+        with trio.move_on_after(SETTLE_S) as scope:
+            while self._expected and not is_enough():
+                self._arrival = self._arrival or trio.Event()
+                await self._arrival.wait()
+        if scope.cancelled_caught:
+            self._expected.clear()
+
+    def arrived(self, source: str) -> None:
+        """A source has offered what it has, or has nothing to offer for now."""
+        self._expected.discard(source)
+        if self._arrival is not None:
+            self._arrival.set()
+            self._arrival = None
 
     def add_reader(self, source: str, read: Reader) -> None:
         """Offer to read any address of a source."""
@@ -253,9 +282,9 @@ _open: weakref.WeakValueDictionary[int, Offers] = weakref.WeakValueDictionary()
 
 
 @contextlib.asynccontextmanager
-async def open_offers(settings: object = None) -> AsyncIterator[Offers]:
-    """The `Offers` of one host, which sources with the same settings find while it runs."""
-    offers = Offers()
+async def open_offers(settings: object = None, expected: Iterable[str] = ()) -> AsyncIterator[Offers]:
+    """The `Offers` of one host, which sources with the same settings find while it runs; `expected`: their names."""
+    offers = Offers(expected)
     _open[id(settings)] = offers
     try:
         yield offers

@@ -36,7 +36,8 @@ def open_resources(settings: McpSettings) -> AbstractAsyncContextManager[Offers]
     """Prompts and resources of the servers."""
     from pegboard_mcp.offers import open_offers
 
-    return open_offers(settings)
+    named = settings.servers if settings.config_file is None else [one.name for one in settings.definitions()]
+    return open_offers(settings, expected=named)
 
 
 @hookimpl

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PAGE = 100
 MAX_URI = 8_000
-TEXTS = ("/json", "+json", "/xml", "+xml", "/yaml", "+yaml", "/toml", "/javascript")
+TEXTS = ("/json", "+json", "/xml", "+xml", "/yaml", "+yaml", "/toml", "+toml", "/javascript")
 """Ends of media types that are text beside `text/*`."""
 
 
@@ -28,7 +28,7 @@ def make_tools() -> list[Tool]:
 
 
 @tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True)
-def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> dict[str, Any]:
+async def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> dict[str, Any]:
     """List what the MCP servers have to read: addresses, and templates of addresses whose {parts} you fill in.
 
     Args:
@@ -36,6 +36,7 @@ def list_resources(context: CallContext, server: str | None = None, start: int =
         start: how many to skip; an answer says with `next` where the following one starts.
     """
     offers = context.resource(Offers)
+    await offers.settle(lambda: server is not None and server in offers.readers)
     found: list[Resource | ResourceTemplate] = [*offers.resources.values(), *offers.templates.values()]
     if server is not None:
         if server not in offers.readers:
@@ -59,6 +60,7 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     if len(uri) > MAX_URI:
         raise ToolError(ErrorCode.INVALID_INPUT, f"uri: expected at most {MAX_URI:,} characters")
     offers = context.resource(Offers)
+    await offers.settle(lambda: server in offers.readers if server is not None else offers.find_reader(uri) is not None)
     if server is not None and server not in offers.readers:
         raise _no_server(server, offers)
     read = offers.readers[server] if server is not None else offers.find_reader(uri)
@@ -82,9 +84,7 @@ def _readable(block: Content) -> Content:
     if not isinstance(block, BinaryContent) or block.data is None:
         return block
     kind = block.mime_type.partition(";")[0].strip().lower()
-    if not (
-        kind.startswith("text/") or kind.endswith(("/json", "+json", "/xml", "+xml", "/yaml", "/toml", "/javascript"))
-    ):
+    if not (kind.startswith("text/") or kind.endswith(TEXTS)):
         return block
     try:
         return TextContent(block.data.decode())

@@ -506,6 +506,8 @@ class McpSource:
             self._wanted = trio.Event()
             dead = not self._was_ready and error.kind in NO_RETRY
             slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, reason)
+            if self._offers is not None:
+                self._offers.arrived(self.name)
             if not self._was_ready:
                 self._failed_at = trio.current_time()
                 self._attempt.end(error)
@@ -686,6 +688,7 @@ class McpSource:
             offers.replace_prompts(self.name, self._prompts(listing))
         if before is None or (before.resources, before.templates) != (listing.resources, listing.templates):
             offers.replace_resources(self.name, self._resources(listing))
+        offers.arrived(self.name)
 
     def _prompts(self, listing: Listing) -> list[Prompt]:
         from pegboard_mcp.offers import Prompt
