@@ -74,6 +74,20 @@ def test_the_tour_calls_every_tool_that_needs_no_configuration() -> None:
     assert {json.loads(line)["name"] for line in lines} | NOT_ON_TOUR == set(board.tools)
 
 
+def test_the_tour_through_mcp_answers_as_the_board_itself_would(tmp_path) -> None:
+    path = Path(sys.executable).parent
+    ran = program(
+        "--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl", cwd=ROOT,
+        HOME=str(tmp_path), PATH=f"{path}{os.pathsep}{os.environ.get('PATH', '')}",
+    )  # fmt: skip
+    answered = {line["id"]: line for line in map(json.loads, ran.stdout.splitlines())}
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert answered["sum"]["content"][0]["text"] == "0.3"
+    assert answered["attack"]["data"]["notation"] == "1d20+5"
+    codes = {line["id"]: line["error"]["code"] for line in answered.values() if not line["ok"]}
+    assert codes == {"wrong": "INVALID_INPUT", "unknown": "NOT_FOUND"}
+
+
 # 2. The bad call: the model reads path and expectation, the person a cause.
 
 
