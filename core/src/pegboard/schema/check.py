@@ -12,6 +12,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from pegboard._frozen import FrozenDict
 from pegboard.errors import Fault
 from pegboard.schema import patterns
 from pegboard.schema.jsontext import MAX_DEPTH, check_value, shorten, shorten_text
@@ -88,7 +89,16 @@ def is_plain(schema: Any) -> bool:
 
     A tenth of the price of `faults_of`, which matters where tools are hung by the thousand. False says nothing.
     """
-    return isinstance(schema, dict) and 0 <= _plain_size(schema, 0) <= MAX_PLAIN
+    global _last_plain
+    if schema is _last_plain:  # every validator on the board asks for it, one after the other
+        return True
+    plain = isinstance(schema, dict) and 0 <= _plain_size(schema, 0) <= MAX_PLAIN
+    if plain and type(schema) is FrozenDict:
+        _last_plain = schema
+    return plain
+
+
+_last_plain = FrozenDict()
 
 
 def is_large(schema: Any) -> bool:
