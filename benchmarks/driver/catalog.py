@@ -228,7 +228,7 @@ def _peer(kind: str, *transport: str) -> tuple[str, ...]:
 
 
 STDIO_SERVERS = (
-    Server("floors", "lines of JSON on trio", FLOORS, _peer("trio", "stdio")),
+    Server("floors", "lines of JSON on trio", FLOORS, _peer("trio", "stdio"), ways=("session",)),
     Server("pegboard", "pegboard serve, async", PEGBOARD_MCP, ("pegboard", "serve"), "bench_add_async"),
     Server("pegboard", "pegboard serve, in place", PEGBOARD_MCP, ("pegboard", "serve"), "bench_add"),
     Server("mcp", "lowlevel", MCP, _peer("lowlevel", "stdio")),
@@ -242,7 +242,9 @@ HTTP_SERVERS = (
     Server("pegboard", "pegboard serve, async", PEGBOARD_MCP, _SERVE_HTTP, "bench_add_async"),
     Server("pegboard", "pegboard serve, in place", PEGBOARD_MCP, _SERVE_HTTP, "bench_add"),
     Server("mcp", "lowlevel under uvicorn", MCP, _peer("lowlevel", "http", "PORT")),
-    Server("mcp", "lowlevel under uvicorn, stateless", MCP, _peer("lowlevel", "stateless", "PORT"), ways=("stateless",)),
+    Server(
+        "mcp", "lowlevel under uvicorn, stateless", MCP, _peer("lowlevel", "stateless", "PORT"), ways=("stateless",)
+    ),
     Server("mcp", "MCPServer under uvicorn", MCP, _peer("mcpserver", "http", "PORT")),
     Server("fastmcp", "FastMCP under uvicorn", FASTMCP, _peer("fastmcp", "http", "PORT")),
 )

@@ -90,6 +90,52 @@ def _slowest_against_peers(tool: str) -> Callable[[Results], float | None]:
     return find
 
 
+def bridge_rows(results: Results) -> tuple[Row | None, list[Row]]:
+    """The board's calls of an MCP server, and the SDK's own on each loop."""
+    rows: list[Row] = results.get("sections", {}).get("mcp-bridge", {}).get("rows", [])
+    ours = next((row for row in rows if row["contestant"] == "pegboard"), None)
+    return ours, [row for row in rows if row["contestant"] == "mcp"]
+
+
+def _bridge(results: Results) -> float | None:
+    """The ratio to the SDK's client on the loop where that costs least."""
+    ours, theirs = bridge_rows(results)
+    return max((ratio for row in theirs if (ratio := paired(ours, row)) is not None), default=None)
+
+
+def _server(section: str, ours: str, lowlevel: str) -> Callable[[Results], float | None]:
+    """The ratio to the SDK's lowlevel server, in the era of the protocol where that is largest."""
+
+    def find(results: Results) -> float | None:
+        ratios = [
+            paired(
+                find_row(results, section, contestant="pegboard", path=ours, way=way),
+                find_row(results, section, contestant="mcp", path=lowlevel, way=way),
+            )
+            for way in ("2026-07-28", "session")
+        ]
+        return max((ratio for ratio in ratios if ratio is not None), default=None)
+
+    return find
+
+
+def servers_rows(results: Results, begin: str) -> list[Row]:
+    """The rows of the section of many servers whose names begin so, in the order that they were measured in."""
+    rows: list[Row] = results.get("sections", {}).get("mcp-servers", {}).get("rows", [])
+    return [row for row in rows if row["what"].startswith(begin)]
+
+
+def _started(results: Results) -> float | None:
+    rows = servers_rows(results, "start")
+    return paired(rows[-1], rows[0]) if len(rows) == 2 else None
+
+
+def _listed(results: Results) -> float | None:
+    """What the cache of many servers costs, against as many tools of a plugin and no server."""
+    rows = servers_rows(results, "`pegboard list`")
+    return paired(rows[-1], rows[1], "cpu_rounds") if len(rows) == 3 else None
+
+
 def _value(section: str, key: str, **keys: str) -> Callable[[Results], float | None]:
     def find(results: Results) -> float | None:
         row = find_row(results, section, **keys)
@@ -119,4 +165,14 @@ LIMITS: Sequence[Limit] = (
     Limit("a line of batch, async", 30, "us", _value("batch", "cpu_us", kind="async")),
     Limit("cold `pegboard list`, against `python -c pass`", 15, "x", _value("cold", "ratio", command="pegboard list")),
     Limit("cold `pegboard call`, against `python -c pass`", 22, "x", _value("cold", "ratio", command="pegboard call")),
+    Limit("an MCP server's tool, against the SDK's client", 1.15, "x", _bridge),
+    Limit("serving on stdio, against lowlevel", 1.0, "x", _server("mcp-stdio", "pegboard serve, async", "lowlevel")),
+    Limit(
+        "serving over HTTP, against lowlevel under uvicorn",
+        1.25,
+        "x",
+        _server("mcp-http", "pegboard serve, async", "lowlevel under uvicorn"),
+    ),
+    Limit("listing 500 tools of 50 servers, against a plugin's", 1.1, "x", _listed),
+    Limit("starting 50 servers, against 1, wall", 2.0, "x", _started),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import ExitStack, closing
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -118,8 +119,8 @@ def _rounds(run: Run, section: str, plan: Sequence[tuple[Row, Callable[[], float
     return [{**row, "cpu_us": median(row["rounds"])} for row, _ in plan if "failed" not in row]
 
 
-_LISTED = "pegboard list"
-_IN_PROCESS = "a page of list_tools"
+_LISTED = "`pegboard list`"
+_STARTED = "start"
 
 
 def measure_servers(run: Run) -> list[Row]:
@@ -147,27 +148,26 @@ def measure_servers(run: Run) -> list[Row]:
             for key, value in values.items():
                 row.setdefault(key, []).append(value)
 
+        def listed(count: int, own: int = 0) -> dict[str, float]:
+            command = [program, "--config", files[count], "list"]
+            costs = [_wall_and_cpu(command, folder, {"BENCH_TOOLS": str(own)}) for _ in range(3)]
+            return {"rounds": median(wall for wall, _ in costs), "cpu_rounds": median(cpu for _, cpu in costs)}
+
         started(SERVERS)  # fills the cache
         for number in range(run.rounds):
             run.say(f"  mcp-servers, round {number + 1} of {run.rounds}")
-            for count in (0, SERVERS):
-                costs = [_wall_and_cpu([program, "--config", files[count], "list"], folder) for _ in range(3)]
-                note(
-                    _LISTED, count, rounds=median(wall for wall, _ in costs), cpu_rounds=median(cpu for _, cpu in costs)
-                )
+            note(f"{_LISTED}, no servers", 0, **listed(0))
+            note(f"{_LISTED}, no servers, {SERVERS * TOOLS} tools of a plugin", 0, **listed(0, SERVERS * TOOLS))
+            note(f"{_LISTED}, {SERVERS} servers of {TOOLS} tools", SERVERS, **listed(SERVERS))
             for count in (1, SERVERS):
                 told = started(count)
-                note("start", count, rounds=told["ready_ms"], cpu_rounds=told["cpu_ms"])
-        return [
-            {**row, "wall_ms": median(row["rounds"]), "cpu_ms": median(row["cpu_rounds"])} for row in rows.values()
-        ]
+                note(_STARTED, count, rounds=told["ready_ms"], cpu_rounds=told["cpu_ms"])
+        return [{**row, "wall_ms": median(row["rounds"]), "cpu_ms": median(row["cpu_rounds"])} for row in rows.values()]
 
 
-def _wall_and_cpu(command: Sequence[str | Path], folder: Path) -> tuple[float, float]:
-    import time
-
+def _wall_and_cpu(command: Sequence[str | Path], folder: Path, more: dict[str, str]) -> tuple[float, float]:
     began = time.perf_counter()
-    cpu_ms = weigh(command, folder)
+    cpu_ms = weigh(command, folder, more=more)
     return (time.perf_counter() - began) * 1e3, cpu_ms
 
 

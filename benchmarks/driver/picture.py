@@ -82,6 +82,10 @@ def panels(results: Results) -> list[Panel]:
         chosen = (row for row in rows("calls") if row["tool"] == tool and (row["contestant"], row["path"]) in full)
         return _dots(chosen, "path", "cpu_us")
 
+    def served(section: str) -> list[Dot]:
+        chosen = (row for row in rows(section) if row["way"] == "2026-07-28" or row["contestant"] == "floors")
+        return _dots(chosen, "path", "cpu_us")
+
     many = rows("registry")
     tools = f"{many[0]['tools']:,}" if many else ""
     parallel = rows("parallel")
@@ -93,6 +97,9 @@ def panels(results: Results) -> list[Panel]:
         Panel(f"A call by name among {tools} tools", "CPU us", _dots(many, "registry", "call_us")),
         Panel(f"{at_once} parallel calls of a 10 ms tool", "wall ms", _dots(parallel, "path", "wall_ms")),
         Panel("Cold start, against python -c pass", "x", _dots(rows("cold"), "command", "ratio")),
+        Panel("A tool of an MCP server on stdio", "CPU us of the client", _dots(rows("mcp-bridge"), "path", "cpu_us")),
+        Panel("Serving MCP on stdio", "CPU us of the server", served("mcp-stdio")),
+        Panel("Serving MCP over HTTP", "CPU us of the server", served("mcp-http")),
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -101,8 +101,14 @@ class WorkerProcess:
         self._log.close()
 
 
-def weigh(command: Sequence[str | Path], folder: Path, stdout: IO[bytes] | int = subprocess.DEVNULL) -> float:
-    """Run a program of a venv to its end, as if that venv were active; `folder` is where it runs, and its home.
+def weigh(
+    command: Sequence[str | Path],
+    folder: Path,
+    stdout: IO[bytes] | int = subprocess.DEVNULL,
+    more: Mapping[str, str] | None = None,
+) -> float:
+    """Run a program of a venv to its end, as if that venv were active; `folder` is where it runs, and its home; `more`
+    is for its environment.
 
     Returns:
         User and system time of it and its children, in milliseconds.
@@ -110,7 +116,7 @@ def weigh(command: Sequence[str | Path], folder: Path, stdout: IO[bytes] | int =
     Raises:
         WorkerError: it could not be started, or ended with another status than 0.
     """
-    environment = clean_environment(folder)
+    environment = clean_environment(folder) | dict(more or {})
     environment["PATH"] = f"{Path(command[0]).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
     try:
         process = subprocess.Popen(

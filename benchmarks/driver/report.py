@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from driver.limits import ASYNC, FLOOR, IN_PLACE, LEAN, Results, Verdict, call_row, judge, lean_parallel, paired
+from driver.limits import (
+    ASYNC,
+    FLOOR,
+    IN_PLACE,
+    LEAN,
+    Results,
+    Verdict,
+    bridge_rows,
+    call_row,
+    find_row,
+    judge,
+    lean_parallel,
+    paired,
+    servers_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -164,9 +178,73 @@ def _cold(results: Results, section: dict[str, Any]) -> str:
     return f"## Cold start\n\n{table(('command', 'CPU ms', 'against `python -c pass`'), rows)}\n\n{note}"
 
 
+def _bridge(results: Results, section: dict[str, Any]) -> str:
+    _, theirs = bridge_rows(results)
+    rows = [
+        (
+            f"{row['contestant']}: {row['path']}",
+            row["version"],
+            figure(row["cpu_us"]),
+            figure(paired(row, theirs[0] if theirs else None), "x"),
+        )
+        for row in section["rows"]
+    ]
+    head = ("one call over stdio, CPU us of the client", "protocol", "add", "against the SDK")
+    note = "All call the same server program: the SDK's lowlevel server with one tool."
+    return f"## A tool of an MCP server\n\n{table(head, rows)}\n\n{note}"
+
+
+def _served(results: Results, section: dict[str, Any], *, name: str, lowlevel: str, title: str, note: str) -> str:
+    rows = []
+    for row in section["rows"]:
+        least = find_row(results, name, contestant="mcp", path=lowlevel, way=row["way"])
+        ratio = figure(paired(row, least), "x")
+        rows.append((f"{row['contestant']}: {row['path']}", row["way"], figure(row["cpu_us"]), ratio))
+    head = ("one round trip, CPU us of the server", "protocol", "add", "against lowlevel")
+    return f"## {title}\n\n{table(head, rows)}\n\n{note}"
+
+
+def _stdio(results: Results, section: dict[str, Any]) -> str:
+    note = """One client, one call after the other. `session` is the handshake era; the floor knows just enough of it.
+Throughput per CPU second is the inverse of these figures."""
+    title = "Serving MCP on stdio"
+    return _served(results, section, name="mcp-stdio", lowlevel="lowlevel", title=title, note=note)
+
+
+def _http(results: Results, section: dict[str, Any]) -> str:
+    note = """32 connections that stay open, one request after the other on each, answered with JSON. `stateless` is the
+handshake era without a handshake. uvicorn as the SDK installs it: h11, asyncio."""
+    title = "Serving MCP over HTTP"
+    return _served(results, section, name="mcp-http", lowlevel="lowlevel under uvicorn", title=title, note=note)
+
+
+def _servers(results: Results, section: dict[str, Any]) -> str:
+    rows = []
+    for begin in ("`pegboard list`", "start"):
+        found = servers_rows(results, begin)
+        for row in found:
+            name = row["what"] if begin != "start" else f"starting {row['servers']}"
+            ratio = figure(paired(row, found[0]), "x")
+            rows.append((name, figure(row["wall_ms"]), figure(row["cpu_ms"]), ratio))
+    note = """`pegboard list` starts no server and waits for none: it reads what they offered when they last ran. What it
+costs more than without servers is what so many tools cost on any board. `starting` is from opening the host until all
+are ready; each server takes a second."""
+    return f"## Many MCP servers\n\n{table(('what', 'wall ms', 'CPU ms', 'wall / first'), rows)}\n\n{note}"
+
+
 def _skipped(skipped: Iterable[dict[str, Any]]) -> str:
     rows = ((f"{one['section']}: {one['contestant']} {one['what']}".strip(), one["reason"]) for one in skipped)
     return table(("what", "why"), rows)
 
 
-_WRITERS = {"calls": _calls, "registry": _registry, "parallel": _parallel, "batch": _batch, "cold": _cold}
+_WRITERS = {
+    "calls": _calls,
+    "registry": _registry,
+    "parallel": _parallel,
+    "batch": _batch,
+    "cold": _cold,
+    "mcp-bridge": _bridge,
+    "mcp-stdio": _stdio,
+    "mcp-http": _http,
+    "mcp-servers": _servers,
+}

@@ -211,9 +211,7 @@ class HttpLoad:
         return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
-async def _exchange(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
-) -> tuple[bytes, bytes]:
+async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> tuple[bytes, bytes]:
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")
     told = head.lower()
@@ -232,5 +230,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
