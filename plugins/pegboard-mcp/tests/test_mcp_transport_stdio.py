@@ -41,8 +41,8 @@ class Told:
         self.words.append("gone")
 
 
-def define(mode: str, folder: Path | str = ".", **fields: Any) -> ServerDefinition:
-    argv = (*PYTHON, str(SERVERS / "pipes.py"), mode, str(folder))
+def define(mode: str, folder: Path | None = None, **fields: Any) -> ServerDefinition:
+    argv = (*PYTHON, str(SERVERS / "pipes.py"), mode, *([str(folder)] if folder is not None else []))
     return ServerDefinition(**{"name": "one", "transport": "stdio", "argv": argv, **fields})
 
 
