@@ -41,6 +41,7 @@ import pytest
 import trio
 
 import pegboard
+import pegboard_mcp
 from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
@@ -424,7 +425,7 @@ def test_every_setting_below_those_of_pegboard_mcp_is_documented(heading: str, c
     assert [key for key in keys if f"`{key}`" not in text] == []
 
 
-@pytest.mark.parametrize("name", pegboard.__all__)
+@pytest.mark.parametrize("name", [*pegboard.__all__, *pegboard_mcp.__all__])
 def test_every_name_of_the_api_is_documented(name: str) -> None:
     assert re.search(rf"^#+ .*`{name}\b", reference("python-api"), re.MULTILINE), f"{name} has no heading"
 

@@ -58,6 +58,7 @@ from pegboard.board import Board
 from pegboard.host import Host
 from pegboard.session import Confirmation, Session
 from pegboard.testing import RecordingSession, assert_error, assert_ok, record
+from pegboard_mcp import Message, Peer, Prompt, PromptArgument, Resource, ResourceTemplate, peer_of
 
 # -- tools
 
@@ -275,3 +276,33 @@ async def in_a_test(host: Host) -> None:
     assert_type(recording, RecordingSession)
     assert_type(assert_ok(await recording.call("bare", {"a": 1}), text="1"), ToolResult)
     assert_type(assert_error(await recording.call("nope"), "NOT_FOUND", says="nope"), ToolResult)
+
+
+# -- what MCP clients are given
+
+
+async def read_book(session: Session, uri: str) -> str:
+    return uri
+
+
+async def get(session: Session, arguments: Mapping[str, str]) -> list[Message]:
+    return [Message("user", TextContent(arguments["book"]))]
+
+
+class Shelf:
+    @hookimpl(optionalhook=True)
+    def provide_resources(self) -> Iterable[Resource | ResourceTemplate]:
+        yield Resource(uri="book://index", name="index", read=read_book, mime_type="text/plain")
+        yield ResourceTemplate(uri_template="book://{name}", name="book", read=read_book)
+
+    @hookimpl(optionalhook=True)
+    def provide_prompts(self) -> Iterable[Prompt]:
+        yield Prompt(name="about", get=get, arguments=[PromptArgument("book", required=True)])
+
+
+async def asks(context: CallContext) -> None:
+    peer = peer_of(context)
+    assert_type(peer, Peer | None)
+    if peer is not None and peer.can("roots"):
+        assert_type(await peer.roots(), list[dict[str, Any]])
+        assert_type(await peer.elicit("How many?", {"type": "object"}), dict[str, Any])
