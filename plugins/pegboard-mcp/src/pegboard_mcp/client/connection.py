@@ -61,6 +61,8 @@ STATE_PAUSES_S = (0.05, 0.25)
 """The first and the longest pause before a request is repeated that the server only wants to see again."""
 MAX_PROGRESS = 100
 """Of a listener that is slower than its server the last so many reports are kept."""
+MAX_UNTAKEN = 100
+"""While a server leaves so many answers untaken, what it asks is dropped."""
 DRAIN_S = 1.0
 """How long answers that lie in the pipe of a dead server are waited for."""
 CONFIG_KEY = "pegboard-mcp"
@@ -140,6 +142,32 @@ class _Tap:
         return left
 
 
+class _Outbox:
+    """The link's write stream as the SDK's dispatcher sees it; it counts the answers that the server does not take."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.waiting = 0
+
+    async def send(self, item: SessionMessage) -> None:
+        self.waiting += 1
+        try:
+            await self._inner.send(item)
+        finally:
+            self.waiting -= 1
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _Outbox:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> bool | None:
+        left: bool | None = await self._inner.__aexit__(*problem)
+        return left
+
+
 class _Dispatcher(JSONRPCDispatcher):
     """The SDK's dispatcher, which adds the configured `config` to what the client says of itself."""
 
@@ -203,6 +231,8 @@ class Connection:
         self._headers: dict[str, str] = {}
         self._link: Any = None
         self._write: Any = None
+        self._outbox: _Outbox | None = None
+        self._is_flooded = False
         self._nursery: trio.Nursery
         self._log_level: str | None = None
 
@@ -375,7 +405,16 @@ class Connection:
             return self._settle(message.id, self._problem_of(message.error))
         if isinstance(message, types.JSONRPCNotification):
             return self._hear(message.method, message.params or {})
-        return False
+        return self._is_flood()
+
+    def _is_flood(self) -> bool:
+        """Whether the server asks on and on and takes no answers: more questions are dropped, or they would pile up."""
+        if self._outbox is None or self._outbox.waiting < MAX_UNTAKEN:
+            return False
+        if not self._is_flooded:
+            self._is_flooded = True
+            log.warning("the MCP server %s asks, and does not take the answers: more is dropped", self.definition.name)
+        return True
 
     def _settle(self, number: Any, answer: Any) -> bool:
         number = _number_of(number)
@@ -485,7 +524,8 @@ class Connection:
     def bind(self, link: Any, nursery: trio.Nursery, callbacks: Mapping[str, Any]) -> ClientSession:
         """Put the SDK's session on the link."""
         self._link, self._write, self._nursery = link, link.write, nursery
-        dispatcher = _Dispatcher(_Tap(link.read, self), link.write)
+        self._outbox = _Outbox(link.write)
+        dispatcher = _Dispatcher(_Tap(link.read, self), self._outbox)
         dispatcher.config = self.definition.config
         self._dispatcher = dispatcher
         info = types.Implementation(name="pegboard", version=__version__)

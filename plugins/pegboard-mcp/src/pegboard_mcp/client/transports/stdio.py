@@ -57,6 +57,8 @@ LAST_WORDS_S = 0.5
 STDERR_LINES = 20
 STDERR_LINE_BYTES = 1_000
 DRAIN_CHUNKS = 16
+AT_ONCE = 50
+"""How many lines are read before others have a turn."""
 SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
 
@@ -111,6 +113,7 @@ class StdioReader(Reader):
         definition = link.definition
         self._link = link
         self._fd = fd
+        self._lines: collections.deque[bytes | TooLong] = collections.deque()
         self._ready: collections.deque[SessionMessage] = collections.deque()
         self._splitter = LineSplitter(definition.max_message_bytes)
         self._encoding = definition.encoding
@@ -126,12 +129,17 @@ class StdioReader(Reader):
             raise anyio.EndOfStream from None
 
     async def __anext__(self) -> SessionMessage:
-        ready = self._ready
+        ready, lines = self._ready, self._lines
         while not ready:
+            if lines:  # a flood of short ones: everybody else has a turn in between
+                await trio.lowlevel.checkpoint()
+                self._take_some()
+                continue
             chunk = await self._read()
             if chunk:
                 self._take(chunk)
-            elif not ready:
+                self._take_some()
+            elif not ready and not lines:
                 raise StopAsyncIteration
         return ready.popleft()
 
@@ -171,7 +179,15 @@ class StdioReader(Reader):
     def _take(self, chunk: bytes) -> None:
         if self._decoder is not None:
             chunk = self._decoder.decode(chunk).encode("utf-8", "replace")
-        for line in self._splitter.feed(chunk):
+        self._lines.extend(self._splitter.feed(chunk))
+        limit = self._link.definition.max_message_bytes
+        if self._splitter.skipping > SKIP_TIMES * limit:
+            self._link.stop(self._oversized(self._splitter.skipping))
+
+    def _take_some(self) -> None:
+        """Read the next few lines."""
+        for _ in range(min(AT_ONCE, len(self._lines))):
+            line = self._lines.popleft()
             if isinstance(line, TooLong):
                 self._skip(line)
                 continue
@@ -182,9 +198,6 @@ class StdioReader(Reader):
                 continue
             self._link.heard = True
             self._ready.append(SessionMessage(message))
-        limit = self._link.definition.max_message_bytes
-        if self._splitter.skipping > SKIP_TIMES * limit:
-            self._link.stop(self._oversized(self._splitter.skipping))
 
     def _mend(self, line: bytes) -> None:
         """Try again with what is no UTF-8 replaced, then give the line up."""
@@ -436,8 +449,10 @@ class StdioLink(Link):
                     continue
                 if not chunk:
                     break
-                for line in splitter.feed(chunk.replace(b"\r", b"\n")):
+                for number, line in enumerate(splitter.feed(chunk.replace(b"\r", b"\n")), 1):
                     self._keep(line.head if isinstance(line, TooLong) else line)
+                    if number % AT_ONCE == 0:
+                        await trio.lowlevel.checkpoint()
             self._keep(splitter.rest())
         except (trio.ClosedResourceError, OSError):  # left: nobody is there to hear the rest
             pass
