@@ -313,3 +313,26 @@ async def test_the_sdks_own_server_is_spoken_to(old_server: int) -> None:
         assert [tool.name for tool in (await session.list_tools()).tools] == ["say"]
         result = await session.call_tool("say", {"text": "grüße"})
         assert result.content[0].text == "grüße"  # type: ignore[union-attr]
+
+
+async def test_a_call_that_is_given_up_waits_for_no_server_that_reads_nothing(
+    web: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "SEND_S", 2.0)
+
+    async def deaf(asked: trio_websocket.WebSocketRequest) -> None:
+        await asked.accept(subprotocol="mcp")
+        await trio.sleep_forever()
+
+    async with opened(define(await web(deaf))) as link:
+        began = trio.current_time()
+        for number in range(3):
+            with trio.move_on_after(0.2) as scope:
+                while True:
+                    await link.write.send(request(number, text="x" * 1_000_000))
+            assert scope.cancelled_caught
+        assert trio.current_time() - began < 1.5
+        await link.gone.wait()  # a message that does not leave ends the link all the same
+        assert link.why().why == "it takes no more messages"
+        with pytest.raises(anyio.BrokenResourceError):
+            await link.write.send(request(9))

@@ -9,6 +9,7 @@ Specification: RFC 6455; close codes in section 7.4.1. The subprotocol is that o
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 PING_S = 20.0
 PONG_S = 10.0
 SEND_S = 10.0
-"""How long a message may take to leave: a frame that is cut off would spoil the connection, so it is shielded."""
+"""How long a message may take to leave: a frame that is cut off would spoil the connection, so a task of the connection
+sends it, whatever becomes of who waits for it."""
 LEAVE_S = 2.0
 """How long the closing handshake may take."""
 ABORT_S = 0.2
@@ -108,26 +110,68 @@ class _WebSocketReader(Reader):
             return SessionMessage(message)
 
 
+class _Outgoing:
+    """A message in the queue; without a text nobody waits for it any more."""
+
+    __slots__ = ("done", "is_sent", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text: str | None = text
+        self.is_sent = False
+        self.done = trio.Event()
+
+
 class _WebSocketWriter(Writer):
     def __init__(self, link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
         self._link = link
         self._connection = connection
-        self._closed = False
+        self._closed = self._is_over = False
+        self._queue: collections.deque[_Outgoing] = collections.deque()
+        self._lot = trio.lowlevel.ParkingLot()
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Send one message, whole."""
+        """Send one message, whole. A caller that is cancelled does not wait until it is gone."""
         if self._closed:
             raise anyio.ClosedResourceError
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        with trio.move_on_after(SEND_S, shield=True):
+        if self._is_over:
+            raise anyio.BrokenResourceError
+        one = _Outgoing(item.message.model_dump_json(by_alias=True, exclude_unset=True))
+        self._queue.append(one)
+        self._lot.unpark()
+        try:
+            await one.done.wait()
+        except trio.Cancelled:
+            one.text = None
+            raise
+        if not one.is_sent:
+            raise anyio.BrokenResourceError
+
+    async def run(self) -> None:
+        """Send what is in the queue, until the connection ends."""
+        try:
+            while True:
+                while self._queue:
+                    if self._queue[0].text is not None:
+                        await self._send(self._queue[0])
+                    self._queue.popleft()
+                await self._lot.park()
+        finally:
+            self._is_over = True
+            for one in self._queue:
+                one.done.set()
+            self._queue.clear()
+
+    async def _send(self, one: _Outgoing) -> None:
+        with trio.move_on_after(SEND_S) as scope:
             try:
-                await self._connection.send_message(text)
+                await self._connection.send_message(cast("str", one.text))
             except trio_websocket.ConnectionClosed as fault:
                 self._link.closed(fault)
-                raise anyio.BrokenResourceError from None
-            return
-        self._link.stop(LinkError("lost", "it takes no more messages", "Check that the server still runs."))
-        raise anyio.BrokenResourceError
+            else:
+                one.is_sent = True
+        if scope.cancelled_caught:
+            self._link.stop(LinkError("lost", "it takes no more messages", "Check that the server still runs."))
+        one.done.set()
 
     async def aclose(self) -> None:
         """Send no more."""
@@ -155,6 +199,7 @@ async def open_websocket(definition: ServerDefinition, on_gone: Callable[[], Non
                         connection = await _shake_hands(nursery, definition, stream, host, path)
                     link.read, link.write = _WebSocketReader(link, connection), _WebSocketWriter(link, connection)
                     nursery.start_soon(_keep_alive, link, connection)
+                    nursery.start_soon(link.write.run)
                     ready.set()
                     await link.over.wait()
                     lost = link.why().kind == "lost"  # a handshake with nobody
