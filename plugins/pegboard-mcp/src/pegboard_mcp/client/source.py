@@ -352,6 +352,8 @@ class McpSource:
             connection = self.connection
             if connection is None:
                 connection = await self._connected(lost)
+                if isinstance(asker, CallContext):
+                    self._require_hung(asker, method, what)
             try:
                 with self._asks.calling(asker):
                     return await connection.request(method, params, on_progress=on_progress)
@@ -368,6 +370,22 @@ class McpSource:
                     await self._read_again(connection)
                 else:
                     raise self._rpc_error(problem, what) from None
+
+    def _require_hung(self, context: CallContext, method: str, what: str) -> None:
+        """Hold that a tool is still on the board after its server was started: what it offers now may be held back.
+
+        Raises:
+            ToolError: NOT_FOUND: it is not; the server did not see the call.
+        """
+        name = self._names.get(PROMPT_MARK + what if method == "prompts/get" else what)
+        if name is not None and name not in context.session.tools:
+            raise ToolError(
+                ErrorCode.NOT_FOUND,
+                f"{name!r} is no longer on the board: the MCP server {self.name!r}, which was started for this call, "
+                "offers another tool of that name now, and that one does not hang; pegboard doctor says why",
+                server=self.name,
+                executed=False,
+            )
 
     def _silent_error(self, what: str, waited_s: float, *, repeatable: bool) -> ToolError:
         """TIMEOUT that names the server, a moment before the host's own, which knows nothing of servers."""
