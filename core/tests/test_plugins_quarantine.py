@@ -637,6 +637,33 @@ def test_what_is_wrong_with_the_sections_of_two_plugins_is_said_at_once() -> Non
     with pytest.raises(ConfigError) as caught:
         load_board({"plugins": {"one": {"size": "x"}, "two": {"sise": 1}}}, [plugin("one"), plugin("two")])
     assert [fault.where for fault in caught.value.faults] == ["plugins.one.size", "plugins.two.sise"]
+    assert caught.value.message == "the configuration has 2 faults"
+
+
+def test_faults_of_the_core_and_of_plugins_are_in_one_list(make_plugin: Any) -> None:
+    @attrs.frozen
+    class Settings:
+        size: int = 1
+        port: int = 1
+
+    plugin = make_plugin("one", provide_settings=Settings)
+    config = {"timeout_s": "soon", "tools": [3], "plugins": {"one": {"size": "x", "port": "${NOWHERE_SET}"}}}
+    with pytest.raises(ConfigError, match="the configuration has 4 faults") as caught:
+        load_board(config, [plugin])
+    assert sorted((fault.where, fault.expected) for fault in caught.value.faults) == [
+        ("plugins.one.port", "the variable NOWHERE_SET to be set"),
+        ("plugins.one.size", "an integer"),
+        ("timeout_s", "a finite number"),
+        ("tools[0]", "a table with type: mcp"),
+    ]
+    with pytest.raises(ConfigError, match="a fault") as caught:  # what should be tables stops it there
+        load_board({"plugins": 3}, [plugin])
+    assert caught.value.faults[0].where == "plugins"
+
+
+def test_a_plugin_that_fails_beside_a_wrong_configuration_is_not_what_is_said(make_plugin: Any) -> None:
+    with pytest.raises(ConfigError, match="timeout_s"):
+        load_board({"timeout_s": "soon"}, ["no-such-plugin"])
 
 
 def test_a_guard_that_says_what_is_wrong_is_heard_in_its_own_words(make_plugin: Any) -> None:

@@ -619,5 +619,10 @@ def load_board(
     objects = plugins is not None and not all(isinstance(one, str) for one in plugins)
     closed = plugins is not None and (objects or not plugins)
     if not isinstance(config, Config):
-        config = load_config(config, overrides=overrides, found=not closed)
-    return Board(config, load_plugins(config, plugins, without=without, strict=config.core.strict))
+        config = load_config(config, overrides=overrides, found=not closed, hold=True)
+    try:
+        loaded = load_plugins(config, plugins, without=without, strict=config.core.strict)
+    except PluginError:
+        config.raise_held()  # a plugin that fails may be one that the configuration names wrongly
+        raise
+    return Board(config, loaded)

@@ -208,6 +208,13 @@ class ConfigError(PegboardError):
         super().__init__(message, hint=hint)
         self.faults = tuple(faults)
 
+    @classmethod
+    def of_faults(cls, faults: Iterable[Fault], *, hint: str | None = None, more: bool = False) -> ConfigError:
+        """The error whose message counts its faults; `more`: there are others beside them."""
+        listed = tuple(faults)
+        count = "a fault" if len(listed) == 1 else f"{len(listed)} faults"
+        return cls(f"the configuration has {count}{' or more' if more else ''}", listed, hint=hint)
+
     def __str__(self) -> str:
         return "\n".join([self.message, *(f"  {fault}" for fault in self.faults)])
 

@@ -179,9 +179,10 @@ class Plugins:
         """Ask every plugin for its settings class and fill it from its section.
 
         Raises:
-            ConfigError: with what is wrong in all sections at once.
+            ConfigError: with what is wrong in all sections at once, and what the configuration held back.
         """
         wrong: list[ConfigError] = []
+        held = {fault.path for fault in config.held}
         for record, make in self.implementations("provide_settings"):
             try:
                 cls = make()
@@ -202,10 +203,15 @@ class Plugins:
                 self.quarantine(record, "provide_settings", problem)
             except ConfigError as problem:
                 wrong.append(problem)
-        if wrong:
-            said = list(dict.fromkeys(problem.message for problem in wrong))
-            faults = [fault for problem in wrong for fault in problem.faults]
-            raise ConfigError("; ".join(said), faults, hint=wrong[0].hint) from wrong[0]
+        if not wrong:
+            config.raise_held()
+            return
+        # Where a value is missing, what it should have been is no second fault.
+        faults = [*config.held, *(one for problem in wrong for one in problem.faults if one.path not in held)]
+        hint = next((problem.hint for problem in wrong if problem.hint), None)
+        others = [problem.message for problem in wrong if problem.hint]  # of those that are no count of faults
+        counted = ConfigError.of_faults(faults, hint=hint)
+        raise ConfigError("; ".join(dict.fromkeys(others)) or counted.message, faults, hint=hint) from wrong[0]
 
     def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
         """Who implements a hook, in the order of their names: never of installation."""

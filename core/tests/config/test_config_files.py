@@ -281,6 +281,16 @@ def test_faults_of_a_tools_list_name_their_entries(load, write):
         "tools[2].name",
         "tools[4].name",
     ]
+    assert all(fault.hint for fault in refused(lambda: load(path)).faults)
+
+
+def test_of_a_tools_list_with_faults_the_good_entries_are_held_to_be_right_too(load, write):
+    path = write("a.yaml", "tools:\n- 1\n- {type: mcp, name: a, command: x}\n")
+    assert load(path, hold=True).plugin_settings("mcp", Servers).servers == {"a": {"command": "x"}}
+    text = "tools:\n- {type: mcp, name: a, command: x}\nplugins: {mcp: {servers: {a: {url: y}, b: {url: z}}}}\n"
+    both = load(write("b.yaml", text), hold=True)
+    assert both.plugin_settings("mcp", Servers).servers == {"a": {"url": "y"}, "b": {"url": "z"}}
+    assert len(both.held) == 1
 
 
 def test_a_trusted_list_survives_only_as_it_stood(load, write, tmp_path):

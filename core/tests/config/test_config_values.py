@@ -508,3 +508,14 @@ def test_an_option_that_is_a_setting_of_a_plugin_is_named_as_the_option():
     config = load({}, overrides={"plugins": {"mcp": {"config_file": "a.json"}, "audit": {"file": "-"}}})
     assert str(config.origin_of(("plugins", "mcp", "config_file"))) == "--mcp-config"
     assert str(config.origin_of(("plugins", "audit", "file"))) == "--log-json"
+
+
+def test_what_may_be_left_out_is_named_in_the_words_of_files():
+    @attrs.frozen
+    class Optional:
+        names: tuple[str, ...] | None = None
+        table: Mapping[str, Any] | None = None
+
+    with pytest.raises(ConfigError) as caught:
+        load({"plugins": {"x": {"names": "a", "table": [1]}}}).plugin_settings("x", Optional)
+    assert {fault.path[-1]: fault.expected for fault in caught.value.faults} == {"names": "a list", "table": "a table"}

@@ -158,8 +158,7 @@ class ProgramRun:
             got = "a name that none has"
             faults.append(ConfigFault(path, "the name of a tool", got, hint, origin=board.config.origin_of(path)))
         if faults:
-            count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-            raise ConfigError(f"the configuration has {count}", faults)
+            raise ConfigError.of_faults(faults)
 
     def _require_mcp(self) -> None:
         if self.mcp_config is None:

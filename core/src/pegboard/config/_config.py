@@ -66,6 +66,10 @@ class Config:
         files: the files that were read, in the order they lie on each other.
         faults: what was wrong with them, to be told with what is wrong with their values.
         state_dir: where trusted files are noted; None: the platform's.
+        hold: keep faults in `held`, for whoever can find those of plugins too; such a configuration is of no other use.
+
+    Attributes:
+        held: faults that are still to be raised.
 
     Raises:
         ConfigError: a setting of the core, of a tool or a profile is wrong, or its file may not say it.
@@ -85,7 +89,9 @@ class Config:
         files: Iterable[Path] = (),
         faults: Iterable[Fault] = (),
         state_dir: Path | None = None,
+        hold: bool = False,
     ) -> None:
+        self.held: tuple[Fault, ...] = ()
         self._tree = tree or Tree()
         self._state_dir = state_dir
         self._safe = safe
@@ -94,8 +100,23 @@ class Config:
         self._found = self._paths_of_found_files()
         self._classes: dict[tuple[str, ...], type] = {}
         self._secret_fields: dict[tuple[Step, ...], bool | str] = {}
-        self._raise([*faults, *self._structure_own()])
+        try:
+            self._raise([*faults, *self._structure_own()])
+        except ConfigError as problem:
+            if not (hold and self._has_sections()):
+                raise
+            self.held = problem.faults
+            return
         self._refuse_untrusted(self._untrusted_own())
+
+    def raise_held(self) -> None:
+        """Raise what was held back.
+
+        Raises:
+            ConfigError: anything was.
+        """
+        if self.held:
+            raise ConfigError.of_faults(self.held)
 
     # -- what the core reads itself
 
@@ -106,6 +127,7 @@ class Config:
         known = (*keys_of(CoreSettings), *SECTIONS)
         unknown = (unknown_key((key,), known) for key in own if key not in keys_of(CoreSettings))
         faults: list[Fault] = list(islice(unknown, MAX_FAULTS))
+        self.core = CoreSettings()
         core, wrong = _structure_core({key: own[key] for key in own if key in keys_of(CoreSettings)})
         faults += wrong
         for name, section in sections.items():
@@ -118,6 +140,10 @@ class Config:
             if core.profile is not None and core.profile not in sections["profiles"]:
                 faults.append(_unknown_profile(core.profile, self.profiles))
         return faults
+
+    def _has_sections(self) -> bool:
+        """Whether what should be tables are, so that plugins can read theirs."""
+        return not any(_faults_of_section(name, self._tree.values.get(name, {})) for name in SECTIONS)
 
     def _untrusted_own(self) -> list[tuple[Step, ...]]:
         if self._safe is None:
@@ -393,9 +419,7 @@ class Config:
         shown = islice(faults, MAX_FAULTS)
         dressed = [fault if isinstance(fault, ConfigFault) else self._dress(fault) for fault in shown]
         if dressed:
-            count = "a fault" if len(dressed) == 1 else f"{len(dressed)} faults"
-            count += " or more" if len(dressed) == MAX_FAULTS else ""
-            raise ConfigError(f"the configuration has {count}", dressed)
+            raise ConfigError.of_faults(dressed, more=len(dressed) == MAX_FAULTS)
 
     def _dress(self, fault: Fault) -> ConfigFault:
         """The fault with its origin, and without what must not be shown."""

@@ -25,6 +25,7 @@ def load_config(
     state_dir: Path | None = None,
     overrides: Mapping[str, Any] | None = None,
     found: bool = True,
+    hold: bool = False,
 ) -> Config:
     """Read the configuration that holds here.
 
@@ -40,6 +41,7 @@ def load_config(
         state_dir: where trusted files are noted; None: the platform's.
         overrides: settings from options of the program, by key; None is an option that was not given.
         found: False reads no file but `source`.
+        hold: keep those faults in `Config.held`, to be raised together with those of plugins.
 
     Raises:
         ConfigError: with every fault that can be known without plugins.
@@ -72,7 +74,7 @@ def load_config(
             if layer.trusted:
                 safe.lay(layer)
     files = [layer.file for layer in layers if layer.file]
-    return Config(tree, safe=safe, files=files, faults=[*faults, *wrong], state_dir=state_dir)
+    return Config(tree, safe=safe, files=files, faults=[*faults, *wrong], state_dir=state_dir, hold=hold)
 
 
 def find_found_file(cwd: Path | None = None) -> Path | None:
@@ -161,12 +163,12 @@ def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
     return value
 
 
-def _said_servers(values: Mapping[str, Any]) -> bool:
-    """Whether the file has a table of MCP servers."""
+def _said_servers(values: Mapping[str, Any]) -> Any:
+    """The file's table of MCP servers, or what stands in its place; None: nothing does."""
     section: Any = values
     for key in ("plugins", "mcp", "servers"):
         section = section.get(key) if isinstance(section, Mapping) else None
-    return bool(section)
+    return section
 
 
 def _take_tools_list(layer: Layer) -> list[Fault]:
@@ -179,22 +181,28 @@ def _take_tools_list(layer: Layer) -> list[Fault]:
     for index, entry in enumerate(entries):
         path: tuple[Step, ...] = ("tools", index)
         if not isinstance(entry, dict):
-            faults.append(ConfigFault(path, "a table with type: mcp", shorten(entry), origin=layer.origin))
+            hint = "as in - {type: mcp, name: files, command: npx}"
+            faults.append(ConfigFault(path, "a table with type: mcp", shorten(entry), hint, origin=layer.origin))
             continue
         settings = dict(entry)
         kind, name = settings.pop("type", None), settings.pop("name", None) or settings.get("server")
         if kind != "mcp":
-            faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), origin=layer.origin))
+            hint = "say type: mcp; other tools come from their plugins"
+            faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), hint, origin=layer.origin))
         elif not isinstance(name, str) or name in servers:
-            got = "one that another entry has" if name in servers else shorten(name)
-            faults.append(ConfigFault((*path, "name"), "a name of the server's own", got, origin=layer.origin))
+            is_taken = isinstance(name, str)
+            got = "one that another entry has" if is_taken else shorten(name)
+            hint = "rename one of them" if is_taken else "as in name: files"
+            faults.append(ConfigFault((*path, "name"), "a name of the server's own", got, hint, origin=layer.origin))
         else:
             servers[name] = settings
     del layer.values["tools"]
-    if servers and _said_servers(layer.values):
+    said = _said_servers(layer.values)
+    if servers and said:
         path = ("plugins", "mcp", "servers")
         hint = "write all of them in one place"
         faults.append(ConfigFault(path, "servers here or under tools:", "both", hint, origin=layer.origin))
-    if servers and not faults:
+    if servers and not (said and not isinstance(said, Mapping)):
+        servers = {name: table for name, table in servers.items() if not said or name not in said}
         Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))
     return faults

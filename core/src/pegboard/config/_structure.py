@@ -31,6 +31,7 @@ TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_TYPES = {"array": "a list", "object": "a table"}
 _NUMBERS_FIRST = {int: 0, float: 1, bool: 2, str: 9}
 
 
@@ -60,6 +61,7 @@ def _in_words(fault: Fault) -> Fault:
         .replace(" or null", "")
         .replace("no such key", "a known key")
     )
+    expected = _TYPES.get(expected, expected)  # of a union the bare names
     got = re.sub(r"^(an object of \d+ \w+|an empty object)", "a table", fault.got).replace("an array of", "a list of")
     quoted = fault.expected == "a boolean" and fault.got.lower() in ('"true"', '"false"')
     return attrs.evolve(fault, expected=expected, got=got, hint="leave out the quotes" if quoted else fault.hint)
