@@ -344,21 +344,39 @@ async def test_what_else_comes_to_the_port_changes_nothing(authority: Authority,
         assert await ask(link) == {"token": "access-1"}
 
 
-async def test_a_state_that_is_not_ours_fails_the_login(authority: Authority, browser: Browser) -> None:
+async def test_a_state_that_is_not_ours_changes_nothing(authority: Authority, browser: Browser) -> None:
     async def first(back: str) -> None:
+        base = back.partition("?")[0]
         async with httpx2.AsyncClient() as client:
-            await client.get(back.partition("?")[0] + "?code=stolen&state=guessed")
+            for query in ("code=stolen&state=guessed", "error=denied&state=guessed", "code=stolen&state="):
+                assert (await client.get(f"{base}?{query}")).status_code == 404
 
     browser.first = first
+    async with opened(define(authority)) as link:
+        assert await ask(link) == {"token": "access-1"}
 
-    async def follow(self: Browser, url: str) -> None:
-        redirect = parse_qs(urlsplit(url).query)["redirect_uri"][0]
-        await first(redirect)
 
-    browser._follow = partial(follow, browser)  # type: ignore[method-assign]
-    with pytest.raises(LinkError, match=r"^the login failed: State parameter mismatch$"):
-        async with opened(define(authority)):
-            pass
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://accounts.example@evil.example/?state=s",
+        "https://acc\u043eunts.example/?state=s",
+        "https://evil.example\\@accounts.example/?state=s",
+        "https://[::1/?state=s",
+        "https:///?state=s",
+        "javascript:alert(1)//?state=s",
+        "file:///etc/passwd?state=s",
+        "https://accounts.example/\x1b[2J?state=s",
+    ],
+)
+async def test_an_address_that_does_not_show_where_it_leads_is_not_printed(
+    authority: Authority, browser: Browser, url: str
+) -> None:
+    login = oauth._Login(define(authority), browser)
+    login.asking = 1
+    with pytest.raises(LinkError, match="names no web page to log in at"):
+        await login.ask(url)
+    assert browser.said == []
 
 
 async def test_a_port_in_use_is_named(authority: Authority, browser: Browser) -> None:

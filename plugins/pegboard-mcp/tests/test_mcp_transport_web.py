@@ -461,6 +461,17 @@ async def test_the_configured_headers_stay_at_home_whoever_asks(web: Serve) -> N
     assert not {"x-token", "authorization"} & set(elsewhere.asked[0].headers)
 
 
+async def test_a_server_over_tls_leads_to_no_address_without_it(web: Serve) -> None:
+    async def respond(asked: Asked) -> Reply:
+        return 200, {}, b"{}"
+
+    inside = await web(respond)
+    async with _web.open_client(_web.WebLink(define("https://mcp.example/mcp"), Told()), answering=False) as client:
+        with pytest.raises(httpx2.RemoteProtocolError, match="without TLS"):
+            await client.get(inside.url + "/latest/meta-data")
+    assert inside.asked == []
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_redirect_within_the_origin_is_followed(web: Serve, transport: str) -> None:
     server = None
@@ -741,13 +752,31 @@ async def test_an_event_over_the_limit_ends_the_link(web: Serve) -> None:
         assert "100,000" in link.why().why
 
 
-async def test_an_endpoint_of_another_origin_is_refused(web: Serve) -> None:
+@pytest.mark.parametrize(
+    "endpoint", ["http://evil.example/messages", "//evil.example", "http://[::1", "file:///etc/passwd", "http://a:b/x"]
+)
+async def test_an_endpoint_of_another_origin_is_refused(web: Serve, endpoint: str) -> None:
     events = Events()
-    events.endpoint = "http://evil.example/messages"
+    events.endpoint = endpoint
     server = await web(events.respond)
     with pytest.raises(LinkError, match="another address"):
         async with opened(define(server.url, "sse")):
             pass
+
+
+async def test_a_stream_of_nothing_but_garbage_ends(web: Serve) -> None:
+    async def respond(asked: Asked) -> Reply:
+        async def garbage() -> AsyncIterator[bytes]:
+            yield b"event: endpoint\ndata: /messages\n\n"
+            while True:
+                yield b"event: message\ndata: no JSON\n\n" * 100
+
+        return 200, {"content-type": "text/event-stream"}, garbage()
+
+    server = await web(respond)
+    async with opened(define(server.url, "sse")) as link:
+        await link.gone.wait()
+        assert link.why().kind == "garbage"
 
 
 async def test_a_stream_without_an_endpoint_times_out(web: Serve) -> None:

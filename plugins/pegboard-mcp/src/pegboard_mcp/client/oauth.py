@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import sys
 import tempfile
 import time
@@ -217,6 +218,7 @@ class _Login:
         # systems hand out for outgoing connections, so that none of those holds it.
         self._port = 21_000 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 11_000
         self._listeners: list[trio.SocketListener] = []
+        self._state = ""
         self.asking = 0
         """How many may ask just now."""
         self.asked = False
@@ -231,10 +233,11 @@ class _Login:
         if not self.asking:
             raise LinkError("unauthorized", "the login has ended", "Call again, and log in.")
         self.asked = True
-        if urlsplit(url).scheme not in {"http", "https"} or not url.isprintable():
+        if not _is_page(url):
             raise LinkError(
                 "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
             )
+        self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         try:
             self._listeners = await trio.open_tcp_listeners(self._port, host="127.0.0.1")
         except OSError:
@@ -255,7 +258,7 @@ class _Login:
 
                     async def handle(stream: trio.SocketStream) -> None:
                         async with stream:
-                            await _serve(stream, into)
+                            await _serve(stream, into, self._state)
 
                     nursery.start_soon(trio.serve_listeners, handle, self._listeners)
                     brought = await out.receive()
@@ -280,8 +283,19 @@ def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
     return AuthorizationCodeResult(code=brought.get("code", ""), state=brought.get("state"), iss=brought.get("iss"))
 
 
-async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[str, str]]) -> None:
-    """One request of a browser; what is none, or not for us, changes nothing."""
+def _is_page(url: str) -> bool:
+    """Whether an address is one of the web, and shows a person where it leads: in ASCII, with no user in it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url
+    return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+
+
+async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[str, str]], state: str) -> None:
+    """One request of a browser; what is none, or not for us, changes nothing: any page can send one here, and only who
+    came from our address knows the state."""
     received = b""
     with trio.move_on_after(REQUEST_S), contextlib.suppress(trio.BrokenResourceError):
         while b"\r\n\r\n" not in received and len(received) < REQUEST_BYTES:
@@ -292,7 +306,8 @@ async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[st
         found = re.match(rb"GET (/callback\?[!-~]*) HTTP/1\.[01]\r\n", received)
         values = parse_qs(urlsplit(found[1].decode()).query) if found else {}
         brought = {name: value[0] for name, value in values.items()}
-        ours = "state" in brought and ("code" in brought or "error" in brought)
+        ours = secrets.compare_digest(brought.get("state", "").encode(), state.encode()) and bool(state)
+        ours = ours and ("code" in brought or "error" in brought)
         page = PAGE.format("You are logged in. Close this page." if ours and "code" in brought else "Nothing here.")
         status = "200 OK" if ours else "404 Not Found"
         head = (

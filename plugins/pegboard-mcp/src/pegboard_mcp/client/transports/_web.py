@@ -2,7 +2,8 @@
 
 `Watched` stands between the client and the network. It
 
-- sends the configured headers to the server's origin alone, whoever asks: OAuth discovery goes to other origins too;
+- sends the configured headers to the server's origin alone, whoever asks: OAuth discovery goes to other origins too,
+  of a server over https to such over https alone;
 - bounds what one answer may hold (`max_message_bytes`) and takes no compressed answer, which could unfold to anything;
 - tells the link what it saw: `Link.why` explains a failed start by it;
 - answers in place of a server that cannot be reached or has lost the session, so that one failed POST costs its own
@@ -79,6 +80,9 @@ class Watched(httpx2.AsyncBaseTransport):
             for name, value in self._link.definition.headers.items():
                 if request.headers.get(name) == value:
                     del request.headers[name]
+            if self._url.scheme == "https" != request.url.scheme:
+                # What it names for a login may be a service of this network, which speaks no TLS; RFC 8414 wants TLS.
+                raise httpx2.RemoteProtocolError("a server over https leads to an address without TLS")
         endpoint = self._answering and ours and request.url.path.rstrip("/") == self._url.path.rstrip("/")
         try:
             response = await self._inner.handle_async_request(request)

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._link import Reader, Writer
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Reader, Writer
 from pegboard_mcp.client.transports._web import (
     LOST_S,
     WebLink,
@@ -164,8 +164,8 @@ class _Stream:
     async def _read(self, response: httpx2.Response) -> None:
         async for event in httpx2.EventSource(response, max_event_size=self._link.definition.max_message_bytes):
             if event.event == "endpoint" and not self.ready.is_set():
-                endpoint = response.url.join(event.data)
-                if origin(endpoint) != origin(response.url):
+                endpoint = _joined(response.url, event.data)
+                if endpoint is None or origin(endpoint) != origin(response.url):
                     raise LinkError(
                         "not_found", "its messages would go to another address", "Check `url`, and the server."
                     )
@@ -179,8 +179,18 @@ class _Stream:
             message = jsonrpc_message_adapter.validate_json(data, by_name=False)
         except ValueError:
             self._link.garbled(data)
+            if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:
+                raise self._link.garbage_fault() from None
+            await trio.lowlevel.checkpoint()  # what is read already comes without one
             return
         self._link.heard = True
         # The generator above must be left by its own next step, not between two: that one ends it in order.
         with contextlib.suppress(trio.BrokenResourceError, trio.Cancelled):
             await self._into.send(SessionMessage(message))
+
+
+def _joined(base: httpx2.URL, address: str) -> httpx2.URL | None:
+    try:
+        return base.join(address)
+    except (httpx2.InvalidURL, ValueError):
+        return None
