@@ -226,9 +226,9 @@ def _servers(results: Results, section: dict[str, Any]) -> str:
             name = row["what"] if begin != "start" else f"starting {row['servers']}"
             ratio = figure(paired(row, found[0]), "x")
             rows.append((name, figure(row["wall_ms"]), figure(row["cpu_ms"]), ratio))
-    note = """`pegboard list` starts no server and waits for none: it reads what they offered when they last ran. What it
-costs more than without servers is what so many tools cost on any board. `starting` is from opening the host until all
-are ready; each server takes a second."""
+    note = """`pegboard list` starts no server and waits for none: it reads what they offered when they last ran. What
+it costs more than without servers is what so many tools cost on any board. `starting` is from opening the host until
+all are ready; each server takes a second."""
     return f"## Many MCP servers\n\n{table(('what', 'wall ms', 'CPU ms', 'wall / first'), rows)}\n\n{note}"
 
 
