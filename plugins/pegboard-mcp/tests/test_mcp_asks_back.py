@@ -348,6 +348,7 @@ async def test_a_form_is_not_asked_for_without_end(stage: Stage, host: Any) -> N
         {"message": "?", "mode": "voice"},
         {"message": "?", "mode": "url"},
         {"message": "?", "mode": "url", "url": "javascript:alert(1)"},
+        {"message": "?", "mode": "url", "url": "https://evil.example\\.bank.example/"},
         {"message": "?", "mode": "url", "url": "file:///etc/passwd"},
         {"message": "?", "mode": "url", "url": "https://good.example@evil.example/"},
         {"message": "?", "mode": "url", "url": "https://а.example/"},
@@ -537,6 +538,13 @@ def test_the_name_of_a_logger_is_made_of_words(stage: Stage, caplog: pytest.LogC
         "pegboard.mcp.server.files.a-b.é.x",
         "pegboard.mcp.server.files",
     ]
+
+
+async def test_what_looks_like_a_secret_is_not_logged(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="pegboard.mcp.server")
+    stage.asks.tell("info", None, "go to https://ada:pa55w0rd@a.example")
+    assert "pa55w0rd" not in caplog.text
+    assert "a.example" in caplog.text
 
 
 async def test_notifications_are_logged_for_who_looks_closely(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:

@@ -176,6 +176,14 @@ async def test_stderr_goes_to_the_log_of_the_server_masked(caplog: pytest.LogCap
     assert "hunter2-token" not in caplog.text
 
 
+async def test_what_looks_like_a_secret_on_stderr_is_hidden_though_nobody_configured_it() -> None:
+    async with opened(command("sh", "-c", "echo no access with password=hunter2hunter2 >&2; exit 1")) as link:
+        await link.gone.wait()
+        why = (await link.explain()).why
+    assert "no access with password=***" in why
+    assert "hunter2hunter2" not in why
+
+
 async def test_of_a_flood_on_stderr_only_the_tail_is_kept() -> None:
     script = "for i in $(seq 400); do echo line $i >&2; done; head -c 200000 /dev/zero | tr '\\0' y >&2; echo end >&2"
     async with opened(command("sh", "-c", script)) as link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping  # noqa: TC003 - attrs may be asked for the types of the fields
 from typing import Any, Literal
@@ -92,6 +93,15 @@ class ServerDefinition:
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
+
+    def mask_words(self, text: str) -> str:
+        """A server's own words without its secrets, and without words that look like anybody's.
+
+        Word by word, since `KeyError: 'API_KEY'` has to stay readable.
+        """
+        from pegboard.config import mask_text
+
+        return re.sub(r"\S+", lambda word: mask_text(word[0]), self.mask(text))
 
     @property
     def shown(self) -> str:

@@ -26,7 +26,7 @@ from pegboard import CallContext, Tool, ToolError
 from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.forms import FormError, filled_in, form_of
 from pegboard_mcp.client.names import plain_name
-from pegboard_mcp.texts import MAX_TEXT, clean
+from pegboard_mcp.texts import MAX_TEXT, clean, is_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -229,7 +229,7 @@ class Asks:
         number = LEVELS.get(level, logging.INFO) if isinstance(level, str) else logging.INFO
         if to.isEnabledFor(number):
             text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
-            to.log(number, "%s", self.shown(text, MAX_LOG))
+            to.log(number, "%s", self.definition.mask_words(self.shown(text, MAX_LOG)))
 
     def hear_fault(self, problem: Exception) -> None:
         """Log what came that is no message, the first ones as warnings; a flood of them is for debugging."""
@@ -446,15 +446,9 @@ def _action(answer: object) -> str:
 
 def _url_of(raw: Any) -> str:
     """The address as it is shown and opened: one of the web, in ASCII, without a name or password in it."""
-    fits = isinstance(raw, str) and len(raw) <= MAX_URL and raw.isascii() and raw.isprintable() and " " not in raw
-    try:
-        parts = urlsplit(raw if fits else "")
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        fits = False
-    if not fits:
+    if not isinstance(raw, str) or len(raw) > MAX_URL or not is_page(raw):
         raise RefusedError(INVALID_PARAMS, "url: expected an address of http or https, in ASCII, without a user in it")
-    return str(raw)
+    return raw
 
 
 def _host_of(url: str) -> str:

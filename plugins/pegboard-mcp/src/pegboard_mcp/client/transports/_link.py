@@ -115,7 +115,7 @@ class Link:
 
     def garbled(self, text: str) -> None:
         """Count and log what came and is no JSON-RPC."""
-        text = self.definition.mask(text)
+        text = self.definition.mask_words(text)
         self.garbage += 1
         self._first_garbage = self._first_garbage or shorten(text, GARBAGE_CHARS)
         if self.garbage == 1 and self.heard:

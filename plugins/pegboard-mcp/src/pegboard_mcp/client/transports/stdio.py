@@ -460,7 +460,7 @@ class StdioLink(Link):
             self.told.set()
 
     def _keep(self, line: bytes) -> None:
-        text = shorten(self.definition.mask(line.decode("utf-8", "replace")), STDERR_LINE_BYTES)
+        text = shorten(self.definition.mask_words(line.decode("utf-8", "replace")), STDERR_LINE_BYTES)
         if text:
             self.tail.append(text)
             self.log.info("%s", text)
