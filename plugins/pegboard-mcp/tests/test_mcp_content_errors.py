@@ -175,3 +175,19 @@ def test_any_error_becomes_one_of_the_boards_that_every_wire_can_carry(
     """Invariant: whatever a server sends as an error, it is a ToolError, short and in valid UTF-8."""
     error = met(code, message, data)
     assert len(json.dumps(error.to_json(), ensure_ascii=False, allow_nan=False).encode()) < 40_000
+
+
+def test_no_page_is_named_that_hides_where_it_leads() -> None:
+    told = [
+        "https://bank.example@evil.example/",
+        "javascript:alert(1)",
+        "https://b\u0430nk.example/",
+        "https://a\\.b/",
+        7,
+    ]
+    data = {"elicitations": [{"url": url} for url in [*told, "https://good.example/x"]]}
+
+    error = met(-32042, "visit", data)
+
+    assert error.details["urls"] == ["https://good.example/x"]
+    assert error.message.endswith("; visit https://good.example/x and call again")

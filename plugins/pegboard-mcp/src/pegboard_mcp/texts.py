@@ -14,6 +14,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 MAX_TEXT = 100_000
 """A description is cut after so many characters."""
@@ -199,6 +200,18 @@ class _Walk:
             raise ValueError(f"the schema is nested deeper than {MAX_DEPTH}")
         if self.left < 0:
             raise ValueError(f"the schema has more than {MAX_VALUES:,} values")
+
+
+def is_page(url: str) -> bool:
+    """Whether an address is one of the web that shows a person where it leads: in ASCII, with no user before its host,
+    and without the backslash, which browsers take for a slash."""
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
 
 
 def visible(text: str) -> str:

@@ -36,6 +36,7 @@ from pydantic import AnyUrl, BaseModel
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
+from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -233,7 +234,7 @@ class _Login:
         if not self.asking:
             raise LinkError("unauthorized", "the login has ended", "Call again, and log in.")
         self.asked = True
-        if not _is_page(url):
+        if not is_page(url):
             raise LinkError(
                 "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
             )
@@ -281,16 +282,6 @@ def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
         why = f"the login was refused: {shorten(brought['error'], 60)}"
         raise LinkError("unauthorized", why, "Log in again, and allow the access.")
     return AuthorizationCodeResult(code=brought.get("code", ""), state=brought.get("state"), iss=brought.get("iss"))
-
-
-def _is_page(url: str) -> bool:
-    """Whether an address is one of the web, and shows a person where it leads: in ASCII, with no user in it."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    is_plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url
-    return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
 
 
 async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[str, str]], state: str) -> None:

@@ -20,6 +20,7 @@ import attrs
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, NOT_RUN
+from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ MAX_TEXT = 500
 MAX_DATA = 2_048
 """A longer `data` of an error is left out, in characters of JSON."""
 MAX_URLS = 5
+MAX_URL = 2_000
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -218,4 +220,4 @@ def _kept(key: str, value: Any) -> dict[str, Any]:
 def _urls_of(data: Any) -> list[str]:
     asked = data.get("elicitations") if isinstance(data, Mapping) else None
     urls = [one.get("url") for one in asked if isinstance(one, Mapping)] if isinstance(asked, list) else []
-    return [plain_text(url, 2_000) for url in urls if isinstance(url, str)][:MAX_URLS]
+    return [url for url in urls if isinstance(url, str) and len(url) <= MAX_URL and is_page(url)][:MAX_URLS]
