@@ -451,7 +451,7 @@ async def test_a_child_gets_a_safe_few_variables_and_its_own(tmp_path: Path, mon
     assert "MY_API_KEY" not in env
     assert "SHELL" not in env
     extra = {name for name in env if name not in stdio.SAFE and not name.startswith("LC_")}
-    assert extra - {"PWD", "OLDPWD", "SHLVL", "_"} == {"TOKEN"}  # those four are of some shells
+    assert extra - {"PWD", "OLDPWD", "SHLVL", "_"} == {"TOKEN", stdio.DEPTH}  # those four are of some shells
     assert result["cwd"] == str(tmp_path.resolve())
 
 

@@ -69,6 +69,11 @@ SAFE = frozenset(
 )
 """What a child gets of the host's environment, beside `LC_*`. None of them holds a secret; those of proxies may."""
 
+DEPTH = "MCP_BOARD_DEPTH"
+"""The variable that counts boards that were started by boards."""
+MAX_DEPTH = 3
+"""A board that is in its own list of servers would start boards without an end."""
+
 
 def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server: the safe few variables of the host, and what is configured over them."""
@@ -78,7 +83,13 @@ def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str
         # a value that begins with () is a function that an old shell exported
         if (name in SAFE or name.startswith("LC_")) and not value.startswith("()")
     }
-    return env | dict(definition.env)
+    return env | dict(definition.env) | {DEPTH: str(depth_of(host) + 1)}
+
+
+def depth_of(environment: Mapping[str, str]) -> int:
+    """How many boards stand above this one."""
+    said = environment.get(DEPTH, "")
+    return int(said) if said.isdecimal() and len(said) < 4 else 0
 
 
 def find_program(command: str, cwd: str | None, path: str) -> str:
@@ -513,6 +524,12 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
 
 
 async def _start(definition: ServerDefinition) -> trio.Process:
+    if depth_of(os.environ) >= MAX_DEPTH:
+        raise LinkError(
+            "endless",
+            f"boards start boards, {MAX_DEPTH} deep: is this one in its own list of servers?",
+            "Take the server out of the configuration that it reads itself, or give it another: --config FILE.",
+        )
     env = child_env(definition, os.environ)
     if definition.cwd is not None and not Path(definition.cwd).is_dir():
         raise _missing_folder(definition.cwd)
