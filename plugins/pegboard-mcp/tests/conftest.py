@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +78,22 @@ class SourcePlugin:
         named = [source.name for source in sources]
         self.open_resources = hookimpl(lambda: open_offers(settings, named), specname="open_resources")
         self.provide_tools = hookimpl(lambda: tools, specname="provide_tools")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that signed itself, with its key, in one file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    argv = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    argv += ["-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    argv += ["-keyout", str(folder / "key"), "-out", str(folder / "cert")]
+    subprocess.run(argv, check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_text((folder / "key").read_text() + (folder / "cert").read_text())
+    return both
 
 
 @pytest.fixture

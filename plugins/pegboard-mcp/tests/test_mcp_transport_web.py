@@ -4,9 +4,7 @@ import gc
 import json
 import logging
 import os
-import shutil
 import ssl
-import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -562,33 +560,6 @@ async def test_tls_against_a_plain_server_is_named(web: Serve) -> None:
     async with opened(define(server.url.replace("http:", "https:"))) as link:
         await ask(link)
         assert link.why().kind == "tls"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that signed itself, with its key, in one file."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    argv = [
-        openssl,
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    argv += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    argv += ["-keyout", str(folder / "key"), "-out", str(folder / "cert")]
-    subprocess.run(argv, check=True, capture_output=True)
-    both = folder / "both.pem"
-    both.write_text((folder / "key").read_text() + (folder / "cert").read_text())
-    return both
 
 
 @pytest.mark.parametrize("trusted", [True, False])

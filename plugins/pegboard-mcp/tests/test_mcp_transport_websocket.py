@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -37,11 +38,11 @@ class Told:
 
 
 @pytest.fixture
-def web(nursery: trio.Nursery) -> Callable[[Handle], Awaitable[int]]:
-    """`await web(handle)` starts a WebSocket server and gives its port."""
+def web(nursery: trio.Nursery) -> Callable[..., Awaitable[int]]:
+    """`await web(handle, tls=None)` starts a WebSocket server and gives its port."""
 
-    async def start(handle: Handle) -> int:
-        serving = partial(trio_websocket.serve_websocket, handle, "127.0.0.1", 0, ssl_context=None)
+    async def start(handle: Handle, tls: ssl.SSLContext | None = None) -> int:
+        serving = partial(trio_websocket.serve_websocket, handle, "127.0.0.1", 0, ssl_context=tls)
         server = await nursery.start(serving)
         return int(server.port)
 
@@ -99,6 +100,22 @@ async def test_messages_go_both_ways_with_headers_and_subprotocol(web: Any) -> N
 async def test_an_http_url_is_taken_for_its_websocket(web: Any) -> None:
     async with opened(define(0, url=f"http://127.0.0.1:{await web(echo)}/mcp")) as link:
         assert (await ask(link))["echo"] == {}
+
+
+async def test_over_tls_the_certificate_is_checked(
+    web: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    definition = define(0, url=f"wss://127.0.0.1:{await web(echo, context)}/mcp", headers={"X-Tenant": "7"})
+    with pytest.raises(LinkError, match="certificate is refused") as refused:
+        async with opened(definition):
+            pass
+    assert refused.value.kind == "tls"
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with opened(definition) as link:
+        assert (await ask(link))["headers"]["x-tenant"] == "7"
 
 
 CLOSINGS = [
