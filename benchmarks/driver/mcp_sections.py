@@ -149,7 +149,7 @@ def measure_servers(run: Run) -> list[Row]:
                 row.setdefault(key, []).append(value)
 
         def listed(count: int, own: int = 0) -> dict[str, float]:
-            command = [program, "--config", files[count], "list"]
+            command: list[str | Path] = [program, "--config", files[count], "list"]
             costs = [_wall_and_cpu(command, folder, {"BENCH_TOOLS": str(own)}) for _ in range(3)]
             return {"rounds": median(wall for wall, _ in costs), "cpu_rounds": median(cpu for _, cpu in costs)}
 
