@@ -155,15 +155,17 @@ def test_show_suggests_the_nearest_name(run, tools):
     assert "did you mean add" in answer.err
 
 
-def test_show_says_why_a_tool_does_not_hang(run, site):
+def test_where_nothing_hangs_since_all_was_refused_no_plugin_is_missing(run, site):
     site.install(
         "one",
         "from pegboard import Tool, hookimpl\n@hookimpl\ndef provide_tools():\n"
         "    return [Tool(name='bad', handler=print, description='x', input_schema={'type': 'objekt'})]\n",
     )
-    answer = run("show", "bad", plugins=("one",))
-    assert answer.status == 2
-    assert "is not on the board" in answer.err
+    shown, listed = run("show", "bad", plugins=("one",)), run("list", plugins=("one",))
+    assert shown.status == 2
+    assert "is not on the board" in shown.err
+    assert "pegboard doctor says why" in listed.err
+    assert "pip install" not in listed.err
 
 
 def test_export_prints_definitions_and_reports_on_stderr(run, tools):

@@ -89,10 +89,10 @@ def _tokens_of(tool: Tool, board: Board) -> dict[str, int]:
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
         note("no tool matches; pegboard list without options and --profile shows all")
-    elif not found:
-        note("no tool is on the board; install a plugin: pip install pegboard-calculator")
     # A tool that is off until somebody configures it is no reason to look into anything.
     aside = sum(not one.is_off for one in board.not_hung.values()) + len(board.plugins.quarantined)
+    if not found and not filtered and not aside:
+        note("no tool is on the board; install a plugin: pip install pegboard-calculator")
     if aside:
         what = "a tool or plugin is" if aside == 1 else f"{aside} tools or plugins are"
         note(f"{what} not on the board; pegboard doctor says why")
