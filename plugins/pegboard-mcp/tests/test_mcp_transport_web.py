@@ -21,7 +21,7 @@ import trio
 from mcp.client.session import ClientSession
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest
 
 from pegboard_mcp.client._errors import LinkError
@@ -457,6 +457,48 @@ async def test_the_configured_headers_stay_at_home_whoever_asks(web: Serve) -> N
         await client.get(elsewhere.url + "/.well-known/x")
     assert home.asked[0].headers["x-token"] == "hunter2"
     assert not {"x-token", "authorization"} & set(elsewhere.asked[0].headers)
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_an_answer_that_nobody_waits_for_any_more_is_let_go(web: Serve, begins: bool) -> None:
+    asked_for, closed = trio.Event(), trio.Event()
+
+    async def respond(asked: Asked) -> Reply:
+        assert "pegboard-number" not in asked.headers
+        if asked.message.get("id") == 1:
+            return answer(asked)
+        if not begins:
+            asked_for.set()
+            await trio.sleep_forever()
+        return 200, {"content-type": "text/event-stream"}, endless()
+
+    async def endless() -> AsyncIterator[bytes]:
+        try:
+            asked_for.set()
+            while True:
+                yield b": wait\n\n"
+                await trio.sleep(0.01)
+        finally:
+            closed.set()
+
+    server = await web(respond)
+    async with opened(define(server.url + "/mcp")) as link:
+        for number in (1, 2):
+            message = request(number)
+            message.metadata = ClientMessageMetadata(headers={"pegboard-number": str(number)})
+            await link.write.send(message)
+        assert (await link.read.receive()).message.result == {}
+        await asked_for.wait()
+        assert list(link.flights) == ["2"]
+        link.give_up(2)
+        link.give_up(2)
+        told = (await link.read.receive()).message
+        assert isinstance(told, JSONRPCError)
+        assert told.id == 2
+        assert link.flights == {}
+        if begins:
+            await closed.wait()
+        assert (await ask(link, 1)).result == {}
 
 
 async def test_a_server_over_tls_leads_to_no_address_without_it(web: Serve) -> None:

@@ -41,7 +41,7 @@ from pydantic import ValidationError
 from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-from pegboard_mcp.client.transports import NOT_RUN, open_link
+from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -297,7 +297,7 @@ class Connection:
             types.JSONRPCRequest(
                 jsonrpc="2.0", id=number, method=method, params=self._stamped(params, number if on_progress else None)
             ),
-            self._metadata(method, params) if self._has_headers else None,
+            self._metadata(method, params, number) if self._has_headers else None,
         )
         self._waiting[number] = waiting
         try:
@@ -331,6 +331,8 @@ class Connection:
 
     def _give_up(self, number: int) -> None:
         """Tell the server, from a task of the connection: whoever gave up waits for nothing more."""
+        if (give_up := getattr(self._link, "give_up", None)) is not None:
+            give_up(number)
         if self.is_open:
             params = {"requestId": number, "reason": "nobody waits for it any more"}
             self._nursery.start_soon(self.notify, "notifications/cancelled", params)
@@ -346,8 +348,8 @@ class Connection:
         stamped["_meta"] = meta
         return stamped
 
-    def _metadata(self, method: str, params: Mapping[str, Any] | None) -> ClientMessageMetadata:
-        headers = dict(self._headers)
+    def _metadata(self, method: str, params: Mapping[str, Any] | None, number: int) -> ClientMessageMetadata:
+        headers = {**self._headers, NUMBER_HEADER: str(number)}
         if self.modern:
             headers[MCP_METHOD_HEADER] = method
             params = params or {}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.transports._link import Link
     from pegboard_mcp.definitions import ServerDefinition, Transport
 
-__all__ = ["ANSWER_TOO_LONG", "NOT_RUN", "open_link"]
+__all__ = ["ANSWER_TOO_LONG", "NOT_RUN", "NUMBER_HEADER", "open_link"]
 
 ANSWER_TOO_LONG = -32010
 """The JSON-RPC code of the error that stands for an answer over `max_message_bytes`; its text names the limit."""
@@ -40,6 +40,10 @@ ANSWER_TOO_LONG = -32010
 NOT_RUN = -32011
 """The JSON-RPC code of the error that stands for a request that the server did not take: nobody listens, or the session
 is lost. It did not run, and may be sent again over a new link."""
+
+NUMBER_HEADER = "pegboard-number"
+"""The header by which the `http` transport is told the number of a request, so that it can be given up; it is not
+sent."""
 
 
 @contextlib.asynccontextmanager

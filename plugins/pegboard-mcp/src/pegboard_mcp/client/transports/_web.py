@@ -6,6 +6,7 @@
   of a server over https to such over https alone;
 - bounds what one answer may hold (`max_message_bytes`) and takes no compressed answer, which could unfold to anything;
 - tells the link what it saw: `Link.why` explains a failed start by it;
+- lets go of an answer that nobody waits for any more, or a server that never ends it would hold it for ever;
 - answers in place of a server that cannot be reached or has lost the session, so that one failed POST costs its own
   request alone. The SDK's transport would crash on it and take all others along.
 """
@@ -19,20 +20,22 @@ import os
 import socket
 import ssl
 import urllib.request
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx2
 import trio
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import NOT_RUN
+from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER
 from pegboard_mcp.client.transports._link import Link, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from pegboard_mcp.client._errors import Kind
     from pegboard_mcp.definitions import ServerDefinition
+
+T = TypeVar("T")
 
 LOST_S = 0.2
 """How long answers that are on their way still come in after a link is lost."""
@@ -52,6 +55,8 @@ class WebLink(Link):
         """What the last request came to, where it failed."""
         self.lost = trio.Event()
         """Set when the end is decided; the reader sees it a moment later."""
+        self.flights: dict[str, Flight] = {}
+        """The requests under way that say their number, by it."""
 
     def lose(self, cause: LinkError) -> None:
         """The server is gone, or has lost the session: answers on their way may still come in."""
@@ -60,6 +65,42 @@ class WebLink(Link):
 
     def _guess(self) -> LinkError:
         return self.note or super()._guess()
+
+    def give_up(self, number: int) -> None:
+        """Nobody waits for the answer of this request any more: it is not read on, however long it gets."""
+        flight = self.flights.pop(str(number), None)
+        if flight is not None:
+            flight.end()
+
+
+class Flight:
+    """One request under way, from its first byte to the last one of its answer."""
+
+    def __init__(self) -> None:
+        self._is_over = False
+        self._scope: trio.CancelScope | None = None
+
+    def end(self) -> None:
+        """Whatever it waits for is not waited for any more."""
+        self._is_over = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def run(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Do one step of it.
+
+        Raises:
+            BodyError: it was given up.
+        """
+        with trio.CancelScope() as scope:
+            self._scope = scope
+            if self._is_over:
+                scope.cancel()
+            try:
+                return await do()
+            finally:
+                self._scope = None
+        raise BodyError("nobody waits for the answer any more")
 
 
 class Watched(httpx2.AsyncBaseTransport):
@@ -75,6 +116,23 @@ class Watched(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; what fails at the server's endpoint is answered from here."""
+        number = request.headers.pop(NUMBER_HEADER, None) or request.extensions.get(NUMBER_HEADER)
+        if number is None:
+            return await self._handle(request)
+        request.extensions = {**request.extensions, NUMBER_HEADER: number}  # it is sent again where a login was due
+        flights = self._link.flights
+        flight = flights[number] = Flight()
+        try:
+            response = await flight.run(functools.partial(self._handle, request))
+        except BodyError as fault:
+            return _answer(request, 502, -32000, str(fault))
+        except BaseException:
+            flights.pop(number, None)
+            raise
+        response.stream = Tied(response.stream, flight, functools.partial(flights.pop, number, None))
+        return response
+
+    async def _handle(self, request: httpx2.Request) -> httpx2.Response:
         ours = origin(request.url) == origin(self._url)
         if not ours:
             for name, value in self._link.definition.headers.items():
@@ -172,6 +230,30 @@ class Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Close the body."""
+        await self._inner.aclose()
+
+
+class Tied(httpx2.AsyncByteStream):
+    """A body that is read for as long as somebody waits for it."""
+
+    def __init__(self, inner: object, flight: Flight, on_end: Callable[[], object]) -> None:
+        assert isinstance(inner, httpx2.AsyncByteStream)
+        self._inner = inner
+        self._flight = flight
+        self._on_end = on_end
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        parts = aiter(self._inner)
+        while True:
+            try:
+                part = await self._flight.run(parts.__anext__)
+            except StopAsyncIteration:
+                return
+            yield part
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        self._on_end()
         await self._inner.aclose()
 
 
