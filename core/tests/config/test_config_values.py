@@ -519,3 +519,13 @@ def test_what_may_be_left_out_is_named_in_the_words_of_files():
     with pytest.raises(ConfigError) as caught:
         load({"plugins": {"x": {"names": "a", "table": [1]}}}).plugin_settings("x", Optional)
     assert {fault.path[-1]: fault.expected for fault in caught.value.faults} == {"names": "a list", "table": "a table"}
+
+
+def test_what_a_settings_class_prints_of_itself_holds_no_secret():
+    @attrs.frozen
+    class Secretive:
+        token: str = setting("", secret=True)
+        env: Mapping[str, str] = setting(factory=dict, secret="values")
+        size: int = setting(3)
+
+    assert repr(Secretive("hunter2", {"A": "hunter2"})).endswith("Secretive(size=3)")

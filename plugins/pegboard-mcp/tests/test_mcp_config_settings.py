@@ -490,7 +490,8 @@ def test_looking_for_secrets_takes_any_text(args: list[str], url: str) -> None:
 
 
 def test_what_a_definition_prints_of_itself_holds_no_secret() -> None:
-    said = "".join(map(repr, load(SECRET_TABLES, SECRETS).definitions()))
+    settings = load(SECRET_TABLES, SECRETS)
+    said = "".join(map(repr, [settings, *settings.servers.values(), *settings.definitions()]))
     assert [word for word in HIDDEN_WORDS if word in said] == []
 
 

@@ -39,8 +39,8 @@ def setting(
     Args:
         default: the value where nobody says one; without it and `factory` the setting is required.
         factory: makes the default, where it is a list or a table.
-        secret: its value is never shown: not by `pegboard config`, not in a fault. Of a table marked "values" the keys
-            are.
+        secret: its value is never shown: not by `pegboard config`, not in a fault, not in the `repr` of its class. Of a
+            table marked "values" the keys are, but in the `repr`.
         widens: it may start programs or widen what tools may do, so that a file which was merely found may not say it
             before `pegboard trust`. A function `widens(value, otherwise)` decides by the value and by what would hold
             without that file.
@@ -57,8 +57,8 @@ def setting(
     """
     marks = {"secret": secret, "widens": widens, "names_file": names_file, "help": help}
     if factory is not None:
-        return attrs.field(factory=factory, converter=converter, validator=validator, metadata=marks)
-    return attrs.field(default=default, converter=converter, validator=validator, metadata=marks)
+        return attrs.field(factory=factory, repr=not secret, converter=converter, validator=validator, metadata=marks)
+    return attrs.field(default=default, repr=not secret, converter=converter, validator=validator, metadata=marks)
 
 
 def keys_of(cls: type) -> dict[str, attrs.Attribute[Any]]:

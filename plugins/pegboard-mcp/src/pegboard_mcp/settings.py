@@ -54,7 +54,7 @@ def _is_looser(value: str, otherwise: str) -> bool:
     return strictness.index(value) < strictness.index(otherwise)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class ServerSettings:
     """`[plugins.mcp.servers.NAME]`: one MCP server, as a person configures it.
 
@@ -111,6 +111,10 @@ class ServerSettings:
     config_env: str | None = setting(None, help="the variable that holds `config` as JSON for it")
     roots: tuple[str, ...] = setting((), help="folders that it is told to work in")
     description: str = setting("", help="what it is for, for people")
+
+    def __repr__(self) -> str:
+        """Arguments, the URL and `config` may hold secrets that no mark tells."""
+        return f"<ServerSettings {self.command or self.server or 'of a URL'}>"
 
 
 @attrs.frozen(kw_only=True)
