@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from pegboard.cli import _output
 from pegboard.cli._output import OutputError, emit, emit_json, emit_table, is_terminal, note
+from pegboard.cli._run import start_logging
 from pegboard.cli._text import printable, printable_json, printable_line
 
 OBEYED = {*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), *"\u202a\u202e\u2066\u2069\u200b\ufeff\u2028\U000e0041"}
@@ -197,3 +199,16 @@ def test_a_command_that_speaks_a_protocol_gets_the_descriptor_of_the_answer(monk
     assert answer_descriptor() is None
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert answer_descriptor() is None
+
+
+def test_the_log_sends_nothing_of_a_stranger_to_the_terminal_but_text(capsys: pytest.CaptureFixture[str]) -> None:
+    root, level = logging.getLogger(), logging.getLogger("pegboard").level
+    before = list(root.handlers)
+    try:
+        start_logging(debug=True)
+        logging.getLogger("pegboard.strangers").warning("said %s", "\x1b]0;title\x07 \x9b31m \u202ereversed")
+    finally:
+        root.handlers[:] = before
+        logging.getLogger("pegboard").setLevel(level)
+    said = "WARNING pegboard.strangers: said \\x1b]0;title\\x07 \\x9b31m \\u202ereversed\n"
+    assert said in capsys.readouterr().err

@@ -249,13 +249,21 @@ def start_logging(*, debug: bool) -> None:
     """
     import logging
 
+    from pegboard.cli._text import printable
+
+    class Formatter(logging.Formatter):
+        """What strangers say is in these lines too."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(super().format(record))
+
     root = logging.getLogger()
     handler: logging.Handler = logging.StreamHandler(sys.stderr) if debug else logging.NullHandler()
     handler.set_name("pegboard program")
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
     root.handlers[:] = [*(one for one in root.handlers if one.get_name() != handler.get_name()), handler]
     heard = logging.StreamHandler(sys.stderr)
-    heard.setFormatter(logging.Formatter("warning: %(message)s"))
+    heard.setFormatter(Formatter("warning: %(message)s"))
     heard.set_name(handler.get_name())
     for name in HEARD:
         logger = logging.getLogger(name)
