@@ -36,11 +36,10 @@ from mcp_types import (
 
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
+from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
 
     from mcp.server.lowlevel import Server
 
@@ -126,7 +125,7 @@ class Lines:
             self._pieces.append(piece)
 
 
-class Stdio:
+class Stdio(Reader):
     """Both ends of the wire, as the SDK's stream pair: `Stdio` is read from, and `Stdio.out` is written to."""
 
     def __init__(
@@ -166,23 +165,6 @@ class Stdio:
             else:
                 await self._read()
         return self._ready.pop()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Nothing more is read."""
@@ -267,7 +249,7 @@ class Stdio:
             trio.lowlevel.notify_closing(self._fd)
 
 
-class Out:
+class Out(Writer):
     """The way out. A line that was begun is ended by whoever writes next, if its own sender was cancelled."""
 
     def __init__(self, fd: int, stdio: Stdio) -> None:
@@ -281,7 +263,7 @@ class Out:
         self._piece = PIECE_BYTES if self._can_wait else 1 << 20
         self.is_broken = False
 
-    async def send(self, item: SessionMessage) -> None:
+    async def send(self, item: SessionMessage, /) -> None:
         """Write a message, whole.
 
         Raises:
@@ -317,14 +299,6 @@ class Out:
             if self._can_wait:
                 await trio.lowlevel.wait_writable(self._fd)
             self._write_now()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Write what is left; it has little time."""

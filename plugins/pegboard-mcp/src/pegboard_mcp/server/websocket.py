@@ -22,6 +22,7 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import answer_plainly
 from pegboard_mcp.server.http import LAST_S, MAX_DEPTH
+from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -81,7 +82,7 @@ class WebSockets:
                 await frames.leave(code)
 
 
-class _Frames:
+class _Frames(Reader, Writer):
     """The frames of one connection, as the two streams that the SDK's server wants."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
@@ -139,21 +140,6 @@ class _Frames:
 
     async def aclose(self) -> None:
         """The connection is closed by `leave`, after the last answers."""
-
-    def __aiter__(self) -> _Frames:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> _Frames:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 class _NoMessageError(ValueError):

@@ -12,59 +12,12 @@ from pegboard_mcp.client._errors import LinkError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp.shared.message import SessionMessage
-
     from pegboard_mcp.definitions import ServerDefinition
 
 SHOWN_CHARS = 200
 GARBAGE_CHARS = 60
 GARBAGE_LIMIT = 1_000
 """After so much that is no message, and no message, a server is given up."""
-
-
-class Reader:
-    """The SDK's `ReadStream`: what comes from the other side, one message at a time."""
-
-    async def receive(self) -> SessionMessage | Exception:
-        """The next message; raises `anyio.EndOfStream` at the end."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """Read no more."""
-
-    def __aiter__(self) -> Reader:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Reader:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class Writer:
-    """The SDK's `WriteStream`: what goes to the other side."""
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Send one message; raises `anyio.BrokenResourceError` or `anyio.ClosedResourceError`."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """Send no more."""
-
-    async def __aenter__(self) -> Writer:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 class Link:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 
-from pegboard_mcp.client.transports._link import Reader
 from pegboard_mcp.client.transports._web import LOST_S, WebLink, fault_of, open_client
+from pegboard_mcp.streams import Reader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Reader, Writer
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT
 from pegboard_mcp.client.transports._web import (
     LOST_S,
     WebLink,
@@ -30,6 +30,7 @@ from pegboard_mcp.client.transports._web import (
     origin,
     status_fault,
 )
+from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -40,7 +40,8 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, Reader, Writer, shorten
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
+from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

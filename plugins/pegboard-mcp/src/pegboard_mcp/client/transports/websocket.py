@@ -22,8 +22,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, Reader, Writer, shorten
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
+from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
