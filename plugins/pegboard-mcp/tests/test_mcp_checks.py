@@ -78,6 +78,14 @@ def test_a_tool_that_is_left_out_is_a_warning_and_a_good_server_is_none(look: An
     assert "bad" in only.where
 
 
+def test_an_allowed_tool_that_a_server_has_not_is_a_warning(look: Any) -> None:
+    said = look(one=python(SERVER, allowed_tools=("good", "bad", "godo")), none=python(SERVER, load_tools=False))
+    assert [(one.severity, one.what, one.why) for one in said] == [
+        ("warning", "a part of an MCP server is left out", "its inputSchema is no object"),
+        ("warning", "an MCP server has no such tool", "`allowed_tools` names 'godo'"),
+    ]
+
+
 def test_secrets_of_a_command_are_not_shown(look: Any) -> None:
     (only,) = look(
         leaves=ServerSettings(

@@ -51,6 +51,10 @@ def check_servers(settings: McpSettings) -> Iterator[Finding]:
         for what, why in outcome.left_out.items():
             fix = "tell its author; the rest of the server is on the board"
             yield Finding("a part of an MCP server is left out", f"{what} of {where}", why, fix, "warning")
+        offered = {entry["key"] for entry in outcome.tools} | outcome.left_out.keys()
+        for name in sorted((definition.allowed_tools or frozenset()) - offered) if definition.load_tools else ():
+            why, fix = f"`allowed_tools` names {name[:60]!r}", "correct the name, or take it out"
+            yield Finding("an MCP server has no such tool", where, why, fix, "warning")
 
 
 def check_found_files(settings: McpSettings) -> Iterator[Finding]:

@@ -310,7 +310,7 @@ class Reader:
             fits = "websocket" if known == "websocket" else "http or sse"
             self._fault(("transport",), f"{fits} for {scheme}://", _quoted(transport), "take `transport` out")
             return None
-        return next((one for one in SCHEMES.values() if one == transport), "sse" if transport == "sse" else None)
+        return "sse" if transport == "sse" else known
 
     def _argv(self) -> tuple[str, ...]:
         args = self._texts("args")
