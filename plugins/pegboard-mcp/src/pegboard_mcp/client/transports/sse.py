@@ -17,10 +17,10 @@ import anyio
 import httpx2
 import trio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT
+from pegboard_mcp.client.transports._messages import message_of
 from pegboard_mcp.client.transports._web import (
     LOST_S,
     WebLink,
@@ -177,7 +177,7 @@ class _Stream:
 
     async def _pass_on(self, data: str) -> None:
         try:
-            message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+            message = message_of(data)
         except ValueError:
             self._link.garbled(data)
             if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:

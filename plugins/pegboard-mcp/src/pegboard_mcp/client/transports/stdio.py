@@ -35,12 +35,13 @@ from typing import TYPE_CHECKING, cast
 import anyio
 import trio
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import ErrorData, JSONRPCError
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
+from pegboard_mcp.client.transports._messages import message_of
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class StdioReader(Reader):
                 self._skip(line)
                 continue
             try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                message = message_of(line)
             except ValueError:
                 self._mend(line)
                 continue
@@ -217,7 +218,7 @@ class StdioReader(Reader):
         if not text:
             return
         try:
-            message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+            message = message_of(text)
         except ValueError:
             self._link.garbled(text)
             if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:

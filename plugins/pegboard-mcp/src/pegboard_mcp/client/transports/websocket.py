@@ -19,10 +19,10 @@ import httpx2
 import trio
 import trio_websocket
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
+from pegboard_mcp.client.transports._messages import message_of
 from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
 from pegboard_mcp.streams import Reader, Writer
 
@@ -101,7 +101,7 @@ class _WebSocketReader(Reader):
                 link.closed(fault)
                 raise anyio.EndOfStream from None
             try:
-                message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+                message = message_of(data)
             except ValueError:
                 link.garbled(data if isinstance(data, str) else data.decode("utf-8", "replace"))
                 if not link.heard and link.garbage >= GARBAGE_LIMIT:

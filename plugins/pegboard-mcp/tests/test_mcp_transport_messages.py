@@ -1,0 +1,70 @@
+"""One JSON-RPC message out of its JSON, whatever came."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp_types import jsonrpc_message_adapter
+
+from pegboard_mcp.client.transports._messages import message_of
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner),
+    max_leaves=5,
+)  # fmt: skip
+MEMBERS = {
+    "jsonrpc": st.sampled_from(["2.0", "1.0", 2]),
+    "id": st.integers() | st.text() | st.floats(allow_nan=False) | st.none() | st.booleans(),
+    "method": st.text() | st.integers(),
+    "params": st.dictionaries(st.text(), VALUES) | st.lists(VALUES),
+    "result": st.dictionaries(st.text(), VALUES) | VALUES,
+    "error": st.fixed_dictionaries({"code": st.integers(), "message": st.text()}) | VALUES,
+}
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries({}, optional=MEMBERS))
+def test_any_object_is_the_message_that_the_sdk_takes_it_for_or_none(value: dict[str, Any]) -> None:
+    said = json.dumps(value)
+    try:
+        expected = jsonrpc_message_adapter.validate_json(said, by_name=False)
+    except ValueError:
+        with pytest.raises(ValueError):
+            message_of(said)
+    else:
+        assert message_of(said.encode()) == expected
+
+
+@settings(max_examples=150)
+@given(st.binary() | st.text())
+def test_any_bytes_are_a_message_or_a_value_error(said: bytes | str) -> None:
+    try:
+        message_of(said)
+    except ValueError:
+        return
+    assert json.loads(said)["jsonrpc"] == "2.0"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\ud800", "\N{REPLACEMENT CHARACTER}"),
+        (r"a\uDFFFb", "a\N{REPLACEMENT CHARACTER}b"),
+        (r"\ud800 \ud83d\ude00 \\ud800", "\N{REPLACEMENT CHARACTER} \N{GRINNING FACE} \\ud800"),
+    ],
+)
+def test_half_a_character_is_replaced_and_costs_no_answer(written: str, read: str) -> None:
+    message: Any = message_of(b'{"jsonrpc":"2.0","id":1,"result":{"text":"%s"}}' % written.encode())
+    assert message.result == {"text": read}
+
+
+@pytest.mark.parametrize(
+    "said", [b'"\\ud800' + b"[" * 100_000, b"[" * 100_000 + b'"\\ud800"' + b"]" * 100_000, b"", b"\xff"]
+)
+def test_what_cannot_be_read_is_a_value_error(said: bytes) -> None:
+    with pytest.raises(ValueError):
+        message_of(said)
