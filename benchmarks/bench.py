@@ -1,6 +1,6 @@
 """Pegboard beside its peers: one program that makes the venvs, measures, judges, prints and draws.
 
-    python benchmarks/bench.py                                    # everything, some ten minutes
+    python benchmarks/bench.py                                    # everything, a quarter of an hour
     python benchmarks/bench.py -s calls,batch -r 5                # chosen sections, five rounds
     python benchmarks/bench.py -c floors,pegboard                 # chosen contestants
     python benchmarks/bench.py --report                           # the last results once more
