@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.testing import assert_ok
+from pegboard_mcp.client import discovery
 
 SDK = Path(__file__).parent / "servers" / "sdk.py"
 ERAS = pytest.mark.parametrize("modern", [False, True], ids=["handshake", "modern"])
@@ -28,6 +30,25 @@ async def test_every_page_is_read(serve: Any, define: Any, modern: bool) -> None
     served = await serve(define(script={"modern": modern, "page": 3, "tools": extra}))
     await served.ready()
     assert {f"extra_{number}" for number in range(20)} < offered(served)
+
+
+@pytest.mark.parametrize(("more", "is_apart"), [(0, False), (30, True)])
+async def test_a_long_list_is_looked_at_beside_the_loop(
+    serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch, more: int, is_apart: bool
+) -> None:
+    threads = []
+    look = discovery.tool_entries
+
+    def noted(*said: Any) -> Any:
+        threads.append(threading.current_thread())
+        return look(*said)
+
+    monkeypatch.setattr(discovery, "tool_entries", noted)
+    monkeypatch.setattr(discovery, "MANY", 25)
+    tools = [{"name": f"extra_{number}", "inputSchema": ANY} for number in range(more)]
+    served = await serve(define(script={"tools": tools}))
+    await served.ready()
+    assert [one is not threading.main_thread() for one in threads] == [is_apart]
 
 
 async def test_one_bad_tool_costs_that_tool_alone(serve: Any, define: Any) -> None:

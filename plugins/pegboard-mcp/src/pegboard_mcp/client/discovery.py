@@ -32,6 +32,8 @@ MAX_PAGES = 500
 MAX_ITEMS = 10_000
 MAX_LIST_BYTES = 16 * 1024 * 1024
 """Of one list, all its pages together, as JSON."""
+MANY = 20
+"""More than so many items are looked at in a thread: some of them may take long to clean, and the loop goes on."""
 MAX_ITEM_BYTES = 256 * 1024
 """A tool that is described by more is left out, in bytes of JSON."""
 MAX_NAME = 1_000
@@ -78,6 +80,8 @@ async def discover(connection: Connection) -> Listing:
         RpcError: the server refused to give one.
         Lost: the connection ended.
     """
+    import trio
+
     definition, has = connection.definition, connection.capabilities
     left_out: dict[str, str] = {}
     raw_tools: list[Any] = []
@@ -93,14 +97,23 @@ async def discover(connection: Connection) -> Listing:
         templates = await _read_optional(connection, "resources/templates/list", "resourceTemplates")
     if connection.modern:
         raw_tools = _with_good_headers(connection, raw_tools, left_out)
-    return Listing(
-        tools=tuple(tool_entries(raw_tools, definition, left_out)),
-        prompts=tuple(_entries(raw_prompts, prompt_entry, "prompt", left_out)),
-        resources=tuple(_entries(resources, resource_entry, "resource", left_out)),
-        templates=tuple(_entries(templates, template_entry, "template", left_out)),
-        left_out=left_out,
-        server={key: connection.server_info[key] for key in ("name", "version") if key in connection.server_info},
-    )
+    server: dict[str, Any] = {
+        key: connection.server_info[key] for key in ("name", "version") if key in connection.server_info
+    }
+
+    def entries() -> Listing:
+        return Listing(
+            tools=tuple(tool_entries(raw_tools, definition, left_out)),
+            prompts=tuple(_entries(raw_prompts, prompt_entry, "prompt", left_out)),
+            resources=tuple(_entries(resources, resource_entry, "resource", left_out)),
+            templates=tuple(_entries(templates, template_entry, "template", left_out)),
+            left_out=left_out,
+            server=server,
+        )
+
+    if sum(map(len, (raw_tools, raw_prompts, resources, templates))) <= MANY:
+        return entries()
+    return await trio.to_thread.run_sync(entries)
 
 
 async def read_pages(connection: Connection, method: str, key: str) -> list[Any]:
