@@ -382,3 +382,17 @@ async def test_an_ask_that_is_declined_fails_the_call(peers: Any) -> None:
     async with opened({"sampling_callback": declines}) as (connection, _):
         with pytest.raises(RpcError, match="rejected"):
             await connection.request("ask")
+
+
+async def test_a_server_that_reads_nothing_is_not_told_on_and_on_of_what_was_given_up(peers: Any) -> None:
+    class Deaf:
+        async def send(self, item: Any) -> None:
+            await trio.sleep_forever()
+
+    async with opened() as (connection, _):
+        connection._write = Deaf()
+        before = trio.lowlevel.current_statistics().tasks_living
+        for _ in range(300):
+            with trio.move_on_after(0):
+                await connection.request("tools/call")
+        assert trio.lowlevel.current_statistics().tasks_living - before == connections.MAX_UNTAKEN

@@ -62,7 +62,8 @@ STATE_PAUSES_S = (0.05, 0.25)
 MAX_PROGRESS = 100
 """Of a listener that is slower than its server the last so many reports are kept."""
 MAX_UNTAKEN = 100
-"""While a server leaves so many answers untaken, what it asks is dropped."""
+"""While a server leaves so many answers untaken, what it asks is dropped; and of so many requests that were given up at
+once it is told."""
 DRAIN_S = 1.0
 """How long answers that lie in the pipe of a dead server are waited for."""
 CONFIG_KEY = "pegboard-mcp"
@@ -233,6 +234,7 @@ class Connection:
         self._write: Any = None
         self._outbox: _Outbox | None = None
         self._is_flooded = False
+        self._untold = 0
         self._nursery: trio.Nursery
         self._log_level: str | None = None
 
@@ -333,9 +335,16 @@ class Connection:
         """Tell the server, from a task of the connection: whoever gave up waits for nothing more."""
         if (give_up := getattr(self._link, "give_up", None)) is not None:
             give_up(number)
-        if self.is_open:
+        if self.is_open and self._untold < MAX_UNTAKEN:  # one that reads nothing is not told on and on
+            self._untold += 1
+            self._nursery.start_soon(self._tell_given_up, number)
+
+    async def _tell_given_up(self, number: int) -> None:
+        try:
             params = {"requestId": number, "reason": "nobody waits for it any more"}
-            self._nursery.start_soon(self.notify, "notifications/cancelled", params)
+            await self.notify("notifications/cancelled", params)
+        finally:
+            self._untold -= 1
 
     def _stamped(self, params: Mapping[str, Any] | None, token: int | None) -> dict[str, Any] | None:
         envelope = self._envelope
