@@ -34,6 +34,7 @@ def met(code: object, message: object = "why", data: object = None) -> ToolError
         (-32042, ErrorCode.FORBIDDEN, False, Retry.CHANGED),
         (-32010, ErrorCode.UPSTREAM_ERROR, True, Retry.CHANGED),
         (-32011, ErrorCode.UPSTREAM_ERROR, False, Retry.SAME),
+        (-32012, ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
         (-32099, ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
         (17, ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
         ("x", ErrorCode.UPSTREAM_ERROR, None, Retry.UNKNOWN),
@@ -191,3 +192,11 @@ def test_no_page_is_named_that_hides_where_it_leads() -> None:
 
     assert error.details["urls"] == ["https://good.example/x"]
     assert error.message.endswith("; visit https://good.example/x and call again")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(-32602, "NOT_FOUND"), (-32002, "NOT_FOUND"), (-32005, "FORBIDDEN"), (-32005, "UNAUTHORIZED")]
+)
+def test_a_code_of_another_board_counts_whatever_number_the_place_has(number: int, code: str) -> None:
+    error = tool_error_of(number, "no", {"code": code, "details": {}}, server="board", tool="book://x")
+    assert error.code == code

@@ -59,6 +59,13 @@ NUMBERS: Mapping[ErrorCode, int] = {
 }
 """What the server front answers where the protocol wants an error."""
 
+ALSO: Mapping[ErrorCode, frozenset[int]] = {
+    ErrorCode.NOT_FOUND: frozenset({RESOURCE_NOT_FOUND, INVALID_PARAMS}),
+    ErrorCode.FORBIDDEN: frozenset({-32005, MISSING_CAPABILITY}),
+    ErrorCode.UNAUTHORIZED: frozenset({-32005}),
+}
+"""What it answers for them in other places: of a resource, of a prompt, for a client that lacks a capability."""
+
 
 @attrs.frozen
 class Row:
@@ -175,7 +182,7 @@ def _told_code(number: int | None, data: Any) -> ErrorCode | None:
         told = ErrorCode(said)
     except ValueError:
         return None
-    return told if NUMBERS[told] == number else None
+    return told if number == NUMBERS[told] or number in ALSO.get(told, ()) else None
 
 
 def _told_details(raw: Any) -> dict[str, Any]:
