@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
-from pegboard_mcp.client.transports._messages import message_of
+from pegboard_mcp.client.transports._messages import message_of, read_message, refused_answer
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner),
@@ -68,3 +68,24 @@ def test_half_a_character_is_replaced_and_costs_no_answer(written: str, read: st
 def test_what_cannot_be_read_is_a_value_error(said: bytes) -> None:
     with pytest.raises(ValueError):
         message_of(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"result":5}', "its `result` is no object"),
+        ('{"jsonrpc":"2.0","id":1,"error":"no"}', "its `error` is no object"),
+        ('{"id":1,"result":{}}', "it is no message of JSON-RPC 2.0"),
+        ('{"jsonrpc":"2.0","id":1,"method":"x","result":5}', None),
+        ('{"jsonrpc":"2.0","id":true,"result":5}', None),
+        ('{"jsonrpc":"2.0","id":1}', None),
+        ("[]", None),
+        ("Welcome!", None),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_in_the_name_of_its_request(said: str, why: str | None) -> None:
+    refused = refused_answer(said)
+    assert (refused and refused.error.message) == why
+    if refused is not None:
+        assert refused.id == 1
+        assert read_message(said) == refused

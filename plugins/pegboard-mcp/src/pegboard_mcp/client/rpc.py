@@ -3,8 +3,8 @@
 What a server answers with an error becomes a `ToolError` that says whether the call ran and whether to repeat it. The
 numbers: JSON-RPC 2.0 (https://www.jsonrpc.org/specification#error_object), those that MCP adds (-32002, -32020 to
 -32022, -32042), those of the board's own server front, and -32000 and -32001, which SDKs use for a connection that
-closed and a reply that did not come in time, and servers for anything. The transports of the board put two of their own
-where an answer would be (`transports.ANSWER_TOO_LONG`, `NOT_RUN`).
+closed and a reply that did not come in time, and servers for anything. The transports of the board put three of their
+own where an answer would be (`transports.ANSWER_TOO_LONG`, `ANSWER_UNREADABLE`, `NOT_RUN`).
 
 The server front sends the code as a text in `data`, since several share a number (`data_of`); a board on the other side
 reads it back from there.
@@ -19,7 +19,7 @@ import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, NOT_RUN
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN
 from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
@@ -102,6 +102,10 @@ TABLE: Mapping[int, Row] = {
         _UPSTREAM, "answered more than is taken", executed=True, retry=Retry.CHANGED, reason="too_long",
         fix="ask for less, or raise `max_message_bytes` of the server",
     ),
+    ANSWER_UNREADABLE: Row(
+        _UPSTREAM, "gave an answer that cannot be read", reason="protocol",
+        fix="update the server: it breaks the protocol",
+    ),
     NOT_RUN: Row(_UPSTREAM, "was not reached", executed=False, retry=Retry.SAME),
     URL_ELICITATION_REQUIRED: Row(
         ErrorCode.FORBIDDEN, "wants a page to be visited first", executed=False, retry=Retry.CHANGED,
@@ -110,7 +114,7 @@ TABLE: Mapping[int, Row] = {
 }  # fmt: skip
 """What servers answer. Any other number: UPSTREAM_ERROR, and nobody knows what ran."""
 
-OWN = frozenset({ANSWER_TOO_LONG, NOT_RUN})
+OWN = frozenset({ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN})
 """Numbers that no server said."""
 OTHER = Row(_UPSTREAM, "failed")
 LOST = Row(ErrorCode.OUTCOME_UNKNOWN, "lost the reply")

@@ -12,9 +12,10 @@ What every transport holds to:
 - `on_gone()` is not called for an end that the body itself made by being left.
 - Leaving the body is bounded in time and shielded.
 
-Two JSON-RPC codes of our own stand for what no server said, in the same place where a server's error would be:
-`ANSWER_TOO_LONG` and `NOT_RUN`. A session that a server lost (`http`, restarted or expired) ends the link with the kind
-`"lost"`; the request that found it out is answered with `NOT_RUN`. Of others in flight nothing is known.
+Three JSON-RPC codes of our own stand for what no server said, in the same place where a server's error would be:
+`ANSWER_TOO_LONG`, `ANSWER_UNREADABLE` and `NOT_RUN`. A session that a server lost (`http`, restarted or expired) ends
+the link with the kind `"lost"`; the request that found it out is answered with `NOT_RUN`. Of others in flight nothing
+is known.
 
 Importing this imports neither trio nor the SDK.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.transports._link import Link
     from pegboard_mcp.definitions import ServerDefinition, Transport
 
-__all__ = ["ANSWER_TOO_LONG", "NOT_RUN", "NUMBER_HEADER", "open_link"]
+__all__ = ["ANSWER_TOO_LONG", "ANSWER_UNREADABLE", "NOT_RUN", "NUMBER_HEADER", "open_link"]
 
 ANSWER_TOO_LONG = -32010
 """The JSON-RPC code of the error that stands for an answer over `max_message_bytes`; its text names the limit."""
@@ -40,6 +41,9 @@ ANSWER_TOO_LONG = -32010
 NOT_RUN = -32011
 """The JSON-RPC code of the error that stands for a request that the server did not take: nobody listens, or the session
 is lost. It did not run, and may be sent again over a new link."""
+
+ANSWER_UNREADABLE = -32012
+"""The JSON-RPC code of the error that stands for an answer which has the id of a request and is no answer."""
 
 NUMBER_HEADER = "pegboard-number"
 """The header by which the `http` transport is told the number of a request, so that it can be given up; it is not

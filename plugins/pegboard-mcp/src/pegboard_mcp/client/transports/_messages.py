@@ -11,8 +11,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic_core import from_json
+
+from pegboard_mcp.client.transports import ANSWER_UNREADABLE
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage
@@ -34,6 +36,30 @@ def message_of(said: bytes | str) -> JSONRPCMessage:
             raise
         value = from_json(_without_halves(text))
     return jsonrpc_message_adapter.validate_python(value, by_name=False)
+
+
+def read_message(said: bytes | str) -> JSONRPCMessage | None:
+    """The message; where it is an answer that is none, the error in its place; None where it is neither."""
+    try:
+        return message_of(said)
+    except ValueError:
+        return refused_answer(said)
+
+
+def refused_answer(said: bytes | str) -> JSONRPCError | None:
+    """An error in the place of an answer that is none, so that nobody waits for a better one until the deadline; None
+    for what answers no request."""
+    try:
+        value = from_json(said)
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or "method" in value or type(value.get("id")) not in (int, str):
+        return None
+    member = next((key for key in ("result", "error") if key in value), None)
+    if member is None:
+        return None
+    why = "it is no message of JSON-RPC 2.0" if isinstance(value[member], dict) else f"its `{member}` is no object"
+    return JSONRPCError(jsonrpc="2.0", id=value["id"], error=ErrorData(code=ANSWER_UNREADABLE, message=why))
 
 
 def _without_halves(text: str) -> str:

@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT
-from pegboard_mcp.client.transports._messages import message_of
+from pegboard_mcp.client.transports._messages import read_message
 from pegboard_mcp.client.transports._web import (
     LOST_S,
     WebLink,
@@ -176,12 +176,11 @@ class _Stream:
                 await self._pass_on(event.data)
 
     async def _pass_on(self, data: str) -> None:
-        try:
-            message = message_of(data)
-        except ValueError:
+        message = read_message(data)
+        if message is None:
             self._link.garbled(data)
             if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:
-                raise self._link.garbage_fault() from None
+                raise self._link.garbage_fault()
             await trio.lowlevel.checkpoint()  # what is read already comes without one
             return
         self._link.heard = True

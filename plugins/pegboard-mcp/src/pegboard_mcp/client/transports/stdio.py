@@ -41,7 +41,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
-from pegboard_mcp.client.transports._messages import message_of
+from pegboard_mcp.client.transports._messages import message_of, read_message
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
@@ -217,9 +217,8 @@ class StdioReader(Reader):
         text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
         if not text:
             return
-        try:
-            message = message_of(text)
-        except ValueError:
+        message = read_message(text)
+        if message is None:
             self._link.garbled(text)
             if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:
                 self._link.stop(self._link.garbage_fault())

@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
-from pegboard_mcp.client.transports._messages import message_of
+from pegboard_mcp.client.transports._messages import read_message
 from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
 from pegboard_mcp.streams import Reader, Writer
 
@@ -100,9 +100,8 @@ class _WebSocketReader(Reader):
             except trio_websocket.ConnectionClosed as fault:
                 link.closed(fault)
                 raise anyio.EndOfStream from None
-            try:
-                message = message_of(data)
-            except ValueError:
+            message = read_message(data)
+            if message is None:
                 link.garbled(data if isinstance(data, str) else data.decode("utf-8", "replace"))
                 if not link.heard and link.garbage >= GARBAGE_LIMIT:
                     link.stop(link.garbage_fault())
