@@ -639,7 +639,7 @@ async def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 async def test_no_secret_gets_into_the_logs_of_libraries(web: Serve, caplog: pytest.LogCaptureFixture) -> None:
     async def respond(asked: Asked) -> Reply:
-        return answer(asked)
+        return answer(asked, headers={"x-echo": asked.headers["x"]})
 
     caplog.set_level(logging.DEBUG)
     server = await web(respond)
