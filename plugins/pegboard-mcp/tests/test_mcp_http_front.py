@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -430,6 +432,29 @@ async def test_an_address_of_six_is_served_and_named(over_http: Callable[..., An
 async def test_what_is_no_address_is_refused(bind: str) -> None:
     with pytest.raises(ConfigError, match="no address"):
         _bound(bind, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.EADDRINUSE, "end what listens there"),
+        (errno.EACCES, "--port from 1024 on"),
+        (errno.EADDRNOTAVAIL, "address of this machine"),
+        (errno.ENOBUFS, "another --host or --port"),
+    ],
+)
+def test_why_it_cannot_listen_there_is_said_with_what_helps(
+    number: int, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing(socket.socket):
+        def bind(self, address: Any) -> None:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("pegboard_mcp.server.http.socket.socket", Refusing)
+    with pytest.raises(ConfigError, match=os.strerror(number)) as problem:
+        _bound("127.0.0.1", 80)
+    assert problem.value.hint is not None
+    assert hint in problem.value.hint
 
 
 async def test_a_port_that_is_taken_is_named(over_http: Callable[..., Any], host_with: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import shutil
@@ -271,6 +273,39 @@ def test_http_says_where_it_is_and_ends_at_sigterm(home: Path) -> None:
         assert (process.returncode, out) == (0, b"")
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize(("tool", "number", "status"), [("wait", signal.SIGINT, 130), ("hang", signal.SIGTERM, 0)])
+def test_a_second_signal_over_http_waits_for_nothing(
+    home: Path, tool: str, number: signal.Signals, status: int
+) -> None:
+    process = _start(home, "--transport", "http", "--port", "0")
+    try:
+        assert process.stderr is not None
+        while b"http://127.0.0.1:" not in (line := process.stderr.readline()):
+            assert line
+        port = int(line.split(b"127.0.0.1:")[1].split(b"/")[0])
+        message = _call(tool)
+        prefix = "io.modelcontextprotocol/"
+        message["params"]["_meta"] = {f"{prefix}protocolVersion": "2026-07-28", f"{prefix}clientCapabilities": {}}
+        headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        headers |= {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": tool}
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as client:
+            client.request("POST", "/mcp", json.dumps(message), headers)
+            while process.stderr.readline() not in (b"waiting\n", b""):
+                pass
+            process.send_signal(number)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.3)  # the call may go on
+            began = time.monotonic()
+            process.send_signal(number)
+            answer = json.load(client.getresponse())
+        assert answer["error"]["data"]["code"] == "OUTCOME_UNKNOWN"
+        assert process.wait(timeout=10) == status
+        assert time.monotonic() - began < 1.0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_terminal_is_served_and_its_flags_stay(home: Path) -> None:

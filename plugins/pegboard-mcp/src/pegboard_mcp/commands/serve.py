@@ -68,24 +68,17 @@ def _first(problem: BaseException) -> BaseException:
     return problem if told is None else _first(told.exceptions[0])
 
 
-async def _at_sigterm(act: Callable[[], object], task_status: trio.TaskStatus[None]) -> None:
-    """SIGTERM ends serving in order: what is in flight is finished, and nothing new begun."""
+async def _at_signals(
+    numbers: tuple[signal.Signals, ...], act: Callable[[int], object], task_status: trio.TaskStatus[None]
+) -> None:
+    """SIGTERM ends serving in order: what is in flight is finished, and nothing new begun. Over HTTP Ctrl-C does the
+    same: trio would raise it in whatever task runs, and take the calls of others along."""
     import trio
 
-    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+    with trio.open_signal_receiver(*numbers) as signals:
         task_status.started()
-        async for _ in signals:
-            act()
-
-
-async def _at_sigint(act: Callable[[], object], task_status: trio.TaskStatus[None]) -> None:
-    """Ctrl-C does the same: trio would raise it in whatever task runs, and take the calls of others along."""
-    import trio
-
-    with trio.open_signal_receiver(signal.SIGINT) as signals:
-        task_status.started()
-        async for _ in signals:
-            act()
+        async for number in signals:
+            act(number)
 
 
 async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:
@@ -102,7 +95,7 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     server = make_server(host, user_id=user_id)
     stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_at_sigterm, stdio.end)
+        await nursery.start(_at_signals, (signal.SIGTERM,), lambda number: stdio.end())
         await server.run(stdio, stdio.out, server.create_initialization_options())
         nursery.cancel_scope.cancel()
 
@@ -115,18 +108,21 @@ async def _serve_http(
     from pegboard_mcp.server.http import serve_http
 
     interrupted = False
+    hurry = trio.Event()
 
-    def end() -> None:
+    def end(number: int) -> None:
         nonlocal interrupted
-        interrupted = True
-        nursery.cancel_scope.cancel()
+        interrupted = interrupted or number == signal.SIGINT
+        if serving.cancel_scope.cancel_called:  # said once more: who says it waits for nothing
+            hurry.set()
+        serving.cancel_scope.cancel()
 
-    async with trio.open_nursery() as nursery:
-        url = await nursery.start(
-            partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
-        )
-        await nursery.start(_at_sigterm, nursery.cancel_scope.cancel)
-        await nursery.start(_at_sigint, end)
-        click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+    serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
+    async with trio.open_nursery() as listening:
+        async with trio.open_nursery() as serving:
+            url = await serving.start(partial(serve, hurry=hurry))
+            await listening.start(_at_signals, (signal.SIGTERM, signal.SIGINT), end)
+            click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+        listening.cancel_scope.cancel()
     if interrupted:
         raise KeyboardInterrupt

@@ -12,6 +12,7 @@ one that was configured, or on loopback.
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import json
 import logging
@@ -48,6 +49,8 @@ READ_S = 30.0
 """How long a client may take to send a body, or to read what it is sent, in seconds."""
 LAST_S = 3.0
 """How long answers may take to leave after the last call is done, in seconds."""
+HURRY_S = 0.4
+"""The same, and all else, once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
 KEPT_S = 75.0
 """How long a connection is kept for the next request."""
 MAX_REMEMBERED = 64
@@ -319,6 +322,13 @@ async def in_flight(
 # -- serving
 
 
+_HINTS = {
+    errno.EADDRINUSE: "choose another --port, or end what listens there",
+    errno.EACCES: "choose a --port from 1024 on, or have a proxy pass the lower one on",
+    errno.EADDRNOTAVAIL: "say a --host that is an address of this machine",
+}
+
+
 def _bound(bind: str, port: int) -> socket.socket:
     """A socket that is bound to the address.
 
@@ -332,7 +342,9 @@ def _bound(bind: str, port: int) -> socket.socket:
         )[0]
         bound = socket.socket(family, kind, proto)
     except (OSError, UnicodeError, OverflowError) as problem:
-        raise ConfigError(f"{where} is no address to serve on", hint="say --host and --port") from problem
+        raise ConfigError(
+            f"{where} is no address to serve on", hint="say a --host that is an address or a name of this machine"
+        ) from problem
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -341,9 +353,8 @@ def _bound(bind: str, port: int) -> socket.socket:
         bound.bind(address)
     except OSError as problem:
         bound.close()
-        raise ConfigError(
-            f"cannot serve on {where}: {problem.strerror}", hint="choose another --port, or end what listens there"
-        ) from problem
+        hint = _HINTS.get(problem.errno or 0, "choose another --host or --port")
+        raise ConfigError(f"cannot serve on {where}: {problem.strerror}", hint=hint) from problem
     return bound
 
 
@@ -374,6 +385,7 @@ async def serve_http(
     port: int,
     user_id: str | None,
     settings: McpSettings,
+    hurry: trio.Event | None = None,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve the board until it is cancelled; then refuse new calls, and finish those in flight.
@@ -385,6 +397,7 @@ async def serve_http(
         port: 0: any that is free.
         user_id: whose calls they are where no credential is needed.
         settings: tokens, OAuth, bounds.
+        hurry: set while serving ends, it cuts off the calls that are still in flight.
         task_status: told the URL as soon as it is served.
 
     Raises:
@@ -396,7 +409,14 @@ async def serve_http(
 
     server = make_server(host, user_id=user_id)
     await serve_server(
-        server, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings, task_status=task_status
+        server,
+        transport=transport,
+        bind=bind,
+        port=port,
+        user_id=user_id,
+        settings=settings,
+        hurry=hurry,
+        task_status=task_status,
     )
 
 
@@ -408,6 +428,7 @@ async def serve_server(
     port: int,
     user_id: str | None,
     settings: McpSettings,
+    hurry: trio.Event | None = None,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
@@ -435,8 +456,25 @@ async def serve_server(
             await trio.sleep_forever()
         finally:
             with trio.CancelScope(shield=True):
-                left = await front.flights.stop(settings.stop_timeout_s)
-            if left:
-                log.warning("%d calls were not done after %g s and were cut off", left, settings.stop_timeout_s)
-            front.closing.set()
-            shield.deadline = trio.current_time() + 2 * LAST_S
+                await _end(front, shield, settings.stop_timeout_s, trio.Event() if hurry is None else hurry)
+
+
+async def _end(front: Front, serving: trio.CancelScope, limit_s: float, hurry: trio.Event) -> None:
+    """Let the calls in flight finish, up to the limit or until there is hurry, and have `serving` end soon after."""
+
+    async def press() -> None:
+        await hurry.wait()
+        front.flights.hurry()
+        serving.deadline = trio.current_time() + HURRY_S
+
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(press)
+            left = await front.flights.stop(limit_s)
+            nursery.cancel_scope.cancel()
+        if left:
+            why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
+            log.warning("%d calls were not done and were cut off %s", left, why)
+    finally:
+        front.closing.set()
+        serving.deadline = min(serving.deadline, trio.current_time() + 2 * LAST_S)
