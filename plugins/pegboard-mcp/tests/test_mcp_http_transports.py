@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -208,6 +209,64 @@ async def test_frames_after_the_end_are_of_one_connection_alone(over_http: Calla
             assert "result" in await socket.call("add", {"a": 1, "b": 2})
 
 
+async def test_a_websocket_has_so_many_requests_in_flight_whatever_their_ids(
+    over_http: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard_mcp.server._flights.MAX_IN_FLIGHT", 3)
+    async with over_http("websocket") as served, trio_websocket.open_websocket_url(served.url) as connection:
+        socket = Socket(connection)
+        await socket.shake()
+        params = {"name": "wait", "arguments": {}}
+        for id_ in (7, 7, 8, 9):  # one id twice is two requests
+            await connection.send_message(
+                json.dumps({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
+            )
+        refused = await socket.read()
+        assert (refused["id"], refused["error"]["data"]["code"]) == (9, "RATE_LIMITED")
+        served.tools.go.set()
+        assert {(await socket.read())["id"] for _ in range(3)} == {7, 8}
+        assert (await socket.call("add", {"a": 1, "b": 2}))["result"]["structuredContent"] == {"result": 3}
+
+
+async def test_listeners_count_until_they_are_taken_back(
+    over_http: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard_mcp.server._flights.MAX_IN_FLIGHT", 2)
+    async with over_http("websocket") as served, trio_websocket.open_websocket_url(served.url) as connection:
+        socket = Socket(connection)
+        meta = served.message("add")["params"]["_meta"]
+        params = {"_meta": meta, "notifications": {"toolsListChanged": True}}
+        for id_ in (1, 2, 3):
+            await connection.send_message(
+                json.dumps({"jsonrpc": "2.0", "id": id_, "method": "subscriptions/listen", "params": params})
+            )
+        said = [await socket.read() for _ in range(3)]
+        assert [one["error"]["data"]["code"] for one in said if one.get("id") == 3] == ["RATE_LIMITED"]
+        await socket.send("notifications/cancelled", {"requestId": 1}, note=True)
+        call = {"jsonrpc": "2.0", "method": "tools/call", "params": served.message("add", {"a": 1, "b": 2})["params"]}
+        for id_ in itertools.count(10):  # until the end of the first is heard of
+            await connection.send_message(json.dumps({**call, "id": id_}))
+            if "result" in await socket.read():
+                break
+
+
+async def test_who_posts_to_sse_and_does_not_read_is_told_to(
+    over_http: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard_mcp.server._flights.MAX_IN_FLIGHT", 2)
+    monkeypatch.setattr("pegboard_mcp.server.sse.MAX_WAITING", 2)
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "x" * 20_000}  # its answers fill what lies between the two
+    async with over_http("sse") as served, served.raw.stream("GET", served.url) as stream:
+        lines = stream.aiter_lines()
+        while not (line := await anext(lines)).startswith("data: "):
+            pass
+        url = served.url.replace("/sse", "") + line[6:]
+        post = {"url": url, "json": ping}
+        while (answer := await served.raw.post(**post)).status_code == 202:
+            pass
+        assert (answer.status_code, answer.text) == (503, "read the stream first")
+
+
 async def test_a_websocket_that_leaves_cancels_its_calls(over_http: Callable[..., Any]) -> None:
     async with over_http("websocket") as served:
         async with trio_websocket.open_websocket_url(served.url) as connection:
@@ -262,9 +321,11 @@ async def test_garbage_to_sse_is_refused(over_http: Callable[..., Any]) -> None:
         assert (await served.raw.post(url, content=b"{", headers=headers)).status_code == 400
         assert (await served.raw.post(url, content=b"{}", headers=headers)).status_code == 400
         assert (await served.raw.post(f"{url}?session_id=nope", content=b"{}", headers=headers)).status_code == 400
-        assert (
-            await served.raw.post(f"{url}?session_id={'0' * 32}", content=b"{}", headers=headers)
-        ).status_code == 404
+        unknown = f"{url}?session_id={'0' * 32}"
+        assert (await served.raw.post(unknown, content=b"{}", headers=headers)).status_code == 400
+        ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+        assert (await served.raw.post(unknown, content=ping, headers=headers)).status_code == 404
+        assert (await served.raw.post(f"{url}?{'a=1&' * 50}", content=ping, headers=headers)).status_code == 400
         assert (await served.raw.post(url, content=b"x" * 4096, headers=headers)).status_code == 413
         assert (await served.raw.get(url)).status_code == 405
         assert (await served.raw.post(served.url, content=b"{}", headers=headers)).status_code == 405

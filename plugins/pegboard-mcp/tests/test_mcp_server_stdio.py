@@ -16,7 +16,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from pegboard import CallContext, hookimpl, tool
 from pegboard_mcp.server.app import make_server
-from pegboard_mcp.server.stdio import Lines, NoMessageError, message_of, serve_stdio
+from pegboard_mcp.server.stdio import Lines, NoMessageError, Stdio, message_of, serve_stdio
 
 INIT = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -169,16 +169,18 @@ async def wire(host_with: Any) -> Any:
         (there_read, here_write), (here_read, there_write) = os.pipe(), os.pipe()
         ended = trio.Event()
 
+        stdio = Stdio(there_read, there_write, on_end=server.end_listening, **options)
+
         async def serve() -> None:
             try:
-                await serve_stdio(server, there_read, there_write, on_end=server.end_listening, **options)
+                await server.run(stdio, stdio.out, server.create_initialization_options())
             finally:
                 os.close(there_read)
                 os.close(there_write)
                 ended.set()
 
         client = Wire(here_write, here_read)
-        client.ended = ended  # type: ignore[attr-defined]
+        client.ended, client.stdio = ended, stdio  # type: ignore[attr-defined]
         async with trio.open_nursery() as nursery, client.out, client.into:
             nursery.start_soon(serve)
             init = {**INIT, "params": {**INIT["params"], "capabilities": capabilities or {}}}
@@ -210,6 +212,46 @@ async def test_a_large_answer_arrives_whole_though_the_client_reads_late(wire: A
         answers = [await client.receive() for _ in range(3)]
     assert {len(one["result"]["content"][0]["text"]) for one in answers} == {20_000}
     assert sorted(one["id"] for one in answers) == [0, 1, 2]
+
+
+async def test_a_client_that_only_writes_is_read_only_so_far(wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard_mcp.server.stdio.MAX_IN_FLIGHT", 3)
+    monkeypatch.setattr("pegboard_mcp.server.stdio.READ_BYTES", 100)
+    async with wire() as (client, slow):
+        asked = 2_000
+        written = trio.Event()
+
+        async def write() -> None:
+            for id_ in range(1, asked):
+                await client.call(id_, "slow")
+            written.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write)
+            await slow.began.wait()
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert not written.is_set()
+            slow.go.set()
+            assert {(await client.receive())["id"] for _ in range(1, asked)} == set(range(1, asked))
+
+
+async def test_an_answer_is_read_though_much_is_in_flight(wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard_mcp.server.stdio.MAX_IN_FLIGHT", 1)
+    async with wire({"elicitation": {}}) as (client, _):
+        await client.call(1, "ask")
+        question = await client.receive()
+        await client.send({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {}}})
+        assert (await client.receive())["result"]["content"][0]["text"] == "True"
+
+
+async def test_the_end_is_heard_though_much_is_in_flight(wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard_mcp.server.stdio.MAX_IN_FLIGHT", 1)
+    async with wire(drain_s=0.1) as (client, slow):
+        await client.call(1, "slow")
+        await slow.began.wait()
+        client.stdio.end()
+        assert (await client.receive())["error"]["code"] == -32000
+        assert await client.receive() is None
 
 
 async def test_at_the_end_of_input_calls_in_flight_are_answered(wire: Any) -> None:

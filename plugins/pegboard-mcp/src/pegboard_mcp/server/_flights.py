@@ -11,6 +11,7 @@ answer is lost which the client could have been told of.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ REFUSED = -32005
 """JSON-RPC: the call was not executed, or was cut off; the string in `data.code` says which."""
 
 
+MAX_IN_FLIGHT = 256
+"""Requests of one connection that are in flight at once. An answer that was not read counts: who only writes is read no
+more than it reads, since a refusal waits for its reader too."""
 AIR_S = 0.1
 """What ends itself has this long for its last words."""
 
@@ -45,6 +49,7 @@ class Flights:
         self.count = 0
         self.on_last: list[Callable[[], None]] = []
         self._none = trio.Event()
+        self._limit = trio.CancelScope()
         self.overdue: set[trio.CancelScope] = set()
         self._lasting: set[Callable[[], None]] = set()
 
@@ -82,7 +87,8 @@ class Flights:
     async def stop(self, limit_s: float) -> int:
         """Refuse new calls, wait for those in flight, end what lasts; returns how many calls were cut off."""
         self.stopping = True
-        with trio.move_on_after(limit_s):
+        self._limit.deadline = min(self._limit.deadline, trio.current_time() + limit_s)
+        with self._limit:
             while self.count:
                 self._none = trio.Event()
                 await self._none.wait()
@@ -97,12 +103,23 @@ class Flights:
             end()
         return left
 
+    def hurry(self) -> None:
+        """The limit of `stop` is over now."""
+        self._limit.deadline = -math.inf
+
 
 def refusal(request_id: Any) -> dict[str, Any]:
     """The JSON-RPC answer to a call that is not begun because serving ends."""
     data = {"code": "UPSTREAM_ERROR", "reason": "stopping", "executed": False, "retry": "same", "retry_after_s": 1}
     error = {"code": REFUSED, "message": "the server is stopping; the call was not begun", "data": data}
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+def too_many(request_id: Any) -> dict[str, Any]:
+    """The JSON-RPC answer to a call that is not begun because its connection has too many."""
+    data = {"code": "RATE_LIMITED", "reason": "in_flight", "executed": False, "retry": "same", "retry_after_s": 1}
+    message = f"a connection may have {MAX_IN_FLIGHT} requests in flight; this one was not begun"
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": message, "data": data}}
 
 
 def cut_off(request_id: Any) -> dict[str, Any]:
@@ -126,7 +143,9 @@ class Watched:
         self._read = read
         self._write = write
         self._flushes = flushes
-        self._open: dict[Any, None] = {}
+        self._open: dict[Any, int] = {}
+        self._listening: set[Any] = set()
+        self._count = 0
         self._sent: deque[Any] = deque()
         self.reader = _Reader(self)
         self.writer = _Writer(self)
@@ -137,39 +156,57 @@ class Watched:
             self._settle(self._sent.popleft())
 
     def _settle(self, key: Any) -> None:
-        if key in self._open:
-            del self._open[key]
+        left = self._open.pop(key, 0) - 1
+        if left > 0:  # a client that gave one id to several
+            self._open[key] = left
+        if left >= 0:
+            self._count -= 1
             self._flights.end()
+        else:
+            self._listening.discard(key)
+
+    def _each(self) -> list[Any]:
+        return [key for key, count in self._open.items() for _ in range(count)]
 
     def close(self) -> None:
         """The connection is gone: nobody waits for its calls."""
-        for key in tuple(self._open):
+        for key in self._each():
             self._settle(key)
 
     async def cut_off(self) -> None:
         """Answer what is still open."""
+        for key in self._each():
+            await self._refuse(cut_off(key))
+            self._settle(key)
+
+    async def _refuse(self, answer: dict[str, Any]) -> None:
         from mcp.shared.message import SessionMessage
         from mcp_types import JSONRPCError
 
-        for key in tuple(self._open):
-            await self._write.send(SessionMessage(JSONRPCError.model_validate(cut_off(key))))
-            self._settle(key)
+        if self._flushes:
+            self._sent.append(None)  # it settles none of those that are open
+        await self._write.send(SessionMessage(JSONRPCError.model_validate(answer)))
 
     async def take(self, item: SessionMessage | Exception) -> bool:
         """Note what was read; False: it was refused."""
-        from mcp.shared.message import ServerMessageMetadata, SessionMessage
-        from mcp_types import JSONRPCError, JSONRPCRequest
+        from mcp.shared.message import ServerMessageMetadata
+        from mcp_types import JSONRPCRequest
 
         if isinstance(item, Exception) or not isinstance(item.message, JSONRPCRequest):
             return True
         key = item.message.id
         if self._flights.stopping:
-            await self._write.send(SessionMessage(JSONRPCError.model_validate(refusal(key))))
+            await self._refuse(refusal(key))
             return False
-        if item.message.method == "subscriptions/listen" or key in self._open:
-            return True
-        self._flights.begin()
-        self._open[key] = None
+        if self._count + len(self._listening) >= MAX_IN_FLIGHT:
+            await self._refuse(too_many(key))
+            return False
+        if item.message.method == "subscriptions/listen":
+            self._listening.add(key)
+        else:
+            self._flights.begin()
+            self._open[key] = self._open.get(key, 0) + 1
+            self._count += 1
         if isinstance(item.metadata, ServerMessageMetadata):
 
             async def unanswered() -> None:

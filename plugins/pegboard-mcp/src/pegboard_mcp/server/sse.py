@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+from uuid import UUID
 
 import trio
 from mcp.server.sse import SseServerTransport
+from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import answer_plainly
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard.mcp.serve")
 
 POSTS = "/messages/"
+MAX_WAITING = 64
+"""Messages of one session that were taken and not yet read: a session whose answers nobody reads is not read either."""
 
 
 class SseEndpoints:
@@ -36,6 +43,7 @@ class SseEndpoints:
         self._settings = settings
         self._transport = SseServerTransport(POSTS, max_request_body_size=settings.max_body_bytes)
         self._count = 0
+        self._waiting: Counter[UUID] = Counter()
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -100,7 +108,34 @@ class SseEndpoints:
         if read is None:
             return
         body, message = read
+        session = _session_of(scope)
+        if session is None:  # nothing that the SDK would only log as it came
+            await answer_plainly(scope, send, 400, b"session_id is none")
+            return
+        try:
+            jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValidationError:
+            error = {"code": INVALID_REQUEST, "message": "Invalid request: a message is one JSON-RPC object"}
+            await answer_json(send, 400, {"jsonrpc": "2.0", "id": None, "error": error})
+            return
         if self._flights.stopping and isinstance(message, dict) and "method" in message and "id" in message:
             await answer_json(send, 503, refusal(message["id"]), retry=True)
             return
-        await self._transport.handle_post_message(scope, replaying(body, receive), send)
+        if self._waiting[session] >= MAX_WAITING:
+            await answer_plainly(scope, send, 503, b"read the stream first", retry=True)
+            return
+        self._waiting[session] += 1
+        try:
+            await self._transport.handle_post_message(scope, replaying(body, receive), send)
+        finally:
+            self._waiting[session] -= 1
+            if not self._waiting[session]:
+                del self._waiting[session]
+
+
+def _session_of(scope: Scope) -> UUID | None:
+    try:
+        said = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
+        return UUID(hex=said.get("session_id", [""])[-1])
+    except ValueError:
+        return None

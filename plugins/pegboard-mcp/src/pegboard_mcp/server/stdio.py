@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 READ_BYTES = 65536
+MAX_IN_FLIGHT = 1_000
+"""With so many calls in flight nothing more is read, unless a person is asked, whose answer comes that way. An answer
+that was not read counts: a client that only writes would otherwise fill the memory."""
 MAX_DEPTH = 72
 """How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 PIECE_BYTES = select.PIPE_BUF
@@ -150,6 +153,7 @@ class Stdio(Reader):
         self.in_flight: set[Any] = set()
         self.asked: set[Any] = set()
         self.settled = trio.Event()
+        self._room = trio.Event()
 
     # -- the SDK's read stream
 
@@ -171,7 +175,10 @@ class Stdio(Reader):
         self._is_at_end, self._deadline = True, trio.current_time()
 
     async def _read(self) -> None:
-        data = await self._some()
+        while len(self.in_flight) >= MAX_IN_FLIGHT and not self.asked and not self._is_ended:
+            self._room = trio.Event()
+            await self._room.wait()
+        data = b"" if self._is_ended else await self._some()
         lines = self._lines.feed(data) if data else [self._lines.rest() or b""]
         self._is_at_end = not data
         for line in lines:
@@ -203,8 +210,15 @@ class Stdio(Reader):
         """A request needs no answer any more."""
         if isinstance(request_id, (str, int)):
             self.in_flight.discard(request_id)
+            self._room.set()
         if self._is_at_end and not self.in_flight:
             self.settled.set()
+
+    def ask(self, request_id: Any) -> None:
+        """A request of ours goes out, and its answer is to come in."""
+        self.asked.add(request_id)
+        self.settled.set()
+        self._room.set()
 
     async def _some(self) -> bytes:
         if self._can_wait:
@@ -245,6 +259,7 @@ class Stdio(Reader):
             self._deadline = min(self._deadline, trio.current_time() + HURRY_S)
             self.settled.set()
         self._is_ended = True
+        self._room.set()
         if self._can_wait and not self._is_at_end:
             trio.lowlevel.notify_closing(self._fd)
 
@@ -271,8 +286,7 @@ class Out(Writer):
         """
         message = item.message
         if isinstance(message, JSONRPCRequest):
-            self._stdio.asked.add(message.id)
-            self._stdio.settled.set()
+            self._stdio.ask(message.id)
         self._left += message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
         self._left += b"\n"
         try:
