@@ -32,7 +32,7 @@ def well(site):
 
 def test_a_board_that_is_well(run, well):
     answer = run("doctor", plugins=("well",))
-    assert (answer.status, answer.out, answer.err) == (0, "nothing is wrong: 1 plugins, 1 tools\n", "")
+    assert (answer.status, answer.out, answer.err) == (0, "nothing is wrong: 1 plugin, 1 tool\n", "")
     assert run("doctor", "--json", plugins=("well",)).json == []
 
 

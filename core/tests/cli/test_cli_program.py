@@ -181,6 +181,14 @@ def test_options_are_settings_over_all_others():
     }
 
 
+def test_a_command_of_a_package_that_is_left_out_says_so(run, site):
+    site.install("calm", "from pegboard import hookimpl\n\n@hookimpl\ndef provide_tools():\n    return []\n")
+    pytest.importorskip("pegboard_mcp")
+    answer = run("serve", plugins=("calm",))
+    assert answer.status == 2
+    assert "comes with pegboard-mcp, which is not on the board\nhint: add --plugin mcp" in answer.err
+
+
 def test_mcp_config_needs_its_reader_among_the_plugins_that_are_wanted(site, run):
     site.install("mcp", "from pegboard import hookimpl\n\n@hookimpl\ndef provide_tools():\n    return []\n")
     answer = run("--mcp-config", "m.json", "list")

@@ -529,3 +529,19 @@ def test_what_a_settings_class_prints_of_itself_holds_no_secret():
         size: int = setting(3)
 
     assert repr(Secretive("hunter2", {"A": "hunter2"})).endswith("Secretive(size=3)")
+
+
+def test_variables_are_filled_in_keys_too_since_a_token_may_be_one():
+    tables = {"plugins": {"mcp": {"tokens": {"${ADA_TOKEN}": "ada", "${BOB:-b}": "bob", "a$b": "eve"}}}}
+    config = load(tables, {"ADA_TOKEN": "hush-hush"})
+    assert config.origin_of(("plugins", "mcp", "tokens", "hush-hush")).kind == "program"
+    shown = str([row.to_json() for row in config.describe()])
+    assert "hush" not in shown
+    assert "ADA_TOKEN" not in shown
+
+
+def test_a_key_whose_variable_is_missing_or_that_stands_there_twice_is_a_fault():
+    tables = {"profiles": {"${NOPE}": {}, "${ONE}": {}, "x": {}}}
+    found = faults(lambda: load(tables, {"ONE": "x"}))
+    assert any("the variable NOPE to be set" in text for text in found.values())
+    assert any("a key of its own" in text for text in found.values())

@@ -38,7 +38,8 @@ def command(run: ProgramRun, as_json: bool) -> int:
     if not wrong and not as_json:
         board = run.load_board()
         plugins = sum(not record.builtin for record in board.plugins)
-        emit_line(f"{chr(10) if found else ''}nothing is wrong: {plugins} plugins, {len(board.registry.plans)} tools")
+        counts = f"{_counted(plugins, 'plugin')}, {_counted(len(board.registry.plans), 'tool')}"
+        emit_line(f"{chr(10) if found else ''}nothing is wrong: {counts}")
     return TOOL_ERROR if wrong else DONE
 
 
@@ -96,6 +97,10 @@ def _resources(run: ProgramRun) -> Iterator[Finding]:
             )
     finally:
         board.sources = sources
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _shown(one: Finding) -> str:

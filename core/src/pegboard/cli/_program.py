@@ -130,10 +130,13 @@ class Program(click.Group):
         if ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
         if name in PACKAGES:
-            raise ConfigError(
-                f"the command {name!r} comes with {PACKAGES[name]}, which is not on the board",
-                hint=f"pip install {PACKAGES[name]}",
-            )
+            package = PACKAGES[name]
+            entry = _plugin_of(package)
+            if entry is None:
+                hint = f"pip install {package}"
+            else:
+                hint = f"add --plugin {entry}" if _run_of(ctx).plugins else "pegboard doctor says why"
+            raise ConfigError(f"the command {name!r} comes with {package}, which is not on the board", hint=hint)
         near = get_close_matches(name[:100], {*COMMANDS, *self.commands, *PACKAGES}, n=1)
         hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
         raise ConfigError(f"there is no command {name[:60]!r}", hint=hint)
@@ -287,6 +290,14 @@ def tell_error(message: str, hint: str | None) -> None:
         note(f"error: {message}")
     if hint:
         note(f"hint: {hint}")
+
+
+def _plugin_of(package: str) -> str | None:
+    """The name of a package's plugin, if the package is installed."""
+    from importlib.metadata import entry_points
+
+    installed = entry_points(group="pegboard")
+    return next((one.name for one in installed if one.dist is not None and one.dist.metadata["Name"] == package), None)
 
 
 def _run_of(ctx: click.Context | None) -> ProgramRun:

@@ -169,9 +169,10 @@ _VARIABLE = re.compile(
 
 
 def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
-    """Fill `${VAR}` and `${VAR:-default}` in every text of the layer, in place; `$$` is one dollar sign.
+    """Fill `${VAR}` and `${VAR:-default}` in every text and key of the layer, in place.
 
-    An empty variable takes the default, as in a shell. What is wrong is returned, all of it.
+    `$$` is one dollar sign, in a text. An empty variable takes the default, as in a shell. What is wrong is returned,
+    all of it.
     """
     faults: list[ConfigFault] = []
 
@@ -200,18 +201,23 @@ def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
         filled = _VARIABLE.sub(one, text)
         return LooseText(filled) if whole and whole["name"] else filled
 
-    layer.values = _map_texts(layer.values, (), fill)
+    def walk(value: Any, path: tuple[Step, ...]) -> Any:
+        if isinstance(value, str):
+            return fill(value, path)
+        if isinstance(value, list):
+            return [walk(item, (*path, index)) for index, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        table: dict[str, Any] = {}
+        for raw, item in value.items():
+            key = str(fill(raw, (*path, raw))) if "${" in raw else raw  # a token may be a key
+            if key in table:
+                faults.append(_fault((*path, raw), "a key of its own", "one that stands there twice", layer))
+            table[key] = walk(item, (*path, key))
+        return table
+
+    layer.values = walk(layer.values, ())
     return faults
-
-
-def _map_texts(value: Any, path: tuple[Step, ...], change: Any) -> Any:
-    if isinstance(value, str):
-        return change(value, path)
-    if isinstance(value, dict):
-        return {key: _map_texts(item, (*path, key), change) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_map_texts(item, (*path, index), change) for index, item in enumerate(value)]
-    return value
 
 
 def _fault(path: tuple[Step, ...], expected: str, got: str, layer: Layer, hint: str | None = None) -> ConfigFault:
