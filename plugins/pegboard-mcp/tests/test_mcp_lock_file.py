@@ -254,3 +254,13 @@ def test_a_large_lock_is_read_within_a_fraction_of_a_second(tmp_path: Path) -> N
     assert len(read_lock(path)) == 1_000
     assert time.process_time() - began < 1
     assert json.loads(json.dumps(schema)) == read_lock(path)["s", "t0"].face["input_schema"]  # type: ignore[index]
+
+
+def test_no_lock_is_made_where_a_link_leads_that_leads_nowhere(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "pegboard.lock", tmp_path / "profile"
+    path.symlink_to(elsewhere)
+
+    with pytest.raises(LockError, match="cannot be written: No such file"):
+        write_lock(path, [a_pin()])
+
+    assert not elsewhere.exists()

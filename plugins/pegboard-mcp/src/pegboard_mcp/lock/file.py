@@ -142,6 +142,8 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
     """
     content = to_text(pins).encode("utf-8")
     try:
+        if path.is_symlink() and not path.exists():  # who laid it there would choose where a file is made
+            raise OSError(errno.ENOENT, None)
         path = path.resolve()  # a link stays one
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
         _replace(path, content, mode)
