@@ -41,7 +41,8 @@ LOST_S = 0.2
 """How long answers that are on their way still come in after a link is lost."""
 WRITE_S = 60.0
 QUIET = (
-    "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils",
+    "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy",
+    "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils",
 )  # fmt: skip
 """Loggers of libraries that write out URLs, headers and answers."""
 
