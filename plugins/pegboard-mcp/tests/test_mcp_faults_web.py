@@ -129,6 +129,28 @@ async def test_a_server_that_is_away_is_named_and_used_again_when_it_is_back(
     assert web.runs("count") == 2
 
 
+@pytest.mark.parametrize(
+    ("tool", "code", "says"),
+    [
+        ("five", ErrorCode.UPSTREAM_ERROR, "cannot be read"),
+        ("cut", ErrorCode.OUTCOME_UNKNOWN, "broke off"),
+        ("down", ErrorCode.UPSTREAM_ERROR, "HTTP 503"),
+    ],
+)
+async def test_a_call_that_ran_and_has_no_answer_does_not_pass_for_one_that_was_refused(
+    web: Web, opened: Callable[[], Any], tool: str, code: ErrorCode, says: str
+) -> None:
+    async with opened() as host:
+        error = (await host.session().call(tool)).error
+        assert error is not None
+        assert error.code is code
+        assert says in error.message
+        assert "executed" not in error.details
+        assert error.details["retry"] == "unknown"
+        assert (await host.session().call("pid")).ok
+    assert web.runs(tool) == 1
+
+
 async def test_a_call_in_flight_when_the_server_is_killed_is_not_repeated(web: Web, opened: Callable[[], Any]) -> None:
     async with opened() as host:
         results = []

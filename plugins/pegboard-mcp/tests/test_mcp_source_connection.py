@@ -174,6 +174,46 @@ async def test_an_error_is_raised_with_its_number(peers: Any) -> None:
         assert (caught.value.code, caught.value.message, caught.value.data) == (-32042, "not so", {"why": 1})
 
 
+@pytest.mark.parametrize(
+    ("code", "said", "meant", "says"),
+    [
+        (-32700, "Failed to parse JSON response: 4 validation errors for union[...]", -32012, "no message of JSON-RPC"),
+        (-32700, "Failed to parse SSE message: 4 validation errors for union[...]", -32012, "no message of JSON-RPC"),
+        (-32700, "Failed to parse JSON response: the answer is longer than the limit of 5,000 bytes", -32010, "5,000"),
+        (-32000, "SSE stream failed: Server-sent event exceeded the 5000 byte limit.", -32010, "5,000 bytes"),
+        (-32600, "Unexpected content type: text/html", -32012, "'text/html'"),
+        (-32700, "Parse error", -32700, "Parse error"),
+        (-32600, "Invalid Request", -32600, "Invalid Request"),
+        (-32603, "Server returned an error response", -32603, "Server returned"),
+    ],
+)
+async def test_what_stands_for_an_answer_over_http_is_no_refusal(
+    peers: Any, code: int, said: str, meant: int, says: str
+) -> None:
+    peers["ask"] = {"error": {"code": code, "message": said}}
+    async with opened(transport="http", url="http://peer.example", max_message_bytes=5_000) as (connection, _):
+        with pytest.raises(RpcError) as caught:
+            await connection.request("ask")
+    assert caught.value.code == meant
+    assert says in caught.value.message
+    assert "validation errors" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (-32700, "Failed to parse JSON response: the connection broke in the middle of the answer"),
+        (-32000, "SSE stream ended without a response"),
+    ],
+)
+async def test_an_answer_that_breaks_off_over_http_is_lost(peers: Any, code: int, said: str) -> None:
+    peers["ask"] = {"error": {"code": code, "message": said}}
+    async with opened(transport="http", url="http://peer.example") as (connection, _):
+        with pytest.raises(Lost) as caught:
+            await connection.request("ask")
+    assert caught.value.written
+
+
 async def test_the_deadline_of_a_request_tells_the_server(peers: Any, autojump_clock: Any) -> None:
     async with opened() as (connection, peer):
         with pytest.raises(trio.TooSlowError):

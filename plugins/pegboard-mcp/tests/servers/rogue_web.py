@@ -20,6 +20,9 @@ TOOLS = [
     {"name": "pid", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
     {"name": "count", "inputSchema": {"type": "object"}},
     {"name": "slow", "inputSchema": {"type": "object"}},
+    {"name": "five", "inputSchema": {"type": "object"}},
+    {"name": "cut", "inputSchema": {"type": "object"}},
+    {"name": "down", "inputSchema": {"type": "object"}},
 ]
 
 
@@ -61,6 +64,16 @@ class Handler(BaseHTTPRequestHandler):
             if params["name"] == "slow":
                 time.sleep(30)
             content = [{"type": "text", "text": str(os.getpid())}]
+            if params["name"] == "five":
+                self.reply(200, {"jsonrpc": "2.0", "id": number, "result": 5})
+                return
+            if params["name"] == "cut":
+                self.reply(200, "half of it", {"Content-Length": "1000"})
+                self.close_connection = True
+                return
+            if params["name"] == "down":
+                self.reply(503, None)
+                return
             self.reply(200, {"jsonrpc": "2.0", "id": number, "result": {"content": content}})
         else:
             self.refuse(number, -32601, "Method not found", 200)
@@ -75,7 +88,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if data:
             self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        if "Content-Length" not in (headers or {}):
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 

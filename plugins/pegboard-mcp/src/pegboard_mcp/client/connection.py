@@ -41,7 +41,7 @@ from pydantic import ValidationError
 from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN, NUMBER_HEADER, open_link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -440,12 +440,10 @@ class Connection:
         off."""
         if error.code == NOT_RUN:
             return Lost(written=False, why=self.why())
-        if self._has_headers and error.code == types.CONNECTION_CLOSED:
-            note = getattr(self._link, "note", None)
-            if note is not None and note.why == error.message:
-                return Lost(written=True, why=note)
-            if error.message.startswith("SSE stream") and "max" not in error.message and "limit" not in error.message:
-                return Lost(written=True, why=LinkError("lost", "its answer broke off", "Look into its log."))
+        if self._has_headers:
+            note, limit = getattr(self._link, "note", None), self.definition.max_message_bytes
+            if (meant := _meant_over_http(error, note, limit)) is not None:
+                return meant
         return RpcError(error.code, error.message, error.data)
 
     def _hear(self, method: str, params: Mapping[str, Any]) -> bool:
@@ -652,6 +650,35 @@ def _number_of(told: Any) -> int | None:
     if isinstance(told, str):
         return int(told) if len(told) < 16 and told.isascii() and told.isdigit() else None
     return told if type(told) is int else None
+
+
+def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int) -> Exception | None:
+    """What an error means that the SDK's HTTP transport puts where an answer would be; None where a server said it.
+
+    The transport takes numbers for them that mean a refusal. But the server had the request, and may have done it.
+    """
+    code, said = error.code, error.message
+    head, _, rest = said.partition(": ")
+    if code == types.CONNECTION_CLOSED and note is not None and note.why == said:
+        return Lost(written=True, why=note)
+    too_long = RpcError(ANSWER_TOO_LONG, f"it sent more than the limit of {limit:,} bytes", {"limit": limit})
+    if code == types.CONNECTION_CLOSED and head.startswith("SSE stream"):
+        return too_long if "limit" in rest else _broken_off()
+    if code == types.PARSE_ERROR and head.startswith("Failed to parse"):
+        if rest.startswith("the answer is longer"):
+            return too_long
+        if rest.startswith("the connection broke"):
+            return _broken_off()
+        return RpcError(ANSWER_UNREADABLE, "it is no message of JSON-RPC 2.0")
+    if code == types.INVALID_REQUEST and head == "Unexpected content type":
+        return RpcError(ANSWER_UNREADABLE, f"it came as {rest[:60] or 'nothing'!r}, in place of JSON")
+    if code == types.INTERNAL_ERROR and said == "Server returned an error response" and note is not None:
+        return RpcError(code, f"{note.why}. {note.fix}")
+    return None
+
+
+def _broken_off() -> Lost:
+    return Lost(written=True, why=LinkError("lost", "its answer broke off", "Look into its log."))
 
 
 def _is_number(value: Any) -> bool:
