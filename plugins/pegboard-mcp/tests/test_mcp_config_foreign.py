@@ -411,3 +411,22 @@ def test_the_surroundings_are_those_of_the_process(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     assert Surroundings.here()[:2] == (tmp_path, tmp_path)
     assert found_files() == []
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"), [("comand", "command"), ("arg", "args"), ("header", "headers"), ("ulr", None)]
+)
+def test_a_slip_in_a_key_is_a_fault_that_names_what_was_meant(key: str, meant: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", key: ["y"]}}}))
+    faults = list(McpSettings.find_faults({"config_file": str(file)}))
+    assert [fault.hint for fault in faults if fault.path[-1] == key] == ([f"did you mean {meant!r}?"] if meant else [])
+
+
+def test_keys_of_other_programs_are_left_out_and_our_own_are_read(tmp_path: Path) -> None:
+    server = {"command": "x", "timeout": 60_000, "alwaysAllow": [], "autoApprove": ["y"], "prefix": "x_", "trust": True}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"a": server}}))
+    assert list(McpSettings.find_faults({"config_file": str(file)})) == []
+    (definition,) = McpSettings(config_file=str(file)).definitions()
+    assert (definition.prefix, definition.connect_s) == ("x_", 30)

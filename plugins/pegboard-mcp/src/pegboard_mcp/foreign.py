@@ -40,6 +40,9 @@ _RENAMED = {"serverUrl": "url", "httpUrl": "url", "includeTools": "allowed_tools
 _RENAMED |= {"disabledTools": "disabled_tools", "enabledTools": "allowed_tools"}
 _SAME = (
     "command", "args", "env", "envFile", "env_file", "cwd", "url", "headers", "description", "encoding", "roots",
+    # Ours alone, for those who keep such a file for pegboard; `timeout` is not among them: others mean milliseconds.
+    "server", "prefix", "allowed_tools", "disabled_tools", "load_tools", "load_prompts", "required", "start", "config",
+    "config_env", "request_timeout", "sse_read_timeout", "terminate_on_close", "max_message_bytes",
 )  # fmt: skip
 _TRANSPORTS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamable-http": "http", "streamablehttp": "http",
@@ -217,6 +220,8 @@ def _table_of(name: str, path: Path_, entry: Mapping[str, Any], faults: list[Fau
         own = _own_key(key, said)
         if own is None:
             ignored += [key] if key not in _SWITCHES else []
+            if (meant := _misspelt(key)) is not None:
+                faults.append(Fault((*path, key), "a known key", "an unknown key", f"did you mean {meant!r}?"))
         elif said in (None, "", [], {}):
             continue  # programs write what they have no value for
         elif own in table:
@@ -229,6 +234,15 @@ def _table_of(name: str, path: Path_, entry: Mapping[str, Any], faults: list[Fau
     if "transport" in table:
         table["transport"] = _transport(table["transport"])
     return ForeignTable(name, path, table, written, tuple(ignored))
+
+
+def _misspelt(key: str) -> str | None:
+    """The known key that was meant; other programs have keys of their own, so it has to be a slip of one letter."""
+    import difflib
+
+    known = (*_SAME, *_RENAMED)
+    near = difflib.get_close_matches(key[:40], known, n=1, cutoff=0.85)
+    return near[0] if near and abs(len(near[0]) - len(key)) <= 1 else None
 
 
 def _own_key(key: str, said: Any) -> str | None:

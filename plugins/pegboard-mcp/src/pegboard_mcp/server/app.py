@@ -382,7 +382,8 @@ class BoardServer(Server[Any]):
             failed = protocol_error(error)
             if ctx.method == "resources/read" and error.code is ErrorCode.NOT_FOUND:
                 number = INVALID_PARAMS if exchange.is_modern else NO_RESOURCE
-                failed = MCPError(number, failed.message, {**failed.data, "uri": error.details.get("uri")})
+                asked = error.details.get("uri") or (ctx.params or {}).get("uri")
+                failed = MCPError(number, failed.message, {**failed.data, "uri": asked})
             raise failed from None
 
     # -- prompts, resources, completion
