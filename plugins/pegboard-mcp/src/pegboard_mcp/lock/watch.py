@@ -215,10 +215,8 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
             continue  # what is held back is told as every tool that does not hang
         name = shlex.quote(_plain(tool.name))
-        where, fix = (
-            f"tool {_plain(tool.name)} of {_plain(key.source)}",
-            f"pegboard lock {name}, then pegboard lock --accept {name}",
-        )
+        where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
+        fix = f"pegboard lock {name}, then pegboard lock --accept {name}"
         if pin is not None:
             other = f"other than it was: {what_is_other(pin, tool)}"
             yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
