@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard_mcp.streams import Reader, Writer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -227,7 +229,7 @@ class Watched:
             self._settle(answered)
 
 
-class _Reader:
+class _Reader(Reader):
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
 
@@ -247,25 +249,8 @@ class _Reader:
         """Close it."""
         await self._watched._read.aclose()
 
-    def __aiter__(self) -> _Reader:
-        return self
 
-    async def __anext__(self) -> SessionMessage | Exception:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> _Reader:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class _Writer:
+class _Writer(Writer):
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
 
@@ -276,9 +261,3 @@ class _Writer:
     async def aclose(self) -> None:
         """Close it."""
         await self._watched._write.aclose()
-
-    async def __aenter__(self) -> _Writer:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
