@@ -165,6 +165,7 @@ def test_without_a_lock_a_board_looks_for_it_once(
 
 
 def test_a_watch_ends_with_its_settings(here: Path) -> None:
+    gc.collect()  # what other tests left behind would go meanwhile
     before = len(watch._watches)
     settings = McpSettings()
     check_tool(a_tool(), settings)
