@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 from typing import Any
@@ -16,7 +15,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from pegboard import CallContext, hookimpl, tool
 from pegboard_mcp.server.app import make_server
-from pegboard_mcp.server.stdio import Lines, NoMessageError, Stdio, message_of, serve_stdio
+from pegboard_mcp.server.stdio import NoMessageError, Stdio, message_of, serve_stdio
 
 INIT = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -25,20 +24,6 @@ INIT = {
 
 
 # -- lines
-
-
-@given(st.lists(st.binary(max_size=20), max_size=8), st.lists(st.integers(0, 40), max_size=8))
-@settings(max_examples=150)
-def test_lines_come_out_as_they_went_in_however_they_are_cut(parts: list[bytes], cuts: list[int]) -> None:
-    """Any bytes, in any pieces, give the lines that the whole would give; those above the limit are None."""
-    whole = b"\n".join(parts)
-    lines = Lines(12)
-    found: list[bytes | None] = []
-    places = sorted({min(cut, len(whole)) for cut in cuts} | {0, len(whole)})
-    for start, end in itertools.pairwise(places):
-        found += lines.feed(whole[start:end])
-    found.append(lines.rest())
-    assert found == [line if len(line) <= 12 else None for line in whole.split(b"\n")]
 
 
 @given(st.binary(max_size=200) | st.recursive(
@@ -202,6 +187,16 @@ async def test_garbage_is_answered_and_the_next_call_works(wire: Any) -> None:
         assert "5000 bytes" in answers[2]["error"]["message"]
         await client.call(4, "big", size=3)
         assert (await client.receive())["result"]["content"][0]["text"] == "xxx"
+
+
+@pytest.mark.parametrize("head", ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"', None])
+async def test_a_call_that_is_too_long_is_refused_by_its_id(wire: Any, head: str | None) -> None:
+    body = "x" * 20_000
+    line = f'{{"method":"ping","params":{{"x":"{body}"}},"id":7}}' if head is None else f'{head}{body}"}}}}'
+    async with wire(max_message_bytes=5_000) as (client, _):
+        await client.send(line.encode())
+        answer = await client.receive()
+        assert (answer["id"], answer["error"]["code"]) == (7, -32600)
 
 
 async def test_a_large_answer_arrives_whole_though_the_client_reads_late(wire: Any) -> None:

@@ -14,6 +14,7 @@ were answered. Requests of ours that the client can no longer answer fail at onc
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import stat
@@ -35,6 +36,7 @@ from mcp_types import (
 )
 
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_any_id
 from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
 from pegboard_mcp.streams import Reader, Writer
 
@@ -91,43 +93,6 @@ def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> J
         raise NoMessageError(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
 
 
-class Lines:
-    """Bytes in, lines out, each byte looked at once; a line that is too long is dropped up to its end."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._is_too_long = False
-
-    def feed(self, data: bytes) -> list[bytes | None]:
-        """The lines that this ends; None stands for one that was too long."""
-        first, *rest = data.split(b"\n")
-        if not rest:
-            self._keep(first)
-            return []
-        self._keep(first)
-        lines: list[bytes | None] = [self.rest()]
-        for line in rest[:-1]:
-            lines.append(line if len(line) <= self._max_bytes else None)
-        self._keep(rest[-1])
-        return lines
-
-    def rest(self) -> bytes | None:
-        """What has no end yet; nothing of it is kept."""
-        line = None if self._is_too_long else b"".join(self._pieces)
-        self._pieces, self._size, self._is_too_long = [], 0, False
-        return line
-
-    def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._max_bytes:
-            self._is_too_long = True
-            self._pieces.clear()
-        elif piece:
-            self._pieces.append(piece)
-
-
 class Stdio(Reader):
     """Both ends of the wire, as the SDK's stream pair: `Stdio` is read from, and `Stdio.out` is written to."""
 
@@ -144,7 +109,7 @@ class Stdio(Reader):
         self._fd = read_fd
         self._drain_s = drain_s
         self._max_bytes = max_message_bytes
-        self._lines = Lines(max_message_bytes)
+        self._lines = LineSplitter(max_message_bytes)
         self._ready: list[SessionMessage] = []
         self._can_wait = _can_wait(read_fd)
         self._is_at_end = self._is_ended = self._is_draining = False
@@ -179,14 +144,15 @@ class Stdio(Reader):
             self._room = trio.Event()
             await self._room.wait()
         data = b"" if self._is_ended else await self._some()
-        lines = self._lines.feed(data) if data else [self._lines.rest() or b""]
+        lines = self._lines.feed(data) if data else [self._lines.rest()]
         self._is_at_end = not data
         for line in lines:
-            if line is not None and not line.strip():
+            if isinstance(line, bytes) and not line.strip():
                 continue
             try:
-                if line is None:
-                    raise NoMessageError(INVALID_REQUEST, f"Invalid request: longer than {self._max_bytes} bytes")
+                if isinstance(line, TooLong):
+                    why = f"Invalid request: longer than {self._max_bytes} bytes"
+                    raise NoMessageError(INVALID_REQUEST, why, json.loads(find_any_id(line) or b"null"))
                 message = message_of(line, self._max_bytes)
             except NoMessageError as problem:
                 error = ErrorData(code=problem.number, message=str(problem))

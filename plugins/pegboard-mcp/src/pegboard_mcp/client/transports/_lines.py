@@ -87,5 +87,10 @@ class LineSplitter:
 def find_id(line: TooLong) -> bytes | None:
     """The id of the answer, as JSON, where it stands beyond doubt in the outermost object: as one of its first two
     members, or of its last two."""
+    return None if _REQUEST.match(line.head) else find_any_id(line)
+
+
+def find_any_id(line: TooLong) -> bytes | None:
+    """The same of an answer or a request."""
     found = _AT_HEAD.match(line.head) or _TAIL_SWAPPED.search(line.tail) or _AT_TAIL.search(line.tail)
-    return found[1] if found is not None and _REQUEST.match(line.head) is None else None
+    return None if found is None else found[1]
