@@ -133,6 +133,18 @@ async def test_each_websocket_is_a_session_of_its_caller(over_http: Callable[...
         assert seen[0][2] != seen[1][2]
 
 
+async def test_each_websocket_is_a_session_in_2026_too(over_http: Callable[..., Any]) -> None:
+    async with over_http("websocket") as served:
+        seen = []
+        for _ in range(2):
+            async with trio_websocket.open_websocket_url(served.url) as connection:
+                socket = Socket(connection)
+                for _ in range(2):
+                    answer = await socket.ask("tools/call", served.message("who")["params"])
+                    seen.append(answer["result"]["content"][0]["text"])
+        assert (seen[0] == seen[1], seen[2] == seen[3], seen[0] == seen[2]) == (True, True, False)
+
+
 async def test_a_websocket_of_a_stranger_is_not_opened(over_http: Callable[..., Any]) -> None:
     async with over_http("websocket", tokens=TOKENS) as served:
         ada = {"authorization": "Bearer s3cret-of-ada"}

@@ -1,5 +1,7 @@
 """One `Session` for each connection, and where the protocol has no connections, one for each caller.
 
+A WebSocket is a connection whatever protocol is spoken on it; its session hangs on its ASGI scope.
+
 In the handshake era a connection is known by the parameters of its handshake, the one object that the SDK keeps as long
 as the connection and shows to every handler. What belongs to the connection hangs on that object, and is looked up in a
 weak table: it goes when the SDK lets go of the connection, on whatever transport.
@@ -159,7 +161,7 @@ class Sessions:
         """What a request belongs to."""
         params = ctx.session.client_params
         if params is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return self._of_caller(self._identify(ctx.request))
+            return self._of_caller(ctx.request)
         found = self._by_connection.get(id(params))
         if found is None:
             found = Connected(self, self._identify(ctx.request), ctx.session)
@@ -170,7 +172,14 @@ class Sessions:
         """Those of the handshake era, which hear of changes outside of any request."""
         return list(self._by_connection.values())
 
-    def _of_caller(self, caller: Caller) -> Connected:
+    def _of_caller(self, request: Any) -> Connected:
+        caller = self._identify(request)
+        scope = getattr(request, "scope", None)
+        if scope is not None and scope["type"] == "websocket":
+            own: Connected | None = scope.get(SLOT)
+            if own is None or own.owner is not self:
+                own = scope[SLOT] = Connected(self, caller, None)
+            return own
         found = self._by_caller.get(caller)
         if found is None:
             found = self._by_caller[caller] = Connected(self, caller, None)
