@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard import ErrorCode, Retry, ToolError
+from pegboard import ErrorCode, Retry, ToolError, ToolResult
 from pegboard_mcp.client import rpc
+from pegboard_mcp.client.content import result_of
 from pegboard_mcp.client.rpc import data_of, number_of, tool_error_of
+from pegboard_mcp.dialect import result_json
 
 
 def met(code: object, message: object = "why", data: object = None) -> ToolError:
@@ -85,13 +87,13 @@ def test_the_numbers_agree_with_the_sdk() -> None:
 
 @pytest.mark.parametrize("code", list(ErrorCode))
 def test_what_a_board_answers_a_board_reads_back(code: ErrorCode) -> None:
-    said = ToolError(code, "no", reason="disabled", executed=False, retry="same", retry_after_s=7, faults=[1])
-    error = met(number_of(code), said.message, json.loads(json.dumps(data_of(said))))
+    said = ToolError(code, "no", reason="odd", executed=False, retry="same", retry_after_s=7, faults=[1])
+    error = met(number_of(said), said.message, json.loads(json.dumps(data_of(said))))
     assert error.code is code
     assert error.details == {
         "server": "files",
-        "rpc_code": number_of(code),
-        "reason": "disabled",
+        "rpc_code": number_of(said),
+        "reason": "odd",
         "executed": False,
         "retry": "same",
         "retry_after_s": 7,
@@ -100,12 +102,42 @@ def test_what_a_board_answers_a_board_reads_back(code: ErrorCode) -> None:
 
 
 def test_the_servers_front_uses_the_numbers_of_the_design() -> None:
-    assert number_of(ErrorCode.NOT_FOUND) == -32001
-    assert number_of(ErrorCode.FORBIDDEN) == -32004
-    assert number_of(ErrorCode.INTERNAL_ERROR) == -32005
-    assert number_of(ErrorCode.TIMEOUT) == -32006
-    assert number_of(ErrorCode.INVALID_INPUT) == -32602
+    def number(code: ErrorCode, **details: str) -> int:
+        return number_of(ToolError(code, "no", **details))
+
+    assert number(ErrorCode.NOT_FOUND) == -32001
+    assert number(ErrorCode.FORBIDDEN, reason="disabled") == -32004
+    assert number(ErrorCode.FORBIDDEN) == number(ErrorCode.INTERNAL_ERROR) == -32005
+    assert number(ErrorCode.TIMEOUT) == -32006
+    assert number(ErrorCode.INVALID_INPUT) == -32602
     assert set(rpc.NUMBERS) == set(ErrorCode)
+
+
+@pytest.mark.parametrize("number", [-32001, -32002, -32602])
+def test_another_board_has_no_such_tool_or_resource(number: int) -> None:
+    assert met(number, "no", {"code": "NOT_FOUND", "uri": "memo://x"}).code is ErrorCode.NOT_FOUND
+
+
+def test_a_failed_result_of_another_board_keeps_its_code_and_details() -> None:
+    told = ToolError(ErrorCode.RATE_LIMITED, "slow down", executed=False, retry="same", retry_after_s=3, faults=[1])
+    result = result_of(json.loads(json.dumps(result_json(ToolResult.of_error(told)))), server="board")
+    assert result.error is not None
+    assert (result.error.code, result.error.message) == (ErrorCode.RATE_LIMITED, "slow down")
+    assert result.error.details == {
+        "server": "board",
+        "executed": False,
+        "retry": "same",
+        "retry_after_s": 3,
+        "data": {"faults": [1]},
+    }
+
+
+@pytest.mark.parametrize("told", [5, {}, {"code": "NONSENSE"}, {"code": ["TIMEOUT"]}])
+def test_what_only_looks_like_an_error_of_a_board_is_the_servers_own(told: object) -> None:
+    raw = {"isError": True, "content": [{"type": "text", "text": "no"}], "_meta": {"pegboard-mcp/error": told}}
+    error = result_of(raw, server="odd").error
+    assert error is not None
+    assert error.code is ErrorCode.UPSTREAM_ERROR
 
 
 @pytest.mark.parametrize("data", [{"code": "TIMEOUT"}, {"code": "NONSENSE"}, {"code": 5}, {"code": ["NOT_FOUND"]}])

@@ -142,3 +142,29 @@ def test_the_board_has_the_dialect() -> None:
 
     board = load_board({"strict": True}, [pegboard_mcp.plugin])
     assert board.dialects["mcp"].export([add]).aliases == {"add": "add"}
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "data", "text"),
+    [
+        ("text/plain", "grün".encode(), "grün"),
+        ("text/markdown; charset=UTF-8", b"# a", "# a"),
+        ("application/json", b"{}", "{}"),
+        ("application/ld+json", b"{}", "{}"),
+        ("image/svg+xml", b"<svg/>", None),
+        ("text/plain; charset=latin-1", b"a", None),
+        ("text/plain", b"\xff", None),
+        ("application/octet-stream", b"a", None),
+    ],
+)
+def test_bytes_that_say_they_are_text_go_out_as_text_and_come_back_as_they_were(
+    mime_type: str, data: bytes, text: str | None
+) -> None:
+    from pegboard_mcp.client.content import blocks_of
+    from pegboard_mcp.dialect import block_json
+
+    block = BinaryContent(data, mime_type, "memo://a")
+    raw = block_json(block)
+    assert raw["resource"].get("text") == text
+    assert ("blob" in raw["resource"]) is (text is None)
+    assert blocks_of([raw]).blocks == (block,)

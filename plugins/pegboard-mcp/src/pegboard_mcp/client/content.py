@@ -333,15 +333,24 @@ def _failure(
     server: str,
     mask: Callable[[str], str] | None,
 ) -> ToolResult:
-    """UPSTREAM_ERROR with the server's own text; the tool answered, so it ran."""
+    """UPSTREAM_ERROR, or what another board says that it is, with the server's own text. The tool answered, so it ran,
+    where nothing else is said."""
+    from pegboard_mcp.client.rpc import told_error
+    from pegboard_mcp.dialect import ERROR_META
+
     said = "\n".join(block.text for block in blocks if isinstance(block, TextContent)).strip()
     structured = raw.get("structuredContent")
     if not said and structured is not None:
         said = json_text(structured) or ""
     said = mask(said) if mask is not None else said
     message = plain_text(said, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
-    room.take_meta(raw.get("_meta"))
-    details: dict[str, Any] = {"server": server, "executed": True}
+    meta = raw.get("_meta")
+    told = None
+    if isinstance(meta, Mapping):
+        told = told_error(meta.get(ERROR_META))
+        meta = meta if told is None else {key: value for key, value in meta.items() if key != ERROR_META}
+    room.take_meta(meta)
+    details: dict[str, Any] = {"executed": True, **({} if told is None else told.details), "server": server}
     if structured is not None:
         details["data"] = room.fit(structured)
     details |= room.details
@@ -349,7 +358,8 @@ def _failure(
         details = masked(details, mask)
     shown = tuple(block for block in blocks if not isinstance(block, TextContent))
     return ToolResult(
-        content=(TextContent(message), *shown), error=ToolError(ErrorCode.UPSTREAM_ERROR, message, details)
+        content=(TextContent(message), *shown),
+        error=ToolError(ErrorCode.UPSTREAM_ERROR if told is None else told.code, message, details),
     )
 
 

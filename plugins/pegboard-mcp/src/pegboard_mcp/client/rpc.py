@@ -45,19 +45,18 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 URL_ELICITATION_REQUIRED = -32042
 
+NOT_FOUND = -32001
+DISABLED = -32004
+FAILED = -32005
+TIMED_OUT = -32006
+
 NUMBERS: Mapping[ErrorCode, int] = {
+    **dict.fromkeys(ErrorCode, FAILED),
     ErrorCode.INVALID_INPUT: INVALID_PARAMS,
-    ErrorCode.NOT_FOUND: -32001,
-    ErrorCode.FORBIDDEN: -32004,
-    ErrorCode.UNAUTHORIZED: -32004,
-    ErrorCode.CONFLICT: -32005,
-    ErrorCode.RATE_LIMITED: -32005,
-    ErrorCode.UPSTREAM_ERROR: -32005,
-    ErrorCode.INTERNAL_ERROR: -32005,
-    ErrorCode.OUTCOME_UNKNOWN: -32005,
-    ErrorCode.TIMEOUT: -32006,
+    ErrorCode.NOT_FOUND: NOT_FOUND,
+    ErrorCode.TIMEOUT: TIMED_OUT,
 }
-"""What the server front answers where the protocol wants an error."""
+"""What the server front answers where the protocol wants an error; DISABLED for a tool that is."""
 
 ALSO: Mapping[ErrorCode, frozenset[int]] = {
     ErrorCode.NOT_FOUND: frozenset({RESOURCE_NOT_FOUND, INVALID_PARAMS}),
@@ -116,18 +115,20 @@ TABLE: Mapping[int, Row] = {
 
 OWN = frozenset({ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN})
 """Numbers that no server said."""
+_OF_RESOURCES = {ErrorCode.NOT_FOUND: (RESOURCE_NOT_FOUND, INVALID_PARAMS)}
+"""Further numbers of a code, by the eras of the protocol."""
 OTHER = Row(_UPSTREAM, "failed")
 LOST = Row(ErrorCode.OUTCOME_UNKNOWN, "lost the reply")
 LOST_WORDS = ("connection closed", "connection lost", "timed out", "timeout")
 """What SDKs write to -32000 and -32001 when the reply was lost; the call may have run then."""
 
 
-def number_of(code: ErrorCode) -> int:
-    """The number that the server front answers for a code.
+def number_of(error: ToolError) -> int:
+    """The number that the server front answers for an error.
 
     .. versionadded:: 0.1
     """
-    return NUMBERS[code]
+    return DISABLED if error.details.get("reason") == "disabled" else NUMBERS[error.code]
 
 
 def data_of(error: ToolError) -> dict[str, Any]:
@@ -159,10 +160,10 @@ def tool_error_of(
     if number in (CONNECTION_CLOSED, REQUEST_TIMEOUT) and any(word in said.lower() for word in LOST_WORDS):
         row = LOST
     details: dict[str, Any] = {"server": server, "rpc_code": number}
-    told = _told_code(number, data)
-    if told is not None:
-        row = Row(told, "failed")
-        details |= _told_details(data.get("details"))
+    told = told_error(data)
+    if told is not None and number in (number_of(told), *_OF_RESOURCES.get(told.code, ())):
+        row = Row(told.code, "failed")
+        details |= told.details
     else:
         details |= _details_of(row, number, data)
     named = f"{tool!r} of the server {server!r}" if tool else f"the server {server!r}"
@@ -178,15 +179,15 @@ def tool_error_of(
     return ToolError(row.code, text, details)
 
 
-def _told_code(number: int | None, data: Any) -> ErrorCode | None:
-    """The code that another board wrote into `data`, where it goes with the number."""
+def told_error(data: Any) -> ToolError | None:
+    """The error of another board, as it wrote it beside its words (`data_of`); None: no board wrote this."""
     if not isinstance(data, Mapping) or not isinstance(said := data.get("code"), str):
         return None
     try:
-        told = ErrorCode(said)
+        code = ErrorCode(said)
     except ValueError:
         return None
-    return told if number == NUMBERS[told] or number in ALSO.get(told, ()) else None
+    return ToolError(code, "", _told_details(data.get("details")))
 
 
 def _told_details(raw: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ read and its result is shaped here, as the models would have left them.
 `make_server` makes one for a host; any transport of the SDK drives it. What lives as long as it is driven - sessions,
 suspended requests, tasks that tell of changes - is a `Serving`, the server's lifespan.
 
-Errors. Where the protocol wants an error, it is one of JSON-RPC with the number of the table below and the code of
-`ErrorCode` in `data.code`: a tool, prompt or resource that is not there or is disabled, params that are none. Whatever
-a call of a tool that is there comes to, wrong arguments included, is a result with `isError` (2025-11-25, tools: "Tool
-Execution Errors ... input validation errors"), so that a model reads it.
+Errors. Where the protocol wants an error, it is one of JSON-RPC with the number of the table in `client.rpc` and the
+code of `ErrorCode` in `data.code`: a tool, prompt or resource that is not there or is disabled, params that are none.
+Whatever a call of a tool that is there comes to, wrong arguments included, is a result with `isError` (2025-11-25,
+tools: "Tool Execution Errors ... input validation errors"), so that a model reads it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
+from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
 from pegboard_mcp.server.asks import Exchange, Suspended, current, request_key
 from pegboard_mcp.server.changes import Changes
@@ -72,27 +73,10 @@ SETTLE_S = 5.0
 LATER_S = 1.0
 """So much later than the board gives up asking a person, a suspended request ends: the board's word comes first."""
 
-NOT_FOUND = -32001
-DISABLED = -32004
-FAILED = -32005
-TIMED_OUT = -32006
-NO_RESOURCE = -32002
-"""The handshake era's own number for a resource that is not there; from 2026-07-28 on it is -32602."""
-
-NUMBERS = {
-    ErrorCode.INVALID_INPUT: INVALID_PARAMS,
-    ErrorCode.NOT_FOUND: NOT_FOUND,
-    ErrorCode.TIMEOUT: TIMED_OUT,
-}
-"""The number of a code; FAILED of any other."""
-
 
 def protocol_error(error: ToolError) -> MCPError:
     """A `ToolError` where the protocol wants a JSON-RPC error; the string code is in `data`."""
-    number = NUMBERS.get(error.code, FAILED)
-    if error.details.get("reason") == "disabled":
-        number = DISABLED
-    return MCPError(number, error.message, {"code": error.code.value, "details": error.details})
+    return MCPError(number_of(error), error.message, data_of(error))
 
 
 class Serving:
@@ -381,7 +365,7 @@ class BoardServer(Server[Any]):
                 raise exchange.refused from None
             failed = protocol_error(error)
             if ctx.method == "resources/read" and error.code is ErrorCode.NOT_FOUND:
-                number = INVALID_PARAMS if exchange.is_modern else NO_RESOURCE
+                number = INVALID_PARAMS if exchange.is_modern else RESOURCE_NOT_FOUND
                 asked = error.details.get("uri") or (ctx.params or {}).get("uri")
                 failed = MCPError(number, failed.message, {**failed.data, "uri": asked})
             raise failed from None
@@ -416,7 +400,7 @@ class BoardServer(Server[Any]):
     async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> dict[str, Any]:
         connected, uri = _connected(ctx), str(params.uri)
         if self.shelf.find(uri) is None:
-            raise MCPError(NO_RESOURCE, "there is no such resource", {"code": "NOT_FOUND", "uri": uri[:500]})
+            raise MCPError(RESOURCE_NOT_FOUND, "there is no such resource", {"code": "NOT_FOUND", "uri": uri[:500]})
         if len(connected.subscribed) >= MAX_SUBSCRIBED:
             raise _invalid(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")
         connected.subscribed.add(uri)
