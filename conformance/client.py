@@ -73,7 +73,9 @@ def _config(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, An
     if scenario.startswith("auth/"):
         server["oauth"] = True
         if scenario == "auth/pre-registration":  # the authorization server knows us already
-            server |= {f"oauth_{key}": context[key] for key in ("client_id", "client_secret") if context.get(key)}
+            server |= {
+                f"oauth_{key}": context[key] for key in ("client_id", "client_secret", "issuer") if context.get(key)
+            }
         server["oauth_metadata_url"] = METADATA_URL
     return {"plugins": {"mcp": {"lock": "off", "servers": {NAME: server}}}}
 

@@ -205,7 +205,9 @@ NO_BOOLEAN: tuple[Any, ...] = ("true", "false", 0, 1, [], {}, [True], 0.0, "")
 NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("command", "server", "url", "cwd", "env_file", "envFile", "encoding", "prefix"), NO_TEXT),
     **dict.fromkeys(("transport", "start", "config_env", "description"), NO_TEXT),
-    **dict.fromkeys(("oauth_client_id", "oauth_client_secret", "oauth_metadata_url", "oauth_scope"), NO_TEXT),
+    **dict.fromkeys(
+        ("oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_metadata_url", "oauth_scope"), NO_TEXT
+    ),
     **dict.fromkeys(("args", "allowed_tools", "disabled_tools", "roots"), NO_LIST),
     **dict.fromkeys(("env", "headers"), NO_TABLE),
     **dict.fromkeys(("timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER),
@@ -517,6 +519,11 @@ print(sorted(heavy & set(sys.modules)))
     [
         ({"oauth_client_id": "me"}, "oauth_client_id", "`oauth = true` beside it"),
         ({"oauth": True, "oauth_client_secret": "s3cret-s3cret"}, "oauth_client_secret", "`oauth_client_id` beside it"),
+        (
+            {"oauth": True, "oauth_client_id": "me", "oauth_client_secret": "s3cret-s3cret"},
+            "oauth_client_secret",
+            "`oauth_issuer` beside it",
+        ),
         ({"oauth": True, "oauth_metadata_url": "http://host/x"}, "oauth_metadata_url", "a URL of scheme https"),
     ],
 )
@@ -530,7 +537,7 @@ def test_what_belongs_to_oauth_does_not_stand_alone(more: dict[str, Any], place:
 def test_as_what_the_host_is_registered_reaches_the_definition_and_its_secret_is_one() -> None:
     table = {
         "url": "https://host/mcp", "oauth": True, "oauth_client_id": "me", "oauth_client_secret": "s3cret-s3cret",
-        "oauth_scope": "read", "oauth_metadata_url": "https://host/client.json",
+        "oauth_scope": "read", "oauth_metadata_url": "https://host/client.json", "oauth_issuer": "https://login.host",
     }  # fmt: skip
     assert list(McpSettings.find_faults({"servers": {"a": table}})) == []
     (definition,) = McpSettings(servers={"a": ServerSettings(**table)}).definitions()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pegboard import Origin, PluginError, Tool, hookimpl, load_board
+from pegboard.config import trust
 from pegboard_mcp import plugin as mcp
 from pegboard_mcp.lock import findings, watch
 from pegboard_mcp.lock.file import read_lock, write_lock
@@ -50,11 +51,14 @@ class Offering:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(watch, "LOOK_S", 0.0)
+    for name in ("HOME", "XDG_STATE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
     return tmp_path
 
 
 def accept(here: Path, *tools: Tool) -> None:
     write_lock(here / "pegboard.lock", map(pin_of, tools))
+    trust(here / "pegboard.lock")
 
 
 def a_board(lock: str, *tools: Tool) -> Board:
@@ -180,6 +184,7 @@ def test_a_board_holds_back_and_doctor_says_so(here: Path, caplog: pytest.LogCap
     old, other = a_tool(description="a", source=None), a_tool("same", source=None)
     pins = [pin_of(load_board({}, [Offering(one)]).tools[one.name]) for one in (old, other)]
     write_lock(here / "pegboard.lock", pins)
+    trust(here / "pegboard.lock")
     offered = (a_tool(description="b", source=None), other, a_tool("new", source=None))
     board = a_board("enforce", *offered)
     assert sorted(board.tools) == ["same"]
@@ -258,3 +263,22 @@ print([name for name in heavy if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_lock_that_was_merely_found_lets_nothing_through_before_it_is_trusted(here: Path) -> None:
+    write_lock(here / "pegboard.lock", [pin_of(a_tool())])
+    board = a_board("enforce", a_tool())
+    assert "greet" not in board.tools
+    assert board.not_hung["greet"].why.endswith("nobody here accepted it as it stands")
+    assert board.not_hung["greet"].fix.startswith("look at it, then: pegboard trust ")
+    trust(here / "pegboard.lock")
+    assert "greet" in a_board("enforce", a_tool()).tools
+    write_lock(here / "pegboard.lock", [pin_of(a_tool()), pin_of(a_tool("other"))])
+    assert "greet" not in a_board("enforce", a_tool()).tools
+
+
+def test_a_lock_that_is_named_needs_no_trust(here: Path) -> None:
+    write_lock(here / "named.lock", [pin_of(a_tool())])
+    settings = {"lock": "enforce", "lock_file": str(here / "named.lock")}
+    board = load_board({"plugins": {"mcp": settings}}, [mcp, Offering(a_tool())])
+    assert "greet" in board.tools

@@ -55,20 +55,20 @@ def read_file(path: Path, content: bytes) -> dict[str, Any] | None:
         raise ConfigError(f"{path} cannot be read", [fault]) from None
 
 
-def load_bytes(path: Path) -> bytes:
+def load_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The content of a file.
 
     Raises:
-        ConfigError: it cannot be read, or is larger than `MAX_BYTES`.
+        ConfigError: it cannot be read, or is larger than `limit`, in bytes.
     """
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(limit + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"
         raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)]) from None
-    if len(content) > MAX_BYTES:
-        why = f"more than {MAX_BYTES} bytes"
+    if len(content) > limit:
+        why = f"more than {limit} bytes"
         raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)])
     return content
 

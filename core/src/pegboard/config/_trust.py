@@ -12,6 +12,8 @@ from pathlib import Path
 from pegboard.errors import ConfigError
 
 FILE = "trusted.json"
+MAX_TRUSTED = 16 * 1024 * 1024
+"""The largest file that can be trusted, in bytes: a list of accepted tools may be longer than a configuration."""
 
 
 def default_state_dir() -> Path:
@@ -34,7 +36,7 @@ def trust(file: Path, *, state_dir: Path | None = None) -> str:
     """
     from pegboard.config._files import load_bytes
 
-    content = load_bytes(file)
+    content = load_bytes(file, MAX_TRUSTED)
     folder = state_dir or default_state_dir()
     trusted = _read(folder / FILE)
     digest = trusted[_key(file)] = _digest(content)

@@ -36,6 +36,7 @@ class ServerDefinition:
         headers: sent with every request; not for stdio.
         oauth_client_id, oauth_client_secret: as what the host is registered with the authorization server already;
             None: it registers itself.
+        oauth_issuer: whose registration that is; the secret goes to no other authorization server.
         oauth_metadata_url: where the authorization server may read about the host instead of a registration.
         oauth_scope: what the tokens are asked to allow; None: what the server names.
         oauth: whether tokens are fetched through OAuth when the server asks for them; http alone.
@@ -69,6 +70,7 @@ class ServerDefinition:
     oauth: bool = False
     oauth_client_id: str | None = None
     oauth_client_secret: str | None = attrs.field(default=None, repr=False)
+    oauth_issuer: str | None = None
     oauth_metadata_url: str | None = None
     oauth_scope: str | None = None
     connect_s: float = CONNECT_S

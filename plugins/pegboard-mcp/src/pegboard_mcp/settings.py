@@ -89,6 +89,7 @@ class ServerSettings:
     oauth: bool = setting(False, help="fetch tokens through OAuth when it asks for them; http alone")
     oauth_client_id: str | None = setting(None, help="as what we are registered; nothing: we register ourselves")
     oauth_client_secret: str | None = setting(None, secret=True, help="the secret that goes with it")
+    oauth_issuer: str | None = setting(None, help="the authorization server that the secret is for")
     oauth_metadata_url: str | None = setting(None, help="where the authorization server may read who we are")
     oauth_scope: str | None = setting(None, help="what tokens are asked to allow; nothing: what the server names")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")

@@ -36,6 +36,7 @@ URL_KEYS = {
     "oauth": ("http",),
     "oauth_client_id": ("http",),
     "oauth_client_secret": ("http",),
+    "oauth_issuer": ("http",),
     "oauth_metadata_url": ("http",),
     "oauth_scope": ("http",),
 }
@@ -90,6 +91,7 @@ KINDS = {
     "oauth": Kind(bool, _YES_OR_NO, "oauth = true"),
     "oauth_client_id": Kind(str, _TEXT, 'oauth_client_id = "pegboard"'),
     "oauth_client_secret": Kind(str, _TEXT, 'oauth_client_secret = "${CLIENT_SECRET}"'),
+    "oauth_issuer": Kind(str, _TEXT, 'oauth_issuer = "https://login.host"'),
     "oauth_metadata_url": Kind(str, _TEXT, 'oauth_metadata_url = "https://host/client.json"'),
     "oauth_scope": Kind(str, _TEXT, 'oauth_scope = "read write"'),
     "timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "timeout = 30"),
@@ -116,6 +118,7 @@ _FIELDS = {
     "oauth": "oauth",
     "oauth_client_id": "oauth_client_id",
     "oauth_client_secret": "oauth_client_secret",
+    "oauth_issuer": "oauth_issuer",
     "oauth_metadata_url": "oauth_metadata_url",
     "oauth_scope": "oauth_scope",
     "timeout": "connect_s",
@@ -265,6 +268,9 @@ class Reader:
             self._fault((said[0],), "`oauth = true` beside it", "nothing", "say oauth = true, or take it out")
         if "oauth_client_secret" in self._table and "oauth_client_id" not in self._table:
             self._fault(("oauth_client_secret",), "`oauth_client_id` beside it", "nothing", "say both")
+        elif "oauth_client_secret" in self._table and "oauth_issuer" not in self._table:
+            hint = "name the authorization server, or an MCP server could have the secret sent to another"
+            self._fault(("oauth_client_secret",), "`oauth_issuer` beside it", "nothing", hint)
         url = self._table.get("oauth_metadata_url")
         if isinstance(url, str) and not re.fullmatch(r"https://[^/\s]+/[!-~]+", url):
             hint = 'as in oauth_metadata_url = "https://host/client.json"'

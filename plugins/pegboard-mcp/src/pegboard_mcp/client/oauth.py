@@ -389,6 +389,7 @@ def _registered(definition: ServerDefinition, login: _Login) -> OAuthClientInfor
         redirect_uris=[AnyUrl(login.address)],
         token_endpoint_auth_method="client_secret_basic" if secret else "none",
         scope=definition.oauth_scope,
+        issuer=definition.oauth_issuer,
     )
 
 

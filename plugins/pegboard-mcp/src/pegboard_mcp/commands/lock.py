@@ -147,6 +147,7 @@ def _stripped(run: ProgramRun) -> Iterator[tuple[str, str, Collection[str]]]:
 
 def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
     """Write what is now over what was, for these changes alone."""
+    from pegboard.config import trust
     from pegboard_mcp.lock.file import read_lock, write_lock
 
     if existed and not changes:
@@ -159,6 +160,7 @@ def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
         if change.now is not None:
             pins[change.now.key] = change.now
     write_lock(path, pins.values())
+    trust(path)  # who accepts tools accepts the list of them
     count = "1 tool" if len(changes) == 1 else f"{len(changes)} tools"
     _note(f"accepted {count}, in {path}")
 

@@ -62,10 +62,15 @@ def read_lock(path: Path) -> dict[Key, Pin]:
     Raises:
         LockError: it cannot be read, is no lock, is of a later version, or holds two blocks of one tool.
     """
+    return parse_lock(load_lock(path))
+
+
+def parse_lock(content: bytes) -> dict[Key, Pin]:
+    """The pins of a lock's content; raises as `read_lock`."""
     import tomllib
 
     try:
-        table = tomllib.loads(_load(path).decode("utf-8"))
+        table = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise _unreadable("it is not UTF-8") from None
     except tomllib.TOMLDecodeError as problem:
@@ -87,7 +92,12 @@ def read_lock(path: Path) -> dict[Key, Pin]:
     return pins
 
 
-def _load(path: Path) -> bytes:
+def load_lock(path: Path) -> bytes:
+    """The content of a file, within bounds.
+
+    Raises:
+        LockError: it cannot be read.
+    """
     try:
         # A pipe that somebody put there must not be waited for.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

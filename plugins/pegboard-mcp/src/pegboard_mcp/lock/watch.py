@@ -35,7 +35,8 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
     """Hold a tool to what was accepted of it.
 
     Raises:
-        PluginError: `lock = "enforce"`, and the tool is new or has changed, or the lock cannot be read.
+        PluginError: `lock = "enforce"`, and the tool is new or has changed, or the lock cannot be read, or it was found
+            and is not trusted.
     """
     if settings.lock != "off":
         watch_of(settings).check(tool, enforce=settings.lock == "enforce")
@@ -94,12 +95,15 @@ class Watch:
         if seen == self._seen:
             return
         self._seen, self._pins, self._problem = seen, None, None
-        if seen is not None and path is not None:
-            from pegboard_mcp.lock.file import LockError, read_lock
+        if seen is not None and path is not None and settings is not None:
+            from pegboard_mcp.lock.file import LockError, load_lock, parse_lock
 
             try:
-                self._pins = read_lock(path)
-            except LockError as problem:
+                content = load_lock(path)
+                self._pins = parse_lock(content)
+                if settings.lock == "enforce" and settings.lock_file is None:
+                    _require_trust(path, content)
+            except (LockError, HeldBackError) as problem:
                 self._problem = problem
 
     def check(self, tool: Tool, *, enforce: bool) -> None:
@@ -149,6 +153,17 @@ class Watch:
         if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
             self._told.add((name, fingerprint))
             log.warning(said, *words)
+
+
+def _require_trust(path: Path, content: bytes) -> None:
+    """Hold that a lock which was merely found, and by which tools are let through, is one that a person accepted."""
+    from pegboard.config import is_trusted
+
+    if not is_trusted(path, content):
+        raise HeldBackError(
+            f"{path} was found, not named, and nobody here accepted it as it stands",
+            hint=f"look at it, then: pegboard trust {shlex.quote(str(path))}",
+        )
 
 
 _watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}
