@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client, types
 
-from pegboard import ConfigError
+from pegboard import ConfigError, hookimpl, tool
 from pegboard_mcp.server.http import Front, _bound, _matches, _name_of, serve_http
 from pegboard_mcp.settings import McpSettings
 
@@ -71,6 +72,38 @@ async def test_progress_reaches_the_client_before_the_answer(over_http: Callable
             result = await client.call_tool("tell", {}, progress_callback=hear)
             assert result.content[0].text == "told"  # type: ignore[union-attr]
         assert heard == [(1, 2, "half")] * 2
+
+
+@pytest.mark.parametrize(("mode", "times"), [("auto", 2), ("legacy", 1)])
+async def test_an_approval_holds_for_a_connection_and_not_for_all_clients_of_a_caller(
+    host_with: Any, mode: Any, times: int
+) -> None:
+    asked: list[Any] = []
+
+    async def accept(context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.requested_schema["properties"])
+        return types.ElicitResult(action="accept", content={"remember": True})
+
+    class Plugin:
+        @hookimpl
+        def provide_tools(self, settings: Any) -> list[Any]:
+            @tool(requires_confirmation=True)
+            async def drop() -> str:
+                """Drop it."""
+                return "dropped"
+
+            return [drop]
+
+    host = await host_with(Plugin())
+    serve = partial(serve_http, host, transport="http", bind="127.0.0.1", port=0, user_id=None, settings=McpSettings())
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(serve)
+        async with Client(url, mode=mode, elicitation_callback=accept) as client:
+            for _ in range(2):
+                assert not (await client.call_tool("drop", {})).is_error
+        nursery.cancel_scope.cancel()
+    assert len(asked) == times
+    assert ("remember" in asked[0]) is (mode == "legacy")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

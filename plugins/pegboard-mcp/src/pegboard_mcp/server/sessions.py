@@ -56,6 +56,8 @@ class Connected:
 
     Attributes:
         owner: the table that it stands in.
+        is_shared: whether several clients of one caller are in it, so that what a person says to one of them must not
+            hold for the others.
         session: the board's.
         standalone: the way to the client outside of any request; None where the protocol has none.
         level: the least severe log records that are sent, as the protocol's word; handshake era alone.
@@ -63,8 +65,11 @@ class Connected:
         exchanges: requests of it that are being answered.
     """
 
-    def __init__(self, owner: Sessions, caller: Caller, standalone: ServerSession | None) -> None:
+    def __init__(
+        self, owner: Sessions, caller: Caller, standalone: ServerSession | None, *, is_shared: bool = False
+    ) -> None:
         self.owner = owner
+        self.is_shared = is_shared
         # From 2026-07-28 on each request declares for itself what its client can do.
         capabilities = None if standalone is None else standalone.client_capabilities
         declared = frozenset() if capabilities is None else capabilities.model_fields_set
@@ -105,13 +110,18 @@ class Connected:
         if exchange is None:
             raise nobody_to_ask(asked)
         key = exchange.key_for("elicit" if asked.schema is not None or asked.url is not None else "confirm")
-        answer = (await exchange.ask({key: {"method": ELICIT, "params": _params_of(asked, key)}}))[key]
+        answer = (
+            await exchange.ask({key: {"method": ELICIT, "params": _params_of(asked, key, self._may_remember(asked))}})
+        )[key]
         if answer["action"] != "accept":
             return False if answer["action"] == "decline" else None
         content = answer.get("content") or {}
         if asked.schema is not None:
             return content
-        return "session" if _may_remember(asked) and content.get("remember") is True else True
+        return "session" if self._may_remember(asked) and content.get("remember") is True else True
+
+    def _may_remember(self, asked: Confirmation) -> bool:
+        return bool(asked.tool.limits.requires_confirmation) and not self.is_shared
 
     async def _sample(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         exchange = self.exchange_of(can="sampling")
@@ -132,11 +142,7 @@ def nobody_to_ask(asked: Confirmation) -> ToolError:
     )
 
 
-def _may_remember(asked: Confirmation) -> bool:
-    return bool(asked.tool.limits.requires_confirmation)
-
-
-def _params_of(asked: Confirmation, key: str) -> dict[str, Any]:
+def _params_of(asked: Confirmation, key: str, may_remember: bool) -> dict[str, Any]:
     message = asked.question
     if asked.arguments:
         shown = json.dumps(asked.arguments, ensure_ascii=False, default=str)
@@ -144,7 +150,7 @@ def _params_of(asked: Confirmation, key: str) -> dict[str, Any]:
         message = f"{message}\n{asked.tool.name} {shown}"
     if asked.url is not None:
         return {"mode": "url", "message": message, "url": asked.url, "elicitationId": f"{asked.session.id}-{key}"}
-    schema = asked.schema if asked.schema is not None else REMEMBER if _may_remember(asked) else NOTHING
+    schema = asked.schema if asked.schema is not None else REMEMBER if may_remember else NOTHING
     return {"mode": "form", "message": message, "requestedSchema": schema}
 
 
@@ -182,7 +188,7 @@ class Sessions:
             return own
         found = self._by_caller.get(caller)
         if found is None:
-            found = self._by_caller[caller] = Connected(self, caller, None)
+            found = self._by_caller[caller] = Connected(self, caller, None, is_shared=scope is not None)
             if len(self._by_caller) > MAX_CALLERS:
                 self._by_caller.popitem(last=False)
         else:
