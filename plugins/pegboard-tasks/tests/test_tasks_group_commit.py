@@ -115,12 +115,12 @@ async def test_a_write_that_was_begun_is_waited_for_whatever_its_patience(databa
     answers = []
 
     async def write() -> None:
-        answers.append(await database.write(slow, 0.05))
+        answers.append(await database.write(slow, 0.5))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(write)
         await trio.to_thread.run_sync(begun.wait, 10)
-        with trio.move_on_after(0.1):
+        with trio.move_on_after(0.6):
             await trio.sleep_forever()
         assert answers == []
         go_on.set()

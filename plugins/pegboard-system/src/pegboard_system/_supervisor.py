@@ -35,10 +35,18 @@ def main(status: int) -> int:  # pragma: no cover - runs in a process of its own
     if "RLIMIT_NPROC" in job["limits"]:
         job["limits"]["RLIMIT_NPROC"] += count_tasks()  # the kernel counts all of the user's, not the command's
     report, failure = os.pipe()  # ends when the command starts, or says why it did not
+    held, gate = os.pipe()  # the command begins once it is said who it is: it may kill this process at once
     child = os.fork()
     if child == 0:  # pragma: no cover - runs in the forked child
-        _become(job, failure)
+        os.close(gate)
+        if os.read(held, 1):
+            _become(job, failure)
+        os._exit(127)
     os.close(failure)
+    os.close(held)
+    _say(status, child=child)
+    os.write(gate, b"!")
+    os.close(gate)
     for output in (1, 2):
         os.close(output)  # their other ends must see when the command's own copies are gone
     problem = _read_all(report)
@@ -46,7 +54,6 @@ def main(status: int) -> int:  # pragma: no cover - runs in a process of its own
         os.waitpid(child, 0)
         _say(status, failed=problem.decode("utf-8", "replace"))
         return 0
-    _say(status, child=child)
     code = end_all(child, wait(child, 0))
     _say(status, exit_code=code)
     return 0
