@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -143,3 +144,10 @@ def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
         )
 
     return st.tuples(documents(new=True) | documents(new=False), st.lists(values, min_size=1, max_size=6))
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C where whoever started the tests ignores it, as a job in the background does: programs that tests
+    start and interrupt inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
