@@ -222,7 +222,23 @@ async def test_a_websocket_call_over_the_limit_is_answered_that_nobody_knows(ove
         assert "result" in json.loads(await socket.get_message())
         await served.tools.started.wait()
         served.stop()
-        assert "error" in json.loads(await socket.get_message())
+        answer = json.loads(await socket.get_message())
+        assert (answer["id"], answer["error"]["data"]["code"]) == (2, "OUTCOME_UNKNOWN")
+
+
+async def test_an_sse_call_over_the_limit_is_answered_that_nobody_knows(over_http: Callable[..., Any]) -> None:
+    async with over_http("sse", stop_timeout_s=0.1) as served, served.raw.stream("GET", served.url) as stream:
+        lines = (line[6:] async for line in stream.aiter_lines() if line.startswith("data: "))
+        url = served.url.replace("/sse", await anext(lines))
+        for key, method, params in ((1, "initialize", HELLO), (2, "tools/call", {"name": "wait", "arguments": {}})):
+            message = {"jsonrpc": "2.0", "id": key, "method": method, "params": params}
+            assert (await served.raw.post(url, json=message)).status_code == 202
+        assert "result" in json.loads(await anext(lines))
+        await served.tools.started.wait()
+        served.stop()
+        answer = json.loads(await anext(lines))
+        assert (answer["id"], answer["error"]["data"]["code"]) == (2, "OUTCOME_UNKNOWN")
+        assert await anext(lines, None) is None
 
 
 async def test_a_call_over_sse_is_answered_before_its_stream_ends(over_http: Callable[..., Any]) -> None:

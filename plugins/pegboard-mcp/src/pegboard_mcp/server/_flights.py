@@ -149,6 +149,7 @@ class Watched:
         self._listening: set[Any] = set()
         self._count = 0
         self._sent: deque[Any] = deque()
+        self._drained = trio.Event()
         self.reader = _Reader(self)
         self.writer = _Writer(self)
 
@@ -156,6 +157,8 @@ class Watched:
         """The oldest message that is not yet out is out."""
         if self._sent:
             self._settle(self._sent.popleft())
+        if not self._sent:
+            self._drained.set()
 
     def _settle(self, key: Any) -> None:
         left = self._open.pop(key, 0) - 1
@@ -176,10 +179,13 @@ class Watched:
             self._settle(key)
 
     async def cut_off(self) -> None:
-        """Answer what is still open."""
+        """Answer what is still open, and wait until that is out."""
         for key in self._each():
             await self._refuse(cut_off(key))
             self._settle(key)
+        while self._sent:
+            self._drained = trio.Event()
+            await self._drained.wait()
 
     async def _refuse(self, answer: dict[str, Any]) -> None:
         from mcp.shared.message import SessionMessage
@@ -219,14 +225,24 @@ class Watched:
 
     async def give(self, item: SessionMessage) -> None:
         """Write a message, and note whose answer it is."""
+        from mcp.shared.message import SessionMessage
         from mcp_types import JSONRPCError, JSONRPCResponse
 
         answered = item.message.id if isinstance(item.message, JSONRPCResponse | JSONRPCError) else None
+        if self._flights.stopping and answered in self._open and _is_cut_off(item.message):
+            item = SessionMessage(JSONRPCError.model_validate(cut_off(answered)))
         if self._flushes:
             self._sent.append(answered)
         await self._write.send(item)
         if not self._flushes:
             self._settle(answered)
+
+
+def _is_cut_off(message: Any) -> bool:
+    """Whether it is the SDK's answer to a call that it cancelled because its connection ends."""
+    from mcp_types import CONNECTION_CLOSED, JSONRPCError
+
+    return isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED
 
 
 class _Reader(Reader):

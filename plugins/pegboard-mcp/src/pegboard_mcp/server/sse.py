@@ -61,7 +61,7 @@ class SseEndpoints:
             return
         answering = Answering(send)
         watched: Watched | None = None
-        ended = trio.Event()
+        ending, ended = trio.Event(), trio.Event()
 
         async def flush(message: Message) -> None:
             await answering(message)
@@ -83,12 +83,22 @@ class SseEndpoints:
                 nursery.cancel_scope.cancel()
             return message
 
+        async def say_last(watched: Watched) -> None:
+            await ending.wait()
+            with trio.move_on_after(LAST_S):
+                await watched.cut_off()
+            ended.set()
+
         self._count += 1
         try:
-            with self._flights.lasting(ended.set):
+            with self._flights.lasting(ending.set):
                 async with self._transport.connect_sse(scope, receive_or_end, flush) as (read, write):
                     watched = Watched(self._flights, read, write, flushes=True)
-                    await self._server.run(watched.reader, watched.writer, self._server.create_initialization_options())
+                    options = self._server.create_initialization_options()
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(say_last, watched)
+                        await self._server.run(watched.reader, watched.writer, options)
+                        nursery.cancel_scope.cancel()
         except Exception:
             log.exception("an SSE connection failed")
         finally:
