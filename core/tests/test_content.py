@@ -73,3 +73,19 @@ def test_bytes_are_not_shown_in_a_repr() -> None:
     shown = repr([ImageContent(b"secret"), AudioContent(b"secret"), BinaryContent(b"secret"), BinaryContent(None)])
     assert "secret" not in shown
     assert "<6 bytes>" in shown
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type", "text"),
+    [
+        (b"a\xc3\xa4", "text/markdown", "a\xe4"),
+        (b"{}", "application/json; charset=UTF-8", "{}"),
+        (b"<a/>", "application/svg+xml", "<a/>"),
+        (b"\xff", "text/plain", None),
+        (b"a", "text/plain; charset=latin-1", None),
+        (b"a", "application/octet-stream", None),
+        (None, "text/plain", None),
+    ],
+)
+def test_what_is_embedded_is_text_where_it_says_so_and_is(data: bytes | None, mime_type: str, text: str | None) -> None:
+    assert BinaryContent(data, mime_type, "file:///a").text == text

@@ -67,6 +67,16 @@ class BinaryContent:
     uri: str | None = None
     name: str | None = None
 
+    @property
+    def text(self) -> str | None:
+        """What is embedded, where its media type says that it is text and it is UTF-8; else None."""
+        if self.data is None or not _is_textual(self.mime_type):
+            return None
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
     def to_json(self) -> dict[str, Any]:
         """MCP's `resource` with a `blob`, or its `resource_link`."""
         if self.data is None:
@@ -117,6 +127,13 @@ def content_from_json(block: Mapping[str, Any]) -> Content:
                 None, block.get("mimeType", "application/octet-stream"), uri or None, block.get("name")
             )
     raise ValueError(f"no content block of a known type: {str(block.get('type'))[:40]!r}")
+
+
+def _is_textual(mime_type: str) -> bool:
+    import re
+
+    textual = r"""(text/[^;\s]+|application/([^;\s+]+\+)?(json|xml|yaml|toml|javascript))(\s*;\s*charset="?utf-8"?)?"""
+    return re.fullmatch(textual, mime_type, re.IGNORECASE | re.ASCII) is not None
 
 
 def _encode(data: bytes) -> str:

@@ -153,6 +153,8 @@ def _show(result: ToolResult) -> None:
 def _shown(block: Content) -> str:
     if isinstance(block, TextContent):
         return block.text
+    if isinstance(block, BinaryContent) and block.text is not None:
+        return block.text
     size = "a link" if block.data is None else f"{len(block.data)} bytes"
     named = [part for part in (block.name, block.uri) if part] if isinstance(block, BinaryContent) else []
     return f"[{', '.join([*named, block.mime_type, size])}]"

@@ -24,10 +24,6 @@ ERROR_META = "pegboard-mcp/error"
 
 CALL = "tools/call"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}", re.ASCII)
-_TEXTUAL = re.compile(
-    r"""(text/[^;\s]+|application/(json|xml|yaml|toml|javascript|[^;\s+]+\+(json|xml|yaml)))(\s*;\s*charset="?utf-8"?)?""",
-    re.IGNORECASE | re.ASCII,
-)
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_.-]+", re.ASCII)
 
 
@@ -103,21 +99,11 @@ def block_json(block: Content) -> dict[str, Any]:
             answer["name"] = block.name or (block.uri or "").rstrip("/").rpartition("/")[2] or "resource"
         elif not block.uri:
             answer["resource"]["uri"] = f"urn:sha256:{hashlib.sha256(block.data).hexdigest()}"
-        text = text_of(block)
+        text = block.text
         if text is not None:
             del answer["resource"]["blob"]
             answer["resource"]["text"] = text
     return answer
-
-
-def text_of(block: BinaryContent) -> str | None:
-    """The text that the bytes of a resource are, by their media type; None: they are none, or not in UTF-8."""
-    if block.data is None or _TEXTUAL.fullmatch(block.mime_type) is None:
-        return None
-    try:
-        return block.data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 class McpExport:

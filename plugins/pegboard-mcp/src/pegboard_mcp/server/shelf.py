@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
-from pegboard_mcp.dialect import block_json, text_of
+from pegboard_mcp.dialect import block_json
 from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _contents_of(uri: str, block: Content, mime_type: str | None) -> dict[str, A
     if isinstance(block, TextContent):
         return {"uri": uri, "mimeType": mime_type or "text/plain", "text": block.text}
     if isinstance(block, BinaryContent):
-        text = text_of(block)
+        text = block.text
         if text is not None:
             return {"uri": block.uri or uri, "mimeType": block.mime_type, "text": text}
         return _blob(block.uri or uri, block.data or b"", block.mime_type)
