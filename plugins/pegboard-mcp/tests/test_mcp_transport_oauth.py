@@ -470,3 +470,26 @@ def test_the_logs_are_masked_for_what_was_hidden() -> None:
     record = logging.LogRecord("httpx2", logging.INFO, "", 0, "got %s", ("hunter2-token",), None)
     assert all(one.filter(record) for one in logging.getLogger("httpx2").filters)  # type: ignore[union-attr]
     assert record.getMessage() == "got ***"
+
+
+class LeavingBrowser:
+    """A browser that sends its request, and is gone before its page comes."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    async def receive_some(self, most: int) -> bytes:
+        await trio.lowlevel.checkpoint()
+        return f"GET {self._target} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+
+    async def send_all(self, data: bytes) -> None:
+        await trio.lowlevel.checkpoint()
+        raise trio.BrokenResourceError
+
+
+async def test_a_browser_that_does_not_wait_for_its_page_has_logged_in_all_the_same() -> None:
+    from pegboard_mcp.client.oauth import _serve
+
+    browser: Any = LeavingBrowser("/callback?code=c0de&state=right")
+    assert await _serve(browser, "right") == {"code": "c0de", "state": "right"}
+    assert await _serve(browser, "other") is None

@@ -259,11 +259,13 @@ class _Login:
 
                     async def handle(stream: trio.SocketStream) -> None:
                         async with stream:
-                            await _serve(stream, into, self._state)
+                            brought = await _serve(stream, self._state)
+                        if brought is not None:  # once the page is on its way: the wait ends here
+                            with contextlib.suppress(trio.WouldBlock):
+                                into.send_nowait(brought)
 
                     nursery.start_soon(trio.serve_listeners, handle, self._listeners)
                     brought = await out.receive()
-                    await trio.sleep(0.05)  # the page is on its way
                     nursery.cancel_scope.cancel()
                 return _result(brought)
             why = f"nobody logged in within {LOGIN_S:g} s"
@@ -284,30 +286,28 @@ def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
     return AuthorizationCodeResult(code=brought.get("code", ""), state=brought.get("state"), iss=brought.get("iss"))
 
 
-async def _serve(stream: trio.SocketStream, into: trio.MemorySendChannel[dict[str, str]], state: str) -> None:
-    """One request of a browser; what is none, or not for us, changes nothing: any page can send one here, and only who
-    came from our address knows the state."""
-    received = b""
+async def _serve(stream: trio.SocketStream, state: str) -> dict[str, str] | None:
+    """What one request of a browser brings, whether it waits for its page or not; None of what is no such request, or
+    not for us: any page can send one here, and only who came from our address knows the state."""
+    received, brought = b"", None
     with trio.move_on_after(REQUEST_S), contextlib.suppress(trio.BrokenResourceError):
         while b"\r\n\r\n" not in received and len(received) < REQUEST_BYTES:
             chunk = await stream.receive_some(REQUEST_BYTES)
             if not chunk:
-                return
+                return None
             received += chunk
         found = re.match(rb"GET (/callback\?[!-~]*) HTTP/1\.[01]\r\n", received)
         values = parse_qs(urlsplit(found[1].decode()).query) if found else {}
-        brought = {name: value[0] for name, value in values.items()}
-        ours = secrets.compare_digest(brought.get("state", "").encode(), state.encode()) and bool(state)
-        ours = ours and ("code" in brought or "error" in brought)
-        page = PAGE.format("You are logged in. Close this page." if ours and "code" in brought else "Nothing here.")
-        status = "200 OK" if ours else "404 Not Found"
+        said = {name: value[0] for name, value in values.items()}
+        ours = secrets.compare_digest(said.get("state", "").encode(), state.encode()) and bool(state)
+        brought = said if ours and ("code" in said or "error" in said) else None
+        page = PAGE.format("You are logged in. Close this page." if brought and "code" in brought else "Nothing here.")
+        status = "200 OK" if brought else "404 Not Found"
         head = (
             f"HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\nconnection: close\r\n\r\n"
         )
         await stream.send_all((head + page).encode())
-        if ours:
-            with contextlib.suppress(trio.WouldBlock):
-                into.send_nowait(brought)
+    return brought
 
 
 class Auth(httpx2.Auth):
