@@ -17,11 +17,19 @@ PACKAGES = {
 }
 EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
 """What is optional in a package; tests run with it, and each package's own tests without."""
-BESIDE = {"pegboard-mcp": ["pegboard-jsonschema-rs"]}
+BESIDE = {
+    "pegboard-anthropic": ["pegboard-chat"],
+    "pegboard-cohere": ["pegboard-chat"],
+    "pegboard-gemini": ["pegboard-chat"],
+    "pegboard-mcp": ["pegboard-jsonschema-rs"],
+    "pegboard-openai": ["pegboard-chat"],
+}
 """What a package depends on that is made here too, beside the core."""
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
 TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
+ORACLES = ("anthropic", "cohere", "google-genai", "openai")
+"""The providers' own libraries: their types judge what the bridges send. No package needs them."""
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -60,7 +68,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every test with everything installed, and the coverage of each package against its floor."""
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    install(session, *TESTS, *editable)
+    install(session, *TESTS, *ORACLES, *editable)
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *session.posargs)
     session.run("coverage", "combine", "-q")

@@ -1,0 +1,160 @@
+"""A conversation as a value: what was said, what was called, what came back; nothing here belongs to one provider.
+
+Invariants:
+
+- A `tool` message answers every call of the assistant's message before it, in the order of those calls.
+- What a provider wants echoed (thinking blocks, thought signatures, reasoning items, a tool plan) stands in
+  `Message.raw`, exactly as its `dialect` sends an assistant's turn back. A dialect sends its own raw turns back as they
+  are, and builds those of others from the neutral members; so a conversation goes on with any provider.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from pegboard import Content, TextContent, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Role = Literal["user", "assistant", "tool"]
+
+VERSION = 1
+"""Of the saved form; a newer one is refused."""
+
+
+@attrs.frozen
+class Message:
+    """One turn of one side.
+
+    Args:
+        role: who speaks; `tool` carries the results of one turn.
+        content: text, images, audio and files of a user or an assistant.
+        calls: what the assistant asks for, under the tools' own names; a call whose arguments were no JSON object holds
+            `{"INVALID_JSON": text}`, so that every dialect can repeat it.
+        results: of a `tool` message: one for each call of the message before it, in that order.
+        raw: the assistant's turn as JSON, as its provider wants it back; None: none but the neutral members.
+        dialect: whose `raw` it is.
+        model: who said it, as `provider:model`.
+
+    .. versionadded:: 0.1
+    """
+
+    role: Role
+    content: tuple[Content, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    raw: Any = attrs.field(default=None, repr=False)
+    dialect: str | None = None
+    model: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its text blocks, joined."""
+        return "".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    def to_json(self) -> dict[str, Any]:
+        """The message as JSON; members that say nothing are left out."""
+        said: dict[str, Any] = {
+            "role": self.role,
+            "content": [block.to_json() for block in self.content],
+            "calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in self.calls],
+            "results": [result.to_json() for result in self.results],
+            "raw": self.raw,
+            "dialect": self.dialect,
+            "model": self.model,
+        }
+        return {key: value for key, value in said.items() if key == "role" or value not in (None, [])}
+
+
+@attrs.frozen
+class Conversation:
+    """Everything said so far. A value: `add` makes a new one.
+
+    Args:
+        system: what the model is told before anything else; None: nothing.
+        messages: in the order they were said.
+
+    .. versionadded:: 0.1
+    """
+
+    system: str | None = None
+    messages: tuple[Message, ...] = ()
+
+    def add(self, *messages: Message) -> Conversation:
+        """The conversation with these at its end."""
+        return Conversation(self.system, self.messages + messages)
+
+    def ask(self, *content: str | Content) -> Conversation:
+        """The conversation with a question of the user at its end; text may be given as it is."""
+        blocks = tuple(TextContent(block) if isinstance(block, str) else block for block in content)
+        return self.add(Message("user", blocks))
+
+    @property
+    def last_text(self) -> str:
+        """The text of the assistant's last message; empty where there is none."""
+        return next((one.text for one in reversed(self.messages) if one.role == "assistant"), "")
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls at the end that no results follow: it was left in the middle of a turn."""
+        return self.messages[-1].calls if self.messages and self.messages[-1].role == "assistant" else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The conversation as JSON, with its version."""
+        return {
+            "pegboard_conversation": VERSION,
+            "system": self.system,
+            "messages": [message.to_json() for message in self.messages],
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Conversation:
+        """Read back what `to_json` wrote.
+
+        Raises:
+            ValueError: it is no conversation, of a newer version, or holds a message that breaks the invariants; the
+                text names the place.
+        """
+        from pegboard_chat._saved import read
+
+        return read(value)
+
+
+@attrs.frozen
+class Usage:
+    """What a request cost, in tokens as the provider counts them. Sums with `+`.
+
+    Args:
+        input_tokens: all that was read, cached ones included.
+        output_tokens: all that was written, thinking included.
+        cached_tokens: of the read ones, those that came from the provider's cache.
+
+    .. versionadded:: 0.1
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Read and written together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+    def to_json(self) -> Mapping[str, int]:
+        """`{"input_tokens", "output_tokens", "cached_tokens"}`."""
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cached_tokens": self.cached_tokens,
+        }

@@ -1,0 +1,30 @@
+"""The hooks of pegboard-chat. Nothing here imports trio or httpx2: the first model that is opened does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard import hookimpl
+from pegboard_chat.settings import ChatSettings
+
+if TYPE_CHECKING:
+    import click
+
+
+@hookimpl
+def provide_settings() -> type[ChatSettings]:
+    """The model, budgets, prices."""
+    return ChatSettings
+
+
+@hookimpl
+def add_hookspecs() -> Any:
+    """`provide_models`."""
+    from pegboard_chat import hookspecs
+
+    return hookspecs
+
+
+@hookimpl
+def register_commands(cli: click.Group) -> None:
+    """`chat` and `eval`."""

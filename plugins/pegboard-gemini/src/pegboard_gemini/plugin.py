@@ -1,0 +1,1 @@
+"""The hooks of pegboard-gemini. Nothing here imports trio or httpx2: the first model that is opened does."""
