@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    import trio
 
     from pegboard.session import Session
     from pegboard.tools import Tool
@@ -42,7 +46,21 @@ class CallContext:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_asked", "_secrets", "call_id", "deadline", "depth", "held", "permissions", "session", "tool")
+    __slots__ = (
+        "_asked",
+        "_left",
+        "_parent",
+        "_secrets",
+        "_stops",
+        "call_id",
+        "deadline",
+        "depth",
+        "held",
+        "permissions",
+        "scope",
+        "session",
+        "tool",
+    )
 
     def __init__(
         self, session: Session, call_id: str, tool: Tool, permissions: Any, parent: CallContext | None
@@ -52,6 +70,11 @@ class CallContext:
         self.tool = tool
         self.permissions = permissions
         self.deadline = float("inf")
+        # What the deadline ends, while the handler runs under one; and who has stopped its clock.
+        self.scope: trio.CancelScope | None = None
+        self._parent = parent
+        self._stops = 0
+        self._left = 0.0
         self.depth: int = 0 if parent is None else parent.depth + 1
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
@@ -111,12 +134,63 @@ class CallContext:
         await self.session.report_progress(self.call_id, done, total, message)
 
     async def confirm(self, question: str) -> bool:
-        """Ask the person behind the session.
+        """Ask the person behind the session. The deadlines of the call stand still meanwhile.
 
         Raises:
-            ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
+            ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask; TIMEOUT: no answer came within the
+                session's `approval_timeout_s`.
         """
-        return bool(await self.session.ask(self.tool, {}, mask(question, self.secrets_read)))
+        return bool(await self._ask_person(self.session.ask, self.tool, {}, mask(question, self.secrets_read)))
+
+    async def elicit(
+        self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
+    ) -> Mapping[str, Any] | bool | None:
+        """Ask the person for more than a yes; see `Session.elicit`. Waits and raises as `confirm`."""
+        asking = partial(self.session.elicit, schema=schema, url=url)
+        return cast("Mapping[str, Any] | bool | None", await self._ask_person(asking, self.tool, question))
+
+    async def _ask_person(self, ask: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """Approval has a limit of its own: neither this call's deadline nor that of a call around it runs."""
+        import trio
+
+        with self._stopped_clock(), trio.move_on_after(self.session.approval_timeout_s) as scope:
+            return await ask(*arguments)
+        assert scope.cancelled_caught
+        raise ToolError(
+            ErrorCode.TIMEOUT,
+            f"nobody answered the question of {self.tool.name!r} within {self.session.approval_timeout_s:g} s",
+            reason="confirmation",
+            retry=Retry.SAME.value,
+        )
+
+    @contextlib.contextmanager
+    def _stopped_clock(self) -> Iterator[None]:
+        """Let the deadlines of this call, and of those that it is nested in, stand still."""
+        chain = [self]
+        while (parent := chain[-1]._parent) is not None:
+            chain.append(parent)
+        for one in chain:
+            one._stop()
+        try:
+            yield
+        finally:
+            for one in chain:
+                one._go_on()
+
+    def _stop(self) -> None:
+        import trio
+
+        self._stops += 1
+        if self._stops == 1 and self.scope is not None:
+            self._left = self.deadline - trio.current_time()
+            self.deadline = self.scope.deadline = float("inf")
+
+    def _go_on(self) -> None:
+        import trio
+
+        self._stops -= 1  # a call that asks twice at once goes on with the last answer
+        if self._stops == 0 and self.scope is not None:
+            self.deadline = self.scope.deadline = trio.current_time() + self._left
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
         """Call another tool as the same session; at most 16 deep.
@@ -139,7 +213,7 @@ class CallContext:
 
     def confirm_sync(self, question: str) -> bool:
         """`confirm` for a handler in a thread."""
-        return bool(self._from_thread(self.confirm, question))
+        return bool(self._from_thread(self.confirm, question, deadline=float("inf")))
 
     def call_sync(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
         """`call` for a handler in a thread."""
@@ -158,13 +232,13 @@ class CallContext:
         for scope in tuple(asked or ()):
             scope.cancel()
 
-    def _from_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _from_thread(self, function: Callable[..., Any], *arguments: Any, deadline: float | None = None) -> Any:
         import trio
 
         async def ask() -> Any:
             asked = self._asked = set() if self._asked is None else self._asked
             if isinstance(asked, set):
-                with trio.CancelScope(deadline=self.deadline) as scope:
+                with trio.CancelScope(deadline=self.deadline if deadline is None else deadline) as scope:
                     asked.add(scope)
                     try:
                         return await function(*arguments)

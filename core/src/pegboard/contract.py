@@ -193,6 +193,9 @@ class Loss(NamedTuple):
 class Export(Protocol):
     """The tools as one consumer wants them, and the way back.
 
+    It may also have `strict: Mapping[str, bool]`, where the consumer can hold a model to the schema of a tool: by the
+    tool's own name, whether it does; `pegboard export --report` tells.
+
     .. versionadded:: 0.1
     """
 

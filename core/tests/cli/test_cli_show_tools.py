@@ -191,7 +191,13 @@ def test_export_reports_names_and_losses(run, site):
             def export(self, tools):
                 tools = list(tools)
                 losses = [Loss(tool.name, "properties.a", "no numbers there") for tool in tools]
-                return SimpleExport([1 for _ in tools], {"x_1": tool.name for tool in tools}, None, None, losses)
+                export = SimpleExport([1 for _ in tools], {"x_1": tool.name for tool in tools}, None, None, losses)
+                return Strict(export, {"one": False})
+
+        class Strict:
+            def __init__(self, export, strict):
+                self.definitions, self.aliases, self.losses = export.definitions, export.aliases, export.losses
+                self.strict = strict
 
         @hookimpl
         def provide_dialects():
@@ -205,6 +211,8 @@ def test_export_reports_names_and_losses(run, site):
     err = run("export", "--to", "poor", "--report", plugins=("poor",)).err
     assert "renamed: one is x_1 there" in err
     assert "lost: one properties.a: no numbers there" in err
+    assert "not strict: one" in err
+    assert "for poor: 1 defined, 1 renamed, 1 lost, 0 strict" in err
 
 
 def test_export_of_a_profile_that_selects_nothing_is_empty(run, tools, tmp_path):

@@ -346,6 +346,84 @@ async def test_nobody_answering_in_time_is_forbidden(hosted: Any, autojump_clock
     assert result.error.details["executed"] is False
 
 
+# a person who is asked by a running tool ----------------------------------------
+
+
+async def slow_yes(asked: Any) -> bool:
+    await trio.sleep(100)
+    return True
+
+
+async def test_the_deadline_stands_still_while_a_running_tool_asks(hosted: Any, autojump_clock: MockClock) -> None:
+    @tool(timeout_s=5)
+    async def ask(context: CallContext, then_s: float) -> bool:
+        await trio.sleep(3)
+        said = await context.confirm("Go on?")
+        await trio.sleep(then_s)
+        return said
+
+    async with hosted(ask) as host:
+        session = host.session(confirm=slow_yes)
+        assert (await session.call("ask", {"then_s": 1})).data == {"result": True}
+        began = trio.current_time()
+        late = await session.call("ask", {"then_s": 3})
+    assert late.error.code is ErrorCode.TIMEOUT
+    assert trio.current_time() - began == pytest.approx(105)
+
+
+async def test_the_deadline_of_a_call_around_it_stands_still_too(hosted: Any, autojump_clock: MockClock) -> None:
+    @tool(timeout_s=5)
+    async def inner(context: CallContext) -> bool:
+        async with trio.open_nursery() as nursery:  # two questions at once: the clock goes on after the last answer
+            nursery.start_soon(context.confirm, "First?")
+            await trio.sleep(50)  # asking meanwhile
+            nursery.start_soon(context.confirm, "Second?")
+        return True
+
+    @tool(timeout_s=5)
+    async def outer(context: CallContext) -> Any:
+        return (await context.call("inner")).data
+
+    async with hosted(inner, outer) as host:
+        slow = host.session(confirm=slow_yes)
+        began = trio.current_time()
+        assert (await slow.call("outer")).ok
+        assert trio.current_time() - began == pytest.approx(150)
+        assert (await slow.call("inner", timeout_s=20)).error.code is ErrorCode.TIMEOUT  # the caller's bounds all
+
+
+async def test_a_person_who_never_answers_a_running_tool_is_a_timeout_of_the_question(
+    hosted: Any, autojump_clock: MockClock
+) -> None:
+    @tool(timeout_s=5)
+    async def ask(context: CallContext) -> Any:
+        return await context.elicit("Which?", schema={"type": "object"})
+
+    async def never(asked: Any) -> bool:
+        await trio.sleep_forever()
+        raise AssertionError("the asker is cancelled")
+
+    async with hosted(ask, config={"approval_timeout_s": 60}) as host:
+        result = await host.session(confirm=never).call("ask")
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert result.error.details["reason"] == "confirmation"
+    assert "within 60 s" in result.text
+
+
+async def test_a_thread_may_ask_beyond_the_deadline_of_its_tool(hosted: Any) -> None:
+    @tool(timeout_s=0.5)
+    def ask(context: CallContext) -> bool:
+        return context.confirm_sync("Go on?")
+
+    async def beyond(asked: Any) -> bool:
+        await trio.sleep(0.8)
+        return True
+
+    async with hosted(ask) as host:
+        result = await host.session(confirm=beyond).call("ask")
+    assert result.data == {"result": True}
+
+
 # threads ----------------------------------------
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     shell_complete=complete_dialect,
     help="text, json, or one that a plugin brings.",
 )
-@click.option("--report", is_flag=True, help="Say on stderr what is lost on the way, and which names had to change.")
+@click.option(
+    "--report", is_flag=True, help="Say on stderr what is lost, which names had to change, and which tools are strict."
+)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_tool)
 @click.pass_obj
 def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...]) -> None:
@@ -43,4 +45,10 @@ def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...])
             note(f"renamed: {printable_line(name)} is {printable_line(alias)} there")
         for loss in export.losses:
             note(f"lost: {printable_line(loss.tool)} {printable_line(loss.path)}: {printable_line(loss.what)}")
-        note(f"for {dialect}: {len(definitions)} defined, {len(renamed)} renamed, {len(export.losses)} lost")
+        counts = [f"{len(definitions)} defined", f"{len(renamed)} renamed", f"{len(export.losses)} lost"]
+        strict = getattr(export, "strict", None)
+        if strict is not None:
+            for name, is_strict in strict.items():
+                note(f"{'strict' if is_strict else 'not strict'}: {printable_line(name)}")
+            counts.append(f"{sum(strict.values())} strict")
+        note(f"for {dialect}: {', '.join(counts)}")

@@ -253,7 +253,7 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
         scope = cancel_scope(deadline=current_time() + timeout_s)
         reached = Started(call_id) if start is not None else None
         if context is not None:
-            context.deadline = scope.deadline
+            context.deadline, context.scope = scope.deadline, scope
         try:
             with scope:
                 if plain:
