@@ -131,6 +131,8 @@ def _ready(contestant: Contestant, options: argparse.Namespace, run: Run, result
         needed.append(contestant.cold_venv)
     if contestant.mcp_venv and any(name.startswith("mcp-") for name in options.sections):
         needed.append(contestant.mcp_venv)
+    if contestant.chat_venv and {"loop", "export", "tokens"} & set(options.sections):
+        needed.append(contestant.chat_venv)
     for venv in needed:
         _say(f"venv {venv.name}")
         try:

@@ -55,6 +55,8 @@ class Worker:
             "calls": list(contestant.calls),
             "parallels": list(contestant.parallels),
             "registries": list(contestant.registries),
+            "loops": list(contestant.loops),
+            "exports": list(contestant.exports),
         }
 
     async def call(self, path: str, tool: str, count: int | None = None) -> dict[str, float]:
@@ -66,6 +68,31 @@ class Worker:
             count = max(3, min(200_000, int(TARGET_S * 1e6 / max(probe["wall_us"], 0.05))))
             await _timed(call, count // 4 + 1)
         return await _timed(call, count)
+
+    async def loop(self, path: str, rounds: int, calls: int, count: int | None = None) -> dict[str, float]:
+        """One batch of conversations; without a count, as many as fill the target time."""
+        run = self.contestant.loops[path]
+
+        async def one() -> None:
+            await run(rounds, calls)
+
+        if count is None:
+            await _timed(one, 2)
+            probe = await _timed(one, 3)
+            count = max(2, min(20_000, int(TARGET_S * 1e6 / max(probe["wall_us"], 0.5))))
+        return await _timed(one, count)
+
+    async def export(self, dialect: str, tools: int) -> dict[str, float]:
+        """Export `tools` tools for the first time, and once more."""
+        export = self.contestant.exports[dialect](many_functions(tools, dialect.replace("-", "_")))
+        costs = []
+        for _ in range(2):
+            gc.collect()
+            cpu = time.process_time()
+            definitions = export()
+            costs.append((time.process_time() - cpu) * 1e3)
+            assert len(definitions) == tools
+        return {"first_ms": costs[0], "again_ms": costs[1]}
 
     async def parallel(self, path: str, count: int) -> dict[str, float]:
         """`count` calls at once, once; a short run before it warms up."""

@@ -41,6 +41,10 @@ class Contestant:
     calls: dict[Path, Callable[[], Awaitable[Any]]] = field(default_factory=dict)
     parallels: dict[str, Callable[[int], Awaitable[Any]]] = field(default_factory=dict)
     registries: dict[str, Registry] = field(default_factory=dict)
+    loops: dict[str, Callable[[int, int], Awaitable[Any]]] = field(default_factory=dict)
+    """A conversation with a model that answers at once: how many rounds of calls, and how many calls a round."""
+    exports: dict[str, Callable[[list[Any]], Callable[[], Any]]] = field(default_factory=dict)
+    """By dialect: functions in, what exports them as tools and gives the definitions out."""
 
 
 async def refused(call: Awaitable[Any]) -> None:

@@ -198,10 +198,35 @@ async def _call(tools, name, arguments):
     return await tool[0](**arguments)
 
 
+def _loop():
+    """A fake provider, and every round's calls in a nursery."""
+    tools = {"add": LeanTool(add, fastjsonschema.compile(ADD_SCHEMA))}
+
+    async def run(rounds, calls):
+        history = ["x"]
+        for _ in range(rounds):
+            asked = [("add", dict(ADD_ARGS)) for _ in range(calls)]
+            results = [None] * calls
+
+            async def one(index, name, arguments, results=results):
+                tool = tools[name]
+                tool.validate(arguments)
+                results[index] = Result(await tool.handler(**arguments), None)
+
+            async with trio.open_nursery() as nursery:
+                for index, (name, arguments) in enumerate(asked):
+                    nursery.start_soon(one, index, name, arguments)
+            history.extend(results)
+        assert len(history) == 1 + rounds * calls
+
+    return run
+
+
 @asynccontextmanager
 async def open_contestant():
     yield Contestant(
         calls=_calls(),
         parallels={TRIO: _parallel_bare, LEAN: _parallel_lean()},
         registries={"a dict, lazy fastjsonschema": Registry(_build, _listing, _call)},
+        loops={"trio nursery": _loop()},
     )

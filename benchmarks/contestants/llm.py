@@ -23,6 +23,25 @@ class _SilentModel(llm.AsyncModel):
         yield "ok"
 
 
+class _LoopingModel(llm.AsyncModel):
+    """Calls `add` for so many rounds, then answers."""
+
+    model_id = "looping"
+    can_stream = False
+    supports_tools = True
+    rounds = calls = 0
+
+    async def execute(self, prompt, stream, response, conversation):
+        if self.rounds == 0:
+            yield "done"
+            return
+        self.rounds -= 1
+        for index in range(self.calls):
+            call_id = f"{self.rounds}-{index}"
+            response.add_tool_call(llm.ToolCall(name="add", arguments=dict(ADD_ARGS), tool_call_id=call_id))
+        yield ""
+
+
 async def sleep10(i: int) -> int:
     """Sleep."""
     await asyncio.sleep(TOOL_MS / 1000)
@@ -53,6 +72,12 @@ async def open_contestant():
         (result,) = await response.execute_tool_calls(tool_calls_list=[one], tools=many)
         assert result.output == "3.0", result
 
+    looping = _LoopingModel()
+
+    async def loop(rounds, calls):
+        looping.rounds, looping.calls = rounds, calls
+        assert await looping.conversation().chain("x", tools=tools[:1], chain_limit=0).text() == "done"
+
     assert (await call("add", ADD_ARGS)).output == "4.0"
     yield Contestant(
         calls={
@@ -62,4 +87,5 @@ async def open_contestant():
         },
         parallels={"execute_tool_calls (one batch)": parallel},
         registries={"list of Tool": Registry(lambda fs: [llm.Tool.function(f) for f in fs], _listing, call_of_many)},
+        loops={"conversation.chain": loop},
     )

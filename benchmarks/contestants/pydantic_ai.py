@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 
-from pydantic_ai import FunctionToolset, RunContext
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai import Agent, FunctionToolset, RunContext
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tool_manager import ToolManager
-from pydantic_ai.usage import RunUsage
+from pydantic_ai.usage import RunUsage, UsageLimits
 from workload import ADD_ARGS, BAD_ADD_ARGS, RICH_ARGS, TOOL_MS, add, rich_with_pydantic
 
 from contestants import Contestant, Path, Registry, refused
@@ -23,6 +24,26 @@ async def sleep10(i: int) -> int:
     """Sleep."""
     await asyncio.sleep(TOOL_MS / 1000)
     return i
+
+
+def _loop(toolset):
+    """An agent whose model calls `add` for so many rounds, then answers."""
+    left = {}
+
+    async def model(messages, info):
+        if left["rounds"] == 0:
+            return ModelResponse(parts=[TextPart("done")])
+        left["rounds"] -= 1
+        ids = [f"{left['rounds']}-{index}" for index in range(left["calls"])]
+        return ModelResponse(parts=[ToolCallPart("add", dict(ADD_ARGS), tool_call_id=one) for one in ids])
+
+    agent = Agent(FunctionModel(model), toolsets=[toolset])
+
+    async def run(rounds, calls):
+        left.update(rounds=rounds, calls=calls)
+        assert (await agent.run("x", usage_limits=UsageLimits(request_limit=None))).output == "done"
+
+    return run
 
 
 def _context():
@@ -90,4 +111,5 @@ async def open_contestant():
         },
         parallels={MANAGER: parallel},
         registries={"FunctionToolset": Registry(_build, _listing, _call_of_many)},
+        loops={"Agent.run": _loop(toolset)},
     )

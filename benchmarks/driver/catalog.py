@@ -42,6 +42,7 @@ class Contestant:
         cold: label to command line; `python` and programs are looked up in `cold_venv`.
         cold_venv: the venv of the cold start where that is another: what a user would have installed.
         mcp_venv: the venv of the sections of MCP where that is another.
+        chat_module, chat_venv: what the sections of chat run, and where, where that is another.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Contestant:
     cold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cold_venv: Venv | None = None
     mcp_venv: Venv | None = None
+    chat_module: str | None = None
+    chat_venv: Venv | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,18 @@ PEGBOARD_WITH_TOOLS = Venv(
         ROOT / "plugins/pegboard-time",
     ),
 )
+PEGBOARD_CHAT = Venv(
+    "pegboard-chat",
+    projects=(
+        ROOT / "core",
+        ROOT / "plugins/pegboard-chat",
+        ROOT / "plugins/pegboard-openai",
+        ROOT / "plugins/pegboard-anthropic",
+        ROOT / "plugins/pegboard-cohere",
+        ROOT / "plugins/pegboard-gemini",
+    ),
+    shown=("pegboard-chat",),
+)
 PEGBOARD_MCP = Venv(
     "pegboard-mcp",
     projects=(
@@ -143,6 +158,8 @@ CONTESTANTS = (
         },
         cold_venv=PEGBOARD_WITH_TOOLS,
         mcp_venv=PEGBOARD_MCP,
+        chat_module="pegboard_chat_loop",
+        chat_venv=PEGBOARD_CHAT,
     ),
     Contestant(
         "mcp",
@@ -189,6 +206,9 @@ CONTESTANTS = (
                 "convert_to_openai_tool(tool(add))"
             )
         },
+    ),
+    Contestant(
+        "langchain", "langchain_agent", Venv("langchain", requirements=("langchain>=1,<2",), shown=("langchain",))
     ),
     Contestant(
         "pydantic-ai",

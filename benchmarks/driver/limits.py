@@ -144,6 +144,25 @@ def _value(section: str, key: str, **keys: str) -> Callable[[Results], float | N
     return find
 
 
+def loop_floor(results: Results) -> Row | None:
+    """The floor's row of the loop."""
+    return find_row(results, "loop", contestant="floors", path="trio nursery")
+
+
+def _loop(rounds: str) -> Callable[[Results], float | None]:
+    return lambda results: paired(
+        find_row(results, "loop", contestant="pegboard", path="Chat.ask"), loop_floor(results), rounds
+    )
+
+
+def _slowest_export(key: str) -> Callable[[Results], float | None]:
+    def find(results: Results) -> float | None:
+        rows: list[Row] = results.get("sections", {}).get("export", {}).get("rows", [])
+        return max((float(row[key]) for row in rows), default=None)
+
+    return find
+
+
 def _parallel_ratio(path: str) -> Callable[[Results], float | None]:
     return lambda results: paired(
         find_row(results, "parallel", contestant="pegboard", path=path), lean_parallel(results), "cpu_rounds"
@@ -173,6 +192,11 @@ LIMITS: Sequence[Limit] = (
         "x",
         _server("mcp-http", "pegboard serve, async", "lowlevel under uvicorn"),
     ),
+    Limit("a round of chat with one call, against the trio floor", 2.0, "x", _loop("rounds")),
+    Limit("a call in a round of ten, against the trio floor", 1.5, "x", _loop("call_rounds")),
+    Limit("exporting 1,000 tools, the first time, slowest dialect", 50, "ms", _slowest_export("first_ms")),
+    Limit("exporting 1,000 tools again, slowest dialect", 5, "ms", _slowest_export("again_ms")),
+    Limit("a streamed token to the terminal, the first", 5, "ms", _value("tokens", "first_ms", contestant="pegboard")),
     Limit("listing 500 tools of 50 servers, against a plugin's", 1.1, "x", _listed),
     Limit("starting 50 servers, against 1, wall", 2.0, "x", _started),
 )

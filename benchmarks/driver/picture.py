@@ -100,6 +100,7 @@ def panels(results: Results) -> list[Panel]:
         Panel("A tool of an MCP server on stdio", "CPU us of the client", _dots(rows("mcp-bridge"), "path", "cpu_us")),
         Panel("Serving MCP on stdio", "CPU us of the server", served("mcp-stdio")),
         Panel("Serving MCP over HTTP", "CPU us of the server", served("mcp-http")),
+        Panel("Chat with a model that answers at once: a round", "CPU us", _dots(rows("loop"), "path", "round_us")),
     ]
 
 

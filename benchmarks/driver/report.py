@@ -16,6 +16,7 @@ from driver.limits import (
     find_row,
     judge,
     lean_parallel,
+    loop_floor,
     paired,
     servers_rows,
 )
@@ -237,6 +238,36 @@ def _skipped(skipped: Iterable[dict[str, Any]]) -> str:
     return table(("what", "why"), rows)
 
 
+def _loop(results: Results, section: dict[str, Any]) -> str:
+    floor = loop_floor(results)
+    rows = [
+        (
+            f"{row['contestant']}: {row['path']}",
+            figure(row["round_us"]),
+            figure(paired(row, floor), "x"),
+            figure(row["call_us"]),
+            figure(paired(row, floor, "call_rounds"), "x"),
+        )
+        for row in section["rows"]
+    ]
+    head = ("CPU us", "a round of one call", "against the floor", "a call in a round of ten", "against the floor")
+    note = """The model is a fake that answers at once; the tool is `add`. The floor validates and runs each round's
+calls in a nursery, and keeps nothing else. What a conversation without a call costs is taken off."""
+    return f"## The loop of a chat\n\n{table(head, rows)}\n\n{note}"
+
+
+def _export(results: Results, section: dict[str, Any]) -> str:
+    rows = [(row["dialect"], figure(row["first_ms"]), figure(row["again_ms"])) for row in section["rows"]]
+    tools = section["rows"][0]["tools"]
+    return f"## Tools in a provider's words\n\n{table((f'{tools:,} tools, CPU ms', 'the first time', 'again'), rows)}"
+
+
+def _tokens(results: Results, section: dict[str, Any]) -> str:
+    rows = [(row["path"], figure(row["first_ms"]), figure(row["slowest_ms"])) for row in section["rows"]]
+    head = ("from the server's socket to the terminal, wall ms", "the first token", "the slowest of an answer")
+    return f"## Streamed text\n\n{table(head, rows)}"
+
+
 _WRITERS = {
     "calls": _calls,
     "registry": _registry,
@@ -247,4 +278,7 @@ _WRITERS = {
     "mcp-stdio": _stdio,
     "mcp-http": _http,
     "mcp-servers": _servers,
+    "loop": _loop,
+    "export": _export,
+    "tokens": _tokens,
 }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from driver import venvs
 from driver.catalog import FLOORS, HERE, PEGBOARD, SERVER, SERVER_FILE, Contestant
+from driver.chat_sections import measure_export, measure_loop, measure_tokens
 from driver.mcp_sections import measure_bridge, measure_http, measure_servers, measure_stdio
 from driver.processes import WorkerError, WorkerProcess, weigh
 
@@ -308,4 +309,7 @@ SECTIONS: Mapping[str, Callable[[Run], list[Row]]] = {
     "mcp-stdio": measure_stdio,
     "mcp-http": measure_http,
     "mcp-servers": measure_servers,
+    "loop": measure_loop,
+    "export": measure_export,
+    "tokens": measure_tokens,
 }
