@@ -10,9 +10,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Budget": "budget",
     "CallDelta": "contract",
+    "CallEnded": "events",
+    "CallStarted": "events",
+    "Chat": "loop",
+    "ChatEnded": "events",
+    "ChatSettings": "settings",
     "Conversation": "conversation",
     "Delta": "contract",
+    "Event": "events",
+    "Events": "events",
     "ForcedTool": "contract",
     "Message": "conversation",
     "Model": "contract",
@@ -22,14 +30,17 @@ _HOMES = {
     "ModelRequest": "contract",
     "Provider": "contract",
     "Reply": "contract",
+    "RoundEnded": "events",
     "Stop": "contract",
     "StreamReader": "contract",
     "TextDelta": "contract",
     "ThinkingDelta": "contract",
     "ToolChoice": "contract",
     "Usage": "conversation",
+    "answer": "_answer",
     "open_model": "models",
     "providers_of": "models",
+    "settings_of": "loop",
 }
 """Where each name lives; a module is imported when one of its names is asked for: every start of a board comes here."""
 

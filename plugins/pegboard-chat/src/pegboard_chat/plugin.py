@@ -8,7 +8,11 @@ from pegboard import hookimpl
 from pegboard_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import click
+
+    from pegboard_chat.contract import Provider
 
 
 @hookimpl
@@ -23,6 +27,14 @@ def add_hookspecs() -> Any:
     from pegboard_chat import hookspecs
 
     return hookspecs
+
+
+@hookimpl(optionalhook=True)
+def provide_models() -> Iterable[Provider]:
+    """`echo`, which needs nothing."""
+    from pegboard_chat.echo import EchoProvider
+
+    return [EchoProvider()]
 
 
 @hookimpl

@@ -1,0 +1,200 @@
+"""Reading a saved conversation back: everything is checked, and what is wrong is named with its place.
+
+A saved conversation is a file of somebody: it may be cut, edited, or made by a program that read half of the reference.
+What is read holds the invariants of `pegboard_chat.conversation`, or is refused whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from pegboard import Content, ErrorCode, ToolCall, ToolResult
+from pegboard.schema.jsontext import check_value, shorten
+from pegboard_chat.conversation import VERSION, Conversation, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TOP = {"pegboard_conversation", "system", "messages"}
+_MEMBERS = {"role", "content", "calls", "results", "raw", "dialect", "model"}
+_CALL = {"id", "name", "arguments"}
+_RESULT = {"id", "name", "ok", "content", "data", "error", "duration_ms", "details"}
+_ERROR = {"code", "message", "details"}
+_BLOCK = {
+    "text": {"type", "text"},
+    "image": {"type", "data", "mimeType"},
+    "audio": {"type", "data", "mimeType"},
+    "resource": {"type", "resource"},
+    "resource_link": {"type", "uri", "mimeType", "name"},
+}
+_RESOURCE = {"uri", "mimeType", "blob", "name"}
+_CODES = frozenset(code.value for code in ErrorCode)
+
+
+def read(value: Any) -> Conversation:
+    """The conversation that `Conversation.to_json` wrote.
+
+    Raises:
+        ValueError: it is none; the text names the place.
+    """
+    if (fault := check_value(value)) is not None:
+        raise ValueError(str(fault))
+    top = _object(value, "the conversation", required=("pegboard_conversation", "messages"), known=_TOP)
+    version = top["pegboard_conversation"]
+    if type(version) is not int or version < 1:
+        _refuse("pegboard_conversation", f"expected {VERSION}", version)
+    if version > VERSION:
+        raise ValueError(
+            f"pegboard_conversation: version {shorten(version)} is newer than what is read here ({VERSION}); "
+            "update pegboard-chat"
+        )
+    system = _optional_text(top, "system", "")
+    messages: list[Message] = []
+    before: Message | None = None
+    for index, one in enumerate(_list(top["messages"], "messages")):
+        place = f"messages[{index}]"
+        message = _message(one, place)
+        _check_order(before, message, place)
+        messages.append(message)
+        before = message
+    return Conversation(system, tuple(messages))
+
+
+def _message(value: Any, place: str) -> Message:
+    said = _object(value, place, required=("role",), known=_MEMBERS)
+    role = said["role"]
+    if role not in ("user", "assistant", "tool"):
+        _refuse(f"{place}.role", "expected user, assistant or tool", role)
+    for member, whose in (("calls", "assistant"), ("results", "tool"), ("raw", "assistant")):
+        if said.get(member) not in (None, []) and role != whose:
+            raise ValueError(f"{place}.{member}: only a message of the role {whose} has that")
+    content = _blocks(said.get("content", []), f"{place}.content")
+    if content and role == "tool":
+        raise ValueError(f"{place}.content: a message of the role tool has results instead")
+    listed = _list(said.get("calls", []), f"{place}.calls")
+    calls = tuple(_call(one, f"{place}.calls[{index}]") for index, one in enumerate(listed))
+    if len({call.id for call in calls}) != len(calls):
+        raise ValueError(f"{place}.calls: two calls have the same id")
+    listed = _list(said.get("results", []), f"{place}.results")
+    results = tuple(_result(one, f"{place}.results[{index}]") for index, one in enumerate(listed))
+    dialect = _optional_text(said, "dialect", place)
+    if said.get("raw") is not None and dialect is None:
+        raise ValueError(f"{place}.dialect: expected whose the member raw is")
+    return Message(role, content, calls, results, said.get("raw"), dialect, _optional_text(said, "model", place))
+
+
+def _check_order(before: Message | None, message: Message, place: str) -> None:
+    """A message of the tools answers the calls before it, all of them and in their order."""
+    calls = before.calls if before is not None else ()
+    if message.role != "tool":
+        if calls:
+            raise ValueError(f"{place}.role: expected tool, since the message before has calls, got {message.role}")
+        return
+    if not calls:
+        raise ValueError(f"{place}.role: a message of the role tool answers calls, and there are none before it")
+    asked, answered = [call.id for call in calls], [result.id for result in message.results]
+    if len(asked) != len(answered):
+        raise ValueError(f"{place}.results: expected {len(asked)}, one a call, got {len(answered)}")
+    for index, (due, got) in enumerate(zip(asked, answered, strict=True)):
+        if due != got:
+            _refuse(f"{place}.results[{index}].id", f"expected {shorten(due)}, the id of the call", got)
+
+
+def _call(value: Any, place: str) -> ToolCall:
+    said = _object(value, place, required=("id", "name", "arguments"), known=_CALL)
+    call_id = _text(said["id"], f"{place}.id")
+    if not call_id:
+        raise ValueError(f"{place}.id: expected a text that is not empty")
+    arguments = said["arguments"]
+    if not isinstance(arguments, dict):
+        _refuse(f"{place}.arguments", "expected an object", arguments)
+    return ToolCall(call_id, _text(said["name"], f"{place}.name"), arguments)
+
+
+def _result(value: Any, place: str) -> ToolResult:
+    said = _object(value, place, required=("id", "name", "content"), known=_RESULT)
+    _text(said["id"], f"{place}.id")
+    _text(said["name"], f"{place}.name")
+    content = _blocks(said["content"], f"{place}.content")
+    for member in ("data", "details"):
+        if said.get(member) is not None:
+            _object(said[member], f"{place}.{member}")
+    error = said.get("error")
+    if error is not None:
+        _error(error, f"{place}.error")
+    if "ok" in said and said["ok"] is not (error is None):
+        _refuse(f"{place}.ok", f"expected {'true' if error is None else 'false'}, as the error says", said["ok"])
+    duration = said.get("duration_ms", 0.0)
+    if type(duration) not in (int, float) or duration < 0:
+        _refuse(f"{place}.duration_ms", "expected milliseconds", duration)
+    return attrs.evolve(ToolResult.from_json({**said, "content": []}), content=content)
+
+
+def _error(value: Any, place: str) -> None:
+    said = _object(value, place, required=("code", "message"), known=_ERROR)
+    if said["code"] not in _CODES:
+        _refuse(f"{place}.code", "expected a code of errors, as INVALID_INPUT", said["code"])
+    _text(said["message"], f"{place}.message")
+    if said.get("details") is not None:
+        _object(said["details"], f"{place}.details")
+
+
+def _blocks(value: Any, place: str) -> tuple[Content, ...]:
+    return tuple(_block(one, f"{place}[{index}]") for index, one in enumerate(_list(value, place)))
+
+
+def _block(value: Any, place: str) -> Content:
+    said = _object(value, place, required=("type",))
+    kind = said["type"]
+    known = _BLOCK.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        _refuse(f"{place}.type", f"expected one of {', '.join(_BLOCK)}", kind)
+    _object(value, place, known=known)
+    inner = said.get("resource")
+    if inner is not None:
+        _object(inner, f"{place}.resource", required=("blob",), known=_RESOURCE)
+    for where, held in ((place, said), (f"{place}.resource", inner or {})):
+        for key, one in held.items():
+            if key != "resource":
+                _text(one, f"{where}.{key}")
+    try:
+        return ToolResult.from_json({"content": [said]}).content[0]
+    except ValueError as problem:  # bytes that are no base64, a member that is missing
+        raise ValueError(f"{place}: {problem}") from None
+
+
+def _object(
+    value: Any, place: str, *, required: tuple[str, ...] = (), known: set[str] | None = None
+) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        _refuse(place, "expected an object", value)
+    inside = "" if place == "the conversation" else f"{place}."
+    for key in required:
+        if key not in value:
+            raise ValueError(f"{inside}{key}: it is missing")
+    if known is not None and (odd := sorted(value.keys() - known)):
+        raise ValueError(f"{inside}{odd[0][:60]}: no member of that name is known")
+    return value
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        _refuse(place, "expected an array", value)
+    return value
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        _refuse(place, "expected a text", value)
+    return value
+
+
+def _optional_text(said: Mapping[str, Any], member: str, place: str) -> str | None:
+    value = said.get(member)
+    return None if value is None else _text(value, f"{place}.{member}" if place else member)
+
+
+def _refuse(place: str, expected: str, got: Any) -> NoReturn:
+    raise ValueError(f"{place}: {expected}, got {shorten(got)}")

@@ -1,0 +1,145 @@
+"""What happens while a model answers, as it happens: the pieces of its answer, and what became of each call."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from pegboard_chat.contract import CallDelta, Delta, Reply, Stop, TextDelta, ThinkingDelta
+
+if TYPE_CHECKING:
+    from pegboard import ToolCall, ToolResult
+    from pegboard_chat.conversation import Usage
+
+MAX_WAITING = 1_000
+"""How many events may wait for whoever reads them, before the loop waits as well."""
+
+
+class CallStarted(NamedTuple):
+    """A call begins to run.
+
+    Args:
+        call: the call, under the tool's own name.
+
+    .. versionadded:: 0.1
+    """
+
+    call: ToolCall
+
+
+class CallEnded(NamedTuple):
+    """A call has its answer; one that never began has one too: it was no call, or was beyond a budget.
+
+    Args:
+        result: the answer, with the call's id and the tool's name.
+
+    .. versionadded:: 0.1
+    """
+
+    result: ToolResult
+
+
+class RoundEnded(NamedTuple):
+    """The model has answered one request; its calls, if it made any, follow.
+
+    Args:
+        reply: the whole answer.
+        usage: what this request cost, in tokens.
+        cost: the same in the currency of the price table; None: no price is known.
+
+    .. versionadded:: 0.1
+    """
+
+    reply: Reply
+    usage: Usage
+    cost: float | None
+
+
+class ChatEnded(NamedTuple):
+    """The question is answered, or a budget ended it: the last event.
+
+    Args:
+        text: the model's last text; empty where it said nothing.
+        usage: what the question cost, in tokens: all requests, those of tools to the model included.
+        cost: the same in the currency of the price table; None: a price is not known.
+        stop: why the model stopped at last.
+        reason: what cut the question short: a budget (`max_tool_calls`, `max_rounds`, `max_tokens`, `max_seconds`,
+            `max_cost`), or `tool_choice`: the model did not call what it had to. None: nothing did.
+
+    .. versionadded:: 0.1
+    """
+
+    text: str
+    usage: Usage
+    cost: float | None
+    stop: Stop
+    reason: str | None
+
+
+Event = Delta | CallStarted | CallEnded | RoundEnded | ChatEnded
+
+__all__ = [
+    "CallDelta",
+    "CallEnded",
+    "CallStarted",
+    "ChatEnded",
+    "Event",
+    "Events",
+    "RoundEnded",
+    "TextDelta",
+    "ThinkingDelta",
+]
+
+
+class Events:
+    """The events of one question, to be iterated once. The loop puts them in from its own task and does not wait for
+    whoever reads them, unless very many wait.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_ended", "_lot", "_problem", "_room", "_waiting")
+
+    def __init__(self) -> None:
+        import trio
+
+        self._waiting: deque[Event] = deque()
+        self._lot = trio.lowlevel.ParkingLot()
+        self._room = trio.lowlevel.ParkingLot()
+        self._ended = False
+        self._problem: BaseException | None = None
+
+    def __aiter__(self) -> Events:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._waiting:
+            if self._ended:
+                problem, self._problem = self._problem, None
+                raise StopAsyncIteration if problem is None else problem
+            await self._lot.park()
+        event = self._waiting.popleft()
+        if self._room and len(self._waiting) <= MAX_WAITING // 2:
+            self._room.unpark_all()
+        return event
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many events wait that whoever puts them in should wait as well."""
+        return len(self._waiting) >= MAX_WAITING
+
+    def put(self, event: Event) -> None:
+        """Give an event to whoever reads."""
+        self._waiting.append(event)
+        if self._lot:
+            self._lot.unpark_all()
+
+    async def room(self) -> None:
+        """Wait until fewer events wait."""
+        while self.is_full:
+            await self._room.park()
+
+    def end(self, problem: BaseException | None = None) -> None:
+        """No more events; what went wrong, if anything, is raised at the end of them."""
+        self._ended, self._problem = True, problem
+        self._lot.unpark_all()
