@@ -5,12 +5,24 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from pegboard import PluginError
+from pegboard import ConfigError, PluginError
+from pegboard.schema.near import NearNames
+from pegboard_chat.wire.transport import REQUEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from pegboard_chat.contract import Model, Provider
+
+BY_NAME_ONLY = frozenset({"echo", "local"})
+"""Providers that need no key: that they lack nothing does not say that they are meant."""
+BRIDGES = {
+    "anthropic": "pegboard-anthropic",
+    "cohere": "pegboard-cohere",
+    "gemini": "pegboard-gemini",
+    "openai": "pegboard-openai",
+}
+"""The packages that bring providers, by the plugin's name, which is the provider's too."""
 
 
 def providers_of(board: Any) -> Mapping[str, Provider]:
@@ -20,19 +32,32 @@ def providers_of(board: Any) -> Mapping[str, Provider]:
 
     .. versionadded:: 0.1
     """
-    board = getattr(board, "board", board)
+    return {name: provider for name, (_, provider) in sorted(_find(_board_of(board)).items())}
+
+
+def _board_of(board: Any) -> Any:
+    return getattr(board, "board", board)
+
+
+def _find(board: Any) -> dict[str, tuple[Any, Provider]]:
+    """By name the plugin's record and the provider, in the order in which the plugins give them."""
     found: dict[str, tuple[Any, Provider]] = {}
-    clashes: set[str] = set()
+    clashes: dict[str, list[Any]] = {}
     for record, given in board.plugins.ask_for_many("provide_models", _is_provider, "a provider of models"):
         for provider in given:
             if provider.name in found:
-                board.plugins.quarantine(
-                    record, "provide_models", PluginError(f"{provider.name!r} is a provider of another plugin already")
-                )
-                clashes.add(provider.name)
+                clashes.setdefault(provider.name, [found[provider.name][0]]).append(record)
             else:
                 found[provider.name] = (record, provider)
-    return {name: found[name][1] for name in sorted(found)}
+    for name, records in clashes.items():
+        del found[name]
+        for record in records:
+            problem = PluginError(
+                f"{name!r} is a provider of two plugins", hint="uninstall one of them, or name plugins with --plugin"
+            )
+            if record.quarantined is None:
+                board.plugins.quarantine(record, "provide_models", problem)
+    return {name: pair for name, pair in found.items() if pair[0].quarantined is None}
 
 
 def _is_provider(value: Any) -> bool:
@@ -54,5 +79,73 @@ async def open_model(board: Any, name: str | None = None) -> AsyncIterator[Model
 
     .. versionadded:: 0.1
     """
-    raise NotImplementedError
-    yield
+    board = _board_of(board)
+    settings = _settings_of(board)
+    provider, model = _choose(board, name or getattr(settings, "model", None))
+    async with contextlib.AsyncExitStack() as stack:
+        token = REQUEST_TIMEOUT_S.set(getattr(settings, "timeout_s", REQUEST_TIMEOUT_S.get()))
+        try:
+            opened = await stack.enter_async_context(provider.open(model))
+        finally:
+            REQUEST_TIMEOUT_S.reset(token)
+        yield opened
+
+
+def _settings_of(board: Any) -> Any:
+    record = board.plugins.records.get("chat")
+    return None if record is None else record.settings
+
+
+def _choose(board: Any, name: str | None) -> tuple[Provider, str | None]:
+    found = _find(board)
+    if name is None:
+        return _only_ready(board, found), None
+    wanted, colon, model = name.partition(":")
+    if wanted in found:
+        if colon and not model:
+            raise ConfigError(f"{name!r} names no model", hint=f"write {wanted}:MODEL, or {wanted} alone")
+        return found[wanted][1], model or None
+    near = NearNames().find(wanted.lower(), found)
+    listed = ", ".join(sorted(found)) or "none"
+    shown = wanted if len(wanted) <= 60 else f"{wanted[:59]}…"
+    raise ConfigError(f"there is no provider of models {shown!r}", hint=_hint_of_unknown(board, wanted, near, listed))
+
+
+def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> str:
+    package = BRIDGES.get(wanted.partition("-")[0])
+    if near:
+        return f"did you mean {near[0]}? There are: {listed}"
+    if package and wanted.partition("-")[0] not in board.plugins.records:
+        return f"pip install {package}; there are: {listed}"
+    return f"write PROVIDER:MODEL; providers: {listed}"
+
+
+def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provider:
+    """The one provider that a person can have meant who named none."""
+    asked = {name: pair for name, pair in found.items() if name not in BY_NAME_ONLY}
+    missing = {name: provider.missing() for name, (_, provider) in asked.items()}
+    ready: dict[str, Provider] = {}
+    for name, (record, provider) in asked.items():
+        if missing[name] is None:
+            ready.setdefault(record.name, provider)  # of one plugin the first that it gives
+    if len(ready) == 1:
+        return next(iter(ready.values()))
+    if ready:
+        names = sorted(provider.name for provider in ready.values())
+        raise ConfigError(
+            f"no model is named, and {len(names)} providers are ready: {', '.join(names)}",
+            hint=f"say which: --model {names[0]}, or model = {names[0]!r} under [plugins.chat]",
+        )
+    raise ConfigError("no model is named, and no provider of models is ready", hint=_what_to_set(board, missing))
+
+
+def _what_to_set(board: Any, missing: Mapping[str, str | None]) -> str:
+    """Everything that would help, a line each."""
+    lines = [f"{name}: {what}" for name, what in sorted(missing.items())]
+    if missing:
+        lines.append(f"a key in the keyring is looked up when its provider is named: --model {min(missing)}")
+    absent = [package for plugin, package in BRIDGES.items() if plugin not in board.plugins.records]
+    if absent:
+        lines.append(f"more providers: pip install {' '.join(absent)}")
+    lines.append("without a key: --model local (a server on this machine), --model echo (no model at all)")
+    return "\n".join(lines)

@@ -1,0 +1,362 @@
+"""What a provider's refusal means: a status and a body become one `ModelError` that says what to do.
+
+The tables below say which status, and which word of a provider where the status says too little, is which reason. What
+the provider says itself is shown shortened, in one line, and without keys.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ErrorCode, Retry
+from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
+from pegboard_chat.contract import ModelError
+from pegboard_chat.wire.keys import Headers, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+MAX_SAID = 300
+"""Of a provider's own words, in characters."""
+MAX_DEPTH = 256
+"""Of an answer's JSON; the arguments in it have their own, smaller bound."""
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+REPEATABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""The statuses that say that nothing was done, or that the providers' own clients take so."""
+
+_CODES: dict[int, tuple[ErrorCode, str]] = {
+    400: (ErrorCode.INVALID_INPUT, "refused"),
+    401: (ErrorCode.UNAUTHORIZED, "wrong_key"),
+    402: (ErrorCode.FORBIDDEN, "limit"),
+    403: (ErrorCode.FORBIDDEN, "wrong_key"),
+    404: (ErrorCode.NOT_FOUND, "no_model"),
+    408: (ErrorCode.TIMEOUT, "timeout"),
+    413: (ErrorCode.INVALID_INPUT, "refused"),
+    422: (ErrorCode.INVALID_INPUT, "refused"),
+    429: (ErrorCode.RATE_LIMITED, "limit"),
+    504: (ErrorCode.TIMEOUT, "timeout"),
+}
+_KINDS = {
+    "api_key_invalid": 401,
+    "authentication_error": 401,
+    "incorrect_api_key": 401,
+    "invalid_api_key": 401,
+    "unauthenticated": 401,
+    "billing_error": 402,
+    "insufficient_quota": 402,
+    "permission_denied": 403,
+    "permission_error": 403,
+    "model_not_found": 404,
+    "not_found": 404,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "resource_exhausted": 429,
+    "failed_precondition": 400,
+    "invalid_argument": 400,
+    "invalid_request_error": 400,
+    "api_error": 500,
+    "internal": 500,
+    "server_error": 500,
+    "unavailable": 503,
+    "deadline_exceeded": 504,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What the providers' words for an error mean as a status: in a stream there is no other."""
+_REFINE = frozenset({400, 403, 404, 422, 429})
+"""Statuses under which a word may tell more: Gemini answers a wrong key with 400, OpenAI an empty account with 429."""
+_FINER = frozenset({401, 402, 404})
+_BUSY = frozenset({503, 529})
+
+_TO_DO = {
+    "wrong_key": "set {key} to a key that is valid for it",
+    "no_model": "choose another model with --model {provider}:MODEL, or check the base_url",
+    "limit": "wait a while and ask again",
+    "no_money": "add credit to the account, or choose another model with --model",
+    "refused": "change what is asked: fewer tools, a shorter conversation, other options",
+    "server": "ask again later, or choose another model with --model",
+    "timeout": "ask again, or raise timeout_s under [plugins.chat]",
+    "moved": "set the base_url to the address that it names",
+}
+_WHAT = {
+    "wrong_key": "does not accept the key",
+    "no_model": "has no such model or address",
+    "limit": "is asked too often",
+    "no_money": "wants to be paid first",
+    "refused": "refused the request",
+    "server": "failed",
+    "timeout": "took too long",
+    "moved": "is at another address",
+}
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+
+
+@attrs.frozen
+class Place:
+    """Where a model is, and how errors speak of it.
+
+    Args:
+        provider: its name, as it stands before the colon of `--model`.
+        model: the provider's own name of the model; empty: none is asked, as for a list of them.
+        url_of: from the model's name and whether the answer is streamed to the address of the request.
+        headers: of every request, the key included.
+        key: the key itself, to keep it out of texts; None: the server needs none.
+        key_variable: the variable of the environment that the key comes from.
+        secrets: what else must stand in no text.
+        advice: by `reason`: what to do, where this provider has better words than these tables.
+
+    .. versionadded:: 0.1
+    """
+
+    provider: str
+    model: str = ""
+    url_of: Callable[[str, bool], str] = attrs.field(default=lambda model, stream: "", repr=False)
+    headers: Mapping[str, str] = attrs.field(factory=Headers, converter=Headers)
+    key: str | None = attrs.field(default=None, repr=False)
+    key_variable: str | None = None
+    secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+    advice: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Everything that must stand in no text."""
+        return (*self.secrets, self.key) if self.key else self.secrets
+
+    def error(self, status: int | None, text: str, headers: Mapping[str, str] | None = None) -> ModelError:
+        """What a refusal of this provider means."""
+        return error_of(
+            self.provider,
+            status,
+            text,
+            headers,
+            model=self.model or None,
+            key_variable=self.key_variable,
+            secrets=self.hidden,
+            advice=self.advice,
+        )
+
+    def fault(self, code: ErrorCode, reason: str, message: str, **details: Any) -> ModelError:
+        """An error that is no answer of the provider; `message` goes on after its name."""
+        return ModelError(code, f"{self.provider} {message}", provider=self.provider, reason=reason, **details)
+
+    def cleaned(self, error: ModelError) -> ModelError:
+        """The same error without keys, for one that a dialect made of a provider's text."""
+        if not self.hidden:
+            return error
+        details = {key: _masked(value, self.hidden) for key, value in error.details.items()}
+        return ModelError(error.code, mask(error.message, self.hidden), details)
+
+
+def error_of(
+    provider: str,
+    status: int | None,
+    text: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    model: str | None = None,
+    key_variable: str | None = None,
+    secrets: Iterable[str] = (),
+    advice: Mapping[str, str] | None = None,
+) -> ModelError:
+    """What a provider's refusal means.
+
+    Args:
+        provider: whom the error names.
+        status: of HTTP; None: the error came in the middle of a stream, or in an answer with 200.
+        text: the body, or the data of the event; JSON in most cases.
+        headers: of the answer, for `Retry-After`.
+        model: which was asked.
+        key_variable: where the key comes from.
+        secrets: what must not stand in the error, whatever the provider sends back.
+        advice: by reason: what to do, instead of the general words.
+
+    .. versionadded:: 0.1
+    """
+    value = _json_or_none(text)
+    kinds = _kinds_of(value)
+    known = next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
+    meant = status if status is not None else _status_in(value) or known
+    if known in _FINER and (meant in _REFINE or meant is None):
+        meant = known
+    code, reason = _CODES.get(meant or 0, (ErrorCode.UPSTREAM_ERROR, "server"))
+    if reason == "server" and meant is not None and meant < 500:
+        reason = "refused"
+    topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
+    secrets = tuple(secrets)
+    said = clean(_message_of(value, text), secrets)
+    known_key = key_variable or "the key of the provider"
+    to_do = (advice or {}).get(topic) or (advice or {}).get(reason) or _TO_DO[topic]
+    to_do = to_do.replace("{key}", known_key).replace("{provider}", provider)
+    about = f" ({status})" if status is not None else ""
+    asked = f" {shorten_text(model)!r}" if model and reason == "no_model" else ""
+    said = f": {said.rstrip('.')}" if said else ""
+    words = f"{provider} {_WHAT[topic]}{asked}{about}{said}; {to_do}"
+    details: dict[str, Any] = {"provider": provider, "reason": reason}
+    if status is not None:
+        details["status"] = status
+    after = retry_after_of(headers or {})
+    if meant == 402:
+        details["retry"] = Retry.NEVER.value
+    elif code is ErrorCode.RATE_LIMITED or meant in _BUSY:
+        details["retry"] = Retry.SAME.value
+    if after is not None:
+        details["retry_after_s"] = after
+    return ModelError(code, words, details)
+
+
+def clean(text: str, secrets: Iterable[str] = (), limit: int = MAX_SAID) -> str:
+    """A provider's words as they may be shown: one line, without keys, at most `limit` characters."""
+    return shorten_text(" ".join(mask(_CONTROLS.sub(" ", text), secrets).split()), limit)
+
+
+def retry_after_of(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """How long a provider asks to wait, in seconds: `retry-after-ms`, `Retry-After` as seconds or as a date.
+
+    RFC 9110, section 10.2.3. None: it does not say, or nothing that can be read.
+
+    .. versionadded:: 0.1
+    """
+    said = {name.lower(): value for name, value in headers.items()}
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        if (seconds := _number(said.get(name))) is not None:
+            return round(seconds / unit, 3)
+    if date := said.get("retry-after"):
+        from email.utils import mktime_tz, parsedate_tz
+
+        try:
+            parsed = parsedate_tz(date[:100])
+            return round(max(0.0, mktime_tz(parsed) - now()), 3) if parsed else None
+        except (ValueError, OverflowError, TypeError):
+            return None
+    return None
+
+
+def may_repeat(status: int, headers: Mapping[str, str], error: ModelError) -> bool:
+    """Whether a refusal lets the same request be sent again: by its status, or because the provider says so."""
+    said = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "").lower()
+    if said in ("true", "false"):
+        return said == "true"
+    return status in REPEATABLE and error.details["retry"] != Retry.NEVER.value
+
+
+def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) -> Any:
+    """An answer, or the data of an event, as JSON.
+
+    Raises:
+        ModelError: reason `no_json`, or `half_answer` where the text ends before its JSON does.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        return loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
+    except JsonTextError as problem:
+        is_half = bool(text.strip()) and problem.position is not None and problem.position >= len(text.rstrip())
+        why = problem.reason
+    if is_half:
+        raise half_answer(provider)
+    shown = text[:2_000].decode("utf-8", "replace") if isinstance(text, bytes) else text[:2_000]
+    shown = clean(shown, secrets, 60)
+    raise ModelError(
+        ErrorCode.UPSTREAM_ERROR,
+        f"{provider} answered with what is no JSON ({why}){f': {shown!r}' if shown else ''};"
+        " check the base_url, or ask again",
+        provider=provider,
+        reason="no_json",
+    )
+
+
+def half_answer(provider: str) -> ModelError:
+    """The error of an answer that ended before its end.
+
+    .. versionadded:: 0.1
+    """
+    return ModelError(
+        ErrorCode.UPSTREAM_ERROR,
+        f"{provider} broke off in the middle of its answer; the conversation so far is kept: ask again",
+        provider=provider,
+        reason="half_answer",
+    )
+
+
+def _json_or_none(text: str) -> Any:
+    try:
+        return loads(text, max_bytes=1_000_000)
+    except JsonTextError:
+        return None
+
+
+def _error_in(value: Any) -> Any:
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, dict):
+        inner = value.get("error")
+        if not isinstance(inner, (dict, str)) and isinstance(value.get("response"), dict):
+            inner = value["response"].get("error")
+        return inner if isinstance(inner, (dict, str)) and inner else value
+    return value
+
+
+def _kinds_of(value: Any) -> list[str]:
+    """The words by which a provider names the error, the most telling first."""
+    error = _error_in(value)
+    if not isinstance(error, dict):
+        return []
+    words = [error.get("code"), error.get("type"), error.get("status")]
+    details = error.get("details")
+    if isinstance(details, list):
+        words = [one.get("reason") for one in details[:8] if isinstance(one, dict)] + words
+    return [word.lower() for word in words if isinstance(word, str)]
+
+
+def _status_in(value: Any) -> int | None:
+    error = _error_in(value)
+    for name in ("code", "status_code", "status"):
+        found = error.get(name) if isinstance(error, dict) else None
+        if isinstance(found, int) and 400 <= found < 600:
+            return found
+    return None
+
+
+def _message_of(value: Any, text: str) -> str:
+    error = _error_in(value)
+    if isinstance(error, str):
+        return error
+    if isinstance(error, dict):
+        for name in ("message", "detail", "error_description", "msg", "title"):
+            found = error.get(name)
+            if isinstance(found, list) and found:  # of FastAPI, as vLLM answers
+                found = "; ".join(str(one.get("msg", "")) for one in found[:3] if isinstance(one, dict))
+            if isinstance(found, str) and found.strip():
+                return found
+        return ""
+    if re.match(r"\s*<(?:!doctype|html|\?xml)", text[:200], re.IGNORECASE):
+        title = re.search(r"<title[^>]{0,200}>([^<]{1,200})", text[:20_000], re.IGNORECASE)
+        return title[1] if title else "a web page"
+    return text
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _masked(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return mask(value, secrets)
+    if isinstance(value, dict):
+        return {key: _masked(item, secrets) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(item, secrets) for item in value]
+    return value

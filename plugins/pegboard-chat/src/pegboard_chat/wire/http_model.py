@@ -1,0 +1,123 @@
+"""A dialect on the wire is a model: bodies out, answers in, every text without the key."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from pegboard import ErrorCode
+from pegboard_chat.contract import Delta, ModelError, Reply
+from pegboard_chat.wire.faults import Place
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import Self
+
+    from pegboard_chat.contract import ModelDialect, ModelRequest, StreamReader
+    from pegboard_chat.wire.transport import Answer, Transport
+
+__all__ = ["HttpModel", "Place"]
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class HttpModel:
+    """A model that is asked over HTTP.
+
+    Args:
+        name: `provider:model`.
+        dialect: what is said.
+        transport: what carries it.
+        place: where to.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    dialect: ModelDialect
+    transport: Transport = attrs.field(repr=False)
+    place: Place
+
+    @contextlib.asynccontextmanager
+    async def respond(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[Delta | Reply]]:
+        """Ask; see `Model.respond`."""
+        place = self.place
+        url = place.url_of(place.model, request.stream)
+        body = self.dialect.body(request, place.model)
+        if not request.stream:
+            yield _Whole(self._read(await self.transport.post(url, body, place), request))
+            return
+        async with self.transport.stream(url, body, place) as answer:
+            if answer.streamed:
+                yield _Streamed(answer, self.dialect.reader(request, self.name), place)
+            else:
+                yield _Whole(self._read(await answer.json(), request))
+
+    def _read(self, answer: Any, request: ModelRequest) -> Reply:
+        return _heard(self.place, lambda: self.dialect.read(answer, request, self.name))
+
+
+class _Whole:
+    """The reply alone."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._left = [reply]
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Delta | Reply:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
+
+
+class _Streamed:
+    """The deltas of each event as it comes, then the reply.
+
+    A reader may have an attribute `done`, true from the last event on: some servers leave the connection open then.
+    """
+
+    def __init__(self, answer: Answer, reader: StreamReader, place: Place) -> None:
+        self._answer = answer
+        self._reader = reader
+        self._place = place
+        self._deltas: deque[Delta | Reply] = deque()
+        self._ended = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Delta | Reply:
+        while not self._deltas:
+            if self._ended:
+                raise StopAsyncIteration
+            event = None if getattr(self._reader, "done", False) else await anext(self._answer, None)
+            if event is None:
+                self._ended = True
+                self._answer.finish()
+                self._deltas.append(_heard(self._place, self._reader.close))
+            else:
+                name, data = event
+                self._deltas.extend(_heard(self._place, lambda: list(self._reader.feed(name, data))))  # noqa: B023 - called at once
+        return self._deltas.popleft()
+
+
+def _heard(place: Place, read: Callable[[], T]) -> T:
+    """What a dialect makes of an answer; an answer of a form that it cannot follow is an error like any other."""
+    try:
+        return read()
+    except ModelError as problem:
+        error = place.cleaned(problem)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as problem:
+        error = place.fault(
+            ErrorCode.UPSTREAM_ERROR,
+            "no_json",
+            f"answered in a form that is not known ({type(problem).__name__}); check the base_url, or choose another"
+            " model with --model",
+        )
+    raise error

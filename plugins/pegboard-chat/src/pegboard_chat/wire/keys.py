@@ -1,0 +1,183 @@
+"""Where a key comes from, where it may go, and how it is kept out of every text.
+
+A key comes from the configuration, else from the environment, else from the system's keyring
+(`keyring set pegboard OPENAI_API_KEY`). It goes over HTTPS, or to this very machine.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from pegboard import ErrorCode
+from pegboard_chat.contract import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SERVICE = "pegboard"
+"""Under which keys lie in the keyring; the user name there is the variable's."""
+KEYRING_S = 20.0
+"""How long a keyring may take, a person who unlocks it included."""
+HIDDEN = "***"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The names of this machine: no proxy is asked for them, and a key may go there over plain HTTP."""
+
+_PART = 8
+"""A run of so many characters of a key is told as the key itself."""
+_TOKEN = re.compile(rf"[^\s\"'`<>(){{}}\[\],;]{{{_PART},}}")
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|co|ant|key)[-_][-_*.…A-Za-z0-9]{6,}|\bAIza[-_*.A-Za-z0-9]{6,}")
+_HEADER = re.compile(r"\b(bearer|basic|x-api-key:|authorization:)(\s+)(?!(?:token|auth|key)\b)\S{6,}", re.IGNORECASE)
+
+log = logging.getLogger("pegboard.chat.wire")
+
+
+class Headers(dict[str, str]):
+    """Headers of a request; their values are in no repr.
+
+    .. versionadded:: 0.1
+    """
+
+    def __repr__(self) -> str:
+        return f"Headers({', '.join(self)})"
+
+
+async def find_key(variable: str, configured: str | None, *, service: str = SERVICE) -> str | None:
+    """The key for a provider: the configured one, else of the environment, else of the keyring; None: there is none.
+
+    Args:
+        variable: of the environment, and the user name in the keyring.
+        configured: the setting `api_key`, or None.
+        service: under which the keyring has it.
+
+    .. versionadded:: 0.1
+    """
+    for given in (configured, os.environ.get(variable)):
+        if given and given.strip():
+            return given.strip()
+    return await _of_keyring(service, variable)
+
+
+async def _of_keyring(service: str, variable: str) -> str | None:
+    import trio
+
+    with trio.move_on_after(KEYRING_S):
+        return await trio.to_thread.run_sync(
+            _ask_keyring, service, variable, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
+        )
+    return None
+
+
+def _ask_keyring(service: str, variable: str) -> str | None:
+    try:
+        import keyring
+
+        found = keyring.get_password(service, variable)
+    except Exception as problem:  # noqa: BLE001 - a backend is a stranger, and without it there is simply no key
+        log.debug("the keyring gave no %s: %s", variable, type(problem).__name__)
+        return None
+    return found.strip() or None if found else None
+
+
+def mask(text: str, secrets: Iterable[str | None]) -> str:
+    """A text of a provider without keys: the very secrets, longer parts of them, and what looks like a key.
+
+    .. versionadded:: 0.1
+    """
+    known = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+    for secret in known:
+        text = text.replace(secret, HIDDEN)
+    text = _HEADER.sub(rf"\1\2{HIDDEN}", _KEY_LIKE.sub(HIDDEN, text))
+    parts = {secret[at : at + _PART].casefold() for secret in known for at in range(len(secret) - _PART + 1)}
+    if parts:
+        text = _TOKEN.sub(lambda found: HIDDEN if _shares(found[0].casefold(), parts) else found[0], text)
+    return HIDDEN if any(secret in text for secret in known) else text
+
+
+def _shares(token: str, parts: set[str]) -> bool:
+    return any(token[at : at + _PART] in parts for at in range(len(token) - _PART + 1))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this very machine, by its name.
+
+    .. versionadded:: 0.1
+    """
+    return _parts(url)[1] in LOOPBACK
+
+
+def check_address(provider: str, url: str, *, has_key: bool, variable: str = "the base_url") -> None:
+    """Refuse an address that is none, and one over which a key would go in the clear.
+
+    Args:
+        provider: whom an error names.
+        url: the address, as it was configured.
+        has_key: whether a key goes there.
+        variable: where the address comes from, as an error says it.
+
+    Raises:
+        ModelError: reason `refused`.
+
+    .. versionadded:: 0.1
+    """
+    scheme, host = _parts(url)
+    if scheme not in ("http", "https") or not host:
+        raise ModelError(
+            ErrorCode.INVALID_INPUT,
+            f"{provider}: {variable} is no address of a server; it begins with https:// or http:// and a host",
+            provider=provider,
+            reason="refused",
+        )
+    if has_key and scheme == "http" and host not in LOOPBACK:
+        raise ModelError(
+            ErrorCode.FORBIDDEN,
+            f"{provider}: the key would go to {host} unencrypted; let {variable} begin with https://, or take the key"
+            " away if the server needs none",
+            provider=provider,
+            reason="refused",
+        )
+
+
+def check_headers(provider: str, headers: Mapping[str, str], variable: str | None = None) -> None:
+    """Refuse a header that HTTP cannot carry, which is a key that was copied wrong.
+
+    Raises:
+        ModelError: reason `wrong_key`; the header is not shown.
+
+    .. versionadded:: 0.1
+    """
+    for value in headers.values():
+        if not (value.isascii() and value.isprintable()):
+            raise ModelError(
+                ErrorCode.UNAUTHORIZED,
+                f"{provider}: the key holds characters that no key has; set {variable or 'it'} anew",
+                provider=provider,
+                reason="wrong_key",
+            )
+
+
+def _parts(url: str) -> tuple[str, str]:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        return parts.scheme.lower(), parts.hostname or ""
+    except ValueError:
+        return "", ""
+
+
+def no_key(provider: str, variable: str, **more: Any) -> ModelError:
+    """The error of a provider that has no key.
+
+    .. versionadded:: 0.1
+    """
+    return ModelError(
+        ErrorCode.UNAUTHORIZED,
+        f"{provider} needs a key: set {variable}, or keep it in the keyring: keyring set {SERVICE} {variable}",
+        provider=provider,
+        reason="no_key",
+        **more,
+    )
