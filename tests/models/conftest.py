@@ -1,4 +1,4 @@
-"""The peers of these tests, which nobody here wrote: a real model, two servers that play the providers, their SDKs' types.
+"""The peers of these tests, which nobody here wrote: a real model, two servers that play providers, the SDKs' types.
 
 - `llama`: SmolLM2 in llama.cpp's own HTTP server, which speaks chat completions, responses and messages.
 - `aimock` and `llmock`: servers that answer as the providers do and fail on demand.
@@ -6,8 +6,9 @@
   ends the types of the provider's own SDK judge each body that was sent.
 
 The servers are installed once, with the registries that pip and npm are set up for, into a folder of the person's
-cache; what lies there is compared with what was installed before it is used again. Where a registry is out of reach, the
-tests that need the server are skipped and say so. No server outlives the tests: each hangs on a pipe that they hold.
+cache; what lies there is compared with what was installed before it is used again. Where a registry is out of reach,
+the tests that need the server are skipped and say so. No server outlives the tests: each hangs on a pipe that they
+hold.
 """
 
 from __future__ import annotations
@@ -28,12 +29,11 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import attrs
 import pytest
 import trio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
 HERE = Path(__file__).parent
 SERVERS = HERE / "servers"
@@ -50,6 +50,21 @@ LEAST_NODE = (20, 15)
 INSTALL_S = 180
 START_S = 30
 STOP_S = 10
+
+
+def _kit(name: str) -> Any:
+    """A module of the kit: tests are imported without a package around them, so it is found by its file."""
+    spec = importlib.util.spec_from_file_location(f"models_kit_{name}", HERE / "kit" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+oracles = _kit("oracles")
+relays = _kit("relay")
 
 
 # What is installed.
@@ -254,7 +269,7 @@ class Control(NamedTuple):
         """Ask its control API, from outside of the bridges."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(self.address + path, data, headers, method=method)  # noqa: S310 - loopback
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
@@ -274,3 +289,29 @@ def aimock(aimock_address: str) -> Control:
     control.tell("/__aimock/reset")
     control.tell("/__aimock/chaos", method="DELETE")
     return control
+
+
+@pytest.fixture
+def judged() -> Iterator[Callable[[str, Any], None]]:
+    """`judged(path, body)` keeps a request; when the test ends, the types of the provider's SDK have to take each."""
+    kept: list[tuple[str, Any]] = []
+    yield lambda path, body: kept.append((path, body))
+    complaints = [f"{path}: {said}" for path, body in kept for said in oracles.judge_request(path, body)]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+async def relay(
+    nursery: trio.Nursery, judged: Callable[[str, Any], None]
+) -> AsyncIterator[Callable[[str], Awaitable[Any]]]:
+    """`await relay(address)` stands in front of a server (see `kit/relay.py`); what passes is judged."""
+    opened: list[Any] = []
+
+    async def open_one(target: str) -> Any:
+        opened.append(await nursery.start(relays.Relay(target).run))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        for sent in one.sent:
+            judged(sent.path, sent.body)

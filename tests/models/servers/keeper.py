@@ -2,8 +2,8 @@
 
     python keeper.py COMMAND [ARGUMENT ...]
 
-The program gets a session of its own. When the input closes, however its holder ended, the whole session is killed; when
-the program ends by itself, so does this one, with its status.
+The program gets a session of its own. When the input closes, however its holder ended, the whole session is killed;
+when the program ends by itself, so does this one, with its status.
 """
 
 from __future__ import annotations

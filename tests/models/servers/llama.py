@@ -22,6 +22,7 @@ def main(model: str, port: str, template: str) -> None:
     params.hostnames, params.port = ["127.0.0.1"], int(port)
     params.n_ctx, params.n_parallel = CONTEXT, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.sampling.temp = 0.0
     params.use_jinja = True
     params.chat_template = Path(template).read_text(encoding="utf-8")
     server = xllamacpp.Server(params)
