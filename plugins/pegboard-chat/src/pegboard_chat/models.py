@@ -123,7 +123,7 @@ def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> s
 def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provider:
     """The one provider that a person can have meant who named none."""
     asked = {name: pair for name, pair in found.items() if name not in BY_NAME_ONLY}
-    missing = {name: provider.missing() for name, (_, provider) in asked.items()}
+    missing = {name: _missing(provider) for name, (_, provider) in asked.items()}
     ready: dict[str, Provider] = {}
     for name, (record, provider) in asked.items():
         if missing[name] is None:
@@ -137,6 +137,13 @@ def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provid
             hint=f"say which: --model {names[0]}, or model = {names[0]!r} under [plugins.chat]",
         )
     raise ConfigError("no model is named, and no provider of models is ready", hint=_what_to_set(board, missing))
+
+
+def _missing(provider: Provider) -> str | None:
+    try:
+        return provider.missing()
+    except Exception as problem:  # noqa: BLE001 - a stranger's provider; the others are still to choose from
+        return f"it failed to say what it lacks ({type(problem).__name__})"
 
 
 def _what_to_set(board: Any, missing: Mapping[str, str | None]) -> str:

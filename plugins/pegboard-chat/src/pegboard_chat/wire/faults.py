@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_SAID = 300
 """Of a provider's own words, in characters."""
+MAX_READ = 20_000
+"""Of a provider's own words so much is looked at."""
 MAX_DEPTH = 256
 """Of an answer's JSON; the arguments in it have their own, smaller bound."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -36,6 +38,7 @@ _CODES: dict[int, tuple[ErrorCode, str]] = {
     402: (ErrorCode.FORBIDDEN, "limit"),
     403: (ErrorCode.FORBIDDEN, "wrong_key"),
     404: (ErrorCode.NOT_FOUND, "no_model"),
+    407: (ErrorCode.UPSTREAM_ERROR, "no_network"),
     408: (ErrorCode.TIMEOUT, "timeout"),
     413: (ErrorCode.INVALID_INPUT, "refused"),
     422: (ErrorCode.INVALID_INPUT, "refused"),
@@ -52,9 +55,11 @@ _KINDS = {
     "insufficient_quota": 402,
     "permission_denied": 403,
     "permission_error": 403,
+    "invalid_model": 404,
     "model_not_found": 404,
     "not_found": 404,
     "not_found_error": 404,
+    "notfounderror": 404,
     "request_too_large": 413,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
@@ -75,6 +80,10 @@ _REFINE = frozenset({400, 403, 404, 422, 429})
 """Statuses under which a word may tell more: Gemini answers a wrong key with 400, OpenAI an empty account with 429."""
 _FINER = frozenset({401, 402, 404})
 _BUSY = frozenset({503, 529})
+_KEY_WORDS = re.compile(
+    r"(?:incorrect|invalid|wrong) api (?:key|token)|api key (?:is )?(?:not valid|invalid)", re.IGNORECASE
+)
+"""Of providers that answer a wrong key with 400 and a sentence."""
 
 _TO_DO = {
     "wrong_key": "set {key} to a key that is valid for it",
@@ -84,7 +93,8 @@ _TO_DO = {
     "refused": "change what is asked: fewer tools, a shorter conversation, other options",
     "server": "ask again later, or choose another model with --model",
     "timeout": "ask again, or raise timeout_s under [plugins.chat]",
-    "moved": "set the base_url to the address that it names",
+    "moved": "check the base_url: no redirect is followed, so that the key goes nowhere else",
+    "no_network": "look at HTTPS_PROXY, HTTP_PROXY and NO_PROXY",
 }
 _WHAT = {
     "wrong_key": "does not accept the key",
@@ -94,7 +104,8 @@ _WHAT = {
     "refused": "refused the request",
     "server": "failed",
     "timeout": "took too long",
-    "moved": "is at another address",
+    "moved": "sends elsewhere",
+    "no_network": "cannot be reached: the proxy wants to know who asks",
 }
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
@@ -183,7 +194,10 @@ def error_of(
     """
     value = _json_or_none(text)
     kinds = _kinds_of(value)
+    message = _message_of(value, text)[:MAX_READ]
     known = next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
+    if status == 400 and _KEY_WORDS.search(message):
+        known = 401
     meant = status if status is not None else _status_in(value) or known
     if known in _FINER and (meant in _REFINE or meant is None):
         meant = known
@@ -192,12 +206,12 @@ def error_of(
         reason = "refused"
     topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
     secrets = tuple(secrets)
-    said = clean(_message_of(value, text), secrets)
+    said = clean(message, secrets)
     known_key = key_variable or "the key of the provider"
     to_do = (advice or {}).get(topic) or (advice or {}).get(reason) or _TO_DO[topic]
     to_do = to_do.replace("{key}", known_key).replace("{provider}", provider)
     about = f" ({status})" if status is not None else ""
-    asked = f" {shorten_text(model)!r}" if model and reason == "no_model" else ""
+    asked = f" {clean(model, secrets, 60)!r}" if model and reason == "no_model" else ""
     said = f": {said.rstrip('.')}" if said else ""
     words = f"{provider} {_WHAT[topic]}{asked}{about}{said}; {to_do}"
     details: dict[str, Any] = {"provider": provider, "reason": reason}
@@ -215,7 +229,10 @@ def error_of(
 
 def clean(text: str, secrets: Iterable[str] = (), limit: int = MAX_SAID) -> str:
     """A provider's words as they may be shown: one line, without keys, at most `limit` characters."""
-    return shorten_text(" ".join(mask(_CONTROLS.sub(" ", text), secrets).split()), limit)
+    line = _CONTROLS.sub(" ", text[: MAX_READ + 1])
+    if len(text) > MAX_READ:
+        line = line[: max(line.rfind(" "), 0)]  # nothing is left of a key that the cut went through
+    return shorten_text(mask(" ".join(line.split()), secrets), limit)
 
 
 def retry_after_of(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
@@ -259,8 +276,9 @@ def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) 
     try:
         return loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
     except JsonTextError as problem:
-        is_half = bool(text.strip()) and problem.position is not None and problem.position >= len(text.rstrip())
         why = problem.reason
+        ends = problem.position is not None and problem.position >= len(text.rstrip())
+        is_half = bool(text.strip()) and (ends or "unterminated string" in why)
     if is_half:
         raise half_answer(provider)
     shown = text[:2_000].decode("utf-8", "replace") if isinstance(text, bytes) else text[:2_000]

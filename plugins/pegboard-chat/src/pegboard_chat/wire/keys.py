@@ -25,11 +25,15 @@ HIDDEN = "***"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine: no proxy is asked for them, and a key may go there over plain HTTP."""
 
+MIN_SECRET = 4
+"""What is shorter hides nothing, and would take every text apart: people set a key of `x` where a server wants any."""
+_LONG = 20
+"""From this length on a key is a real one, and runs of it are hidden as well: providers show the ends of it."""
 _PART = 8
-"""A run of so many characters of a key is told as the key itself."""
+"""The run, in characters."""
 _TOKEN = re.compile(rf"[^\s\"'`<>(){{}}\[\],;]{{{_PART},}}")
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|co|ant|key)[-_][-_*.…A-Za-z0-9]{6,}|\bAIza[-_*.A-Za-z0-9]{6,}")
-_HEADER = re.compile(r"\b(bearer|basic|x-api-key:|authorization:)(\s+)(?!(?:token|auth|key)\b)\S{6,}", re.IGNORECASE)
+_KEY_LIKE = re.compile(r"\b(?:(?:sk|gsk|xai|hf)[-_]|AIza)[-_*.…A-Za-z0-9]{6,}")
+_HEADER = re.compile(r"\b(bearer|x-api-key:|authorization:)(\s+)(?!token|auth|key)\S{6,}", re.IGNORECASE)
 
 log = logging.getLogger("pegboard.chat.wire")
 
@@ -86,11 +90,12 @@ def mask(text: str, secrets: Iterable[str | None]) -> str:
 
     .. versionadded:: 0.1
     """
-    known = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+    known = sorted({secret for secret in secrets if secret and len(secret) >= MIN_SECRET}, key=len, reverse=True)
     for secret in known:
         text = text.replace(secret, HIDDEN)
     text = _HEADER.sub(rf"\1\2{HIDDEN}", _KEY_LIKE.sub(HIDDEN, text))
-    parts = {secret[at : at + _PART].casefold() for secret in known for at in range(len(secret) - _PART + 1)}
+    long = [secret for secret in known if len(secret) >= _LONG]
+    parts = {secret[at : at + _PART].casefold() for secret in long for at in range(len(secret) - _PART + 1)}
     if parts:
         text = _TOKEN.sub(lambda found: HIDDEN if _shares(found[0].casefold(), parts) else found[0], text)
     return HIDDEN if any(secret in text for secret in known) else text

@@ -1,8 +1,8 @@
 """Server-sent events, as bytes come in: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6.
 
 However the bytes are cut into pieces, the same events come out, each with the piece that ends it. Every byte is looked
-at once; an event is bounded. `id` and `retry` are read over: nobody goes on with a model's answer after a lost
-connection.
+at a bounded number of times; an event is bounded, comments and unknown fields included. `id` and `retry` are read over:
+nobody goes on with a model's answer after a lost connection.
 """
 
 from __future__ import annotations
@@ -46,14 +46,17 @@ class SseReader:
         self._after_cr = False
         self._name = b""
         self._data: list[bytes] = []
-        self._size = 0
+        self._size = 0  # of what has come since the last event
+        self._error: ModelError | None = None
 
     def feed(self, data: bytes) -> list[ServerEvent]:
         """The events that these bytes end.
 
         Raises:
-            ModelError: an event is longer than is read here.
+            ModelError: an event is longer than is read here; those before it were given.
         """
+        if self._error is not None:
+            raise self._error
         if self._start is not None:
             data = self._start + data
             if len(data) < len(_BOM) and _BOM.startswith(data):
@@ -61,42 +64,47 @@ class SseReader:
                 return []
             self._start = None
             data = data.removeprefix(_BOM)
-        if self._after_cr and data:
-            self._after_cr = False
+        if not data:
+            return []
+        if self._after_cr:
             data = data.removeprefix(b"\n")
-        lines = data.splitlines(keepends=True)
+        self._after_cr = data.endswith(b"\r")
         events: list[ServerEvent] = []
-        for line in lines:
-            if line[-1] not in b"\r\n":
-                self._tail.append(line)
-                self._weigh(len(line))
+        for line in data.splitlines(keepends=True):
+            text = line.rstrip(b"\r\n")
+            self._size += len(text)
+            if self._size > self._max_bytes:
+                self._error = self._too_long()
                 break
-            line = line.rstrip(b"\r\n")
+            if len(text) == len(line):
+                self._tail.append(line)
+                break
             if self._tail:
-                line = b"".join([*self._tail, line])
+                text = b"".join([*self._tail, text])
                 self._tail.clear()
-            if line:
-                self._field(line)
+            if text:
+                self._field(text)
             elif event := self._event():
                 events.append(event)
-        else:
-            self._after_cr = data.endswith(b"\r")
+        if self._error is not None and not events:
+            raise self._error
         return events
 
     def close(self) -> list[ServerEvent]:
         """The bytes are over: the last event, where only the empty line after it is missing."""
+        if self._error is not None:
+            raise self._error
         self._tail.clear()
         event = self._event()
         return [event] if event else []
 
     def _field(self, line: bytes) -> None:
+        self._size += 1
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
-            self._weigh(len(value) + 1)
         elif name == b"event":
             self._name = value.removeprefix(b" ")
-            self._weigh(len(value) + 1)
 
     def _event(self) -> ServerEvent | None:
         name, data = self._name, self._data
@@ -105,12 +113,10 @@ class SseReader:
             return None
         return ServerEvent(name.decode("utf-8", "replace"), b"\n".join(data).decode("utf-8", "replace"))
 
-    def _weigh(self, count: int) -> None:
-        self._size += count
-        if self._size > self._max_bytes:
-            raise ModelError(
-                ErrorCode.UPSTREAM_ERROR,
-                f"{self._provider} sent an event of more than {self._max_bytes:,} bytes; ask for less at once",
-                provider=self._provider,
-                reason="refused",
-            )
+    def _too_long(self) -> ModelError:
+        return ModelError(
+            ErrorCode.UPSTREAM_ERROR,
+            f"{self._provider} sent an event of more than {self._max_bytes:,} bytes; ask for less at once",
+            provider=self._provider,
+            reason="refused",
+        )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import random
 from collections import deque
 from contextvars import ContextVar
@@ -256,6 +257,8 @@ class Transport:
         if response.is_success:
             return answer
         text = await answer.error_text()
+        if response.has_redirect_location:
+            text = _address_of(response.headers["location"])
         error = place.error(response.status_code, text, response.headers)
         return _Refusal(
             error,
@@ -378,13 +381,15 @@ class Answer:
         import httpx2
         import trio
 
-        if self._is_over and not self._ended:
-            with trio.move_on_after(REST_S), contextlib.suppress(ModelError):
-                while await self._piece() is not None:
-                    pass
-        with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError):
-            await self._pieces.aclose()
-            await self._response.aclose()
+        try:
+            if self._is_over and not self._ended:
+                with trio.move_on_after(REST_S), contextlib.suppress(ModelError):
+                    while await self._piece() is not None:
+                        pass
+        finally:
+            with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError):
+                await self._pieces.aclose()
+                await self._response.aclose()
 
     async def _piece(self) -> bytes | None:
         """The next bytes as soon as they are there; None: there are no more."""
@@ -398,7 +403,7 @@ class Answer:
             return None
         piece: bytes | None = None
         error: ModelError | None = None
-        idle_at = trio.current_time() + self._limits.idle_s
+        idle_at = trio.current_time() + self._limits.idle_s if self._count else math.inf
         with trio.move_on_at(min(idle_at, self._deadline)) as scope:
             try:
                 piece = await anext(self._pieces, None)
@@ -521,6 +526,17 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
         waiting.extend(inner for inner in (one.__cause__, one.__context__) if inner is not None)
         if isinstance(one, BaseExceptionGroup):
             waiting.extend(one.exceptions)
+
+
+def _address_of(location: str) -> str:
+    """Where a redirect leads, without what may be secret in it."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(location)
+        return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
+    except ValueError:
+        return ""
 
 
 def _user_agent() -> str:
