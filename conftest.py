@@ -23,6 +23,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="the official JSON-Schema-Test-Suite; by default shared/json-schema-test-suite beside the checkout",
     )
+    parser.addoption(
+        "--cassettes",
+        metavar="FOLDER",
+        default=None,
+        help="recorded traffic of model providers, VCR files; by default shared/cassettes beside the checkout",
+    )
 
 
 class SuiteCase(NamedTuple):

@@ -65,6 +65,7 @@ def _kit(name: str) -> Any:
 
 oracles = _kit("oracles")
 relays = _kit("relay")
+recorded = _kit("tapes")
 
 
 # What is installed.
@@ -315,3 +316,22 @@ async def relay(
     for one in opened:
         for sent in one.sent:
             judged(sent.path, sent.body)
+
+
+@pytest.fixture(scope="session")
+def tapes() -> Any:
+    """How recorded traffic is read (see `kit/tapes.py`)."""
+    return recorded
+
+
+@pytest.fixture(scope="session")
+def cassettes(pytestconfig: pytest.Config) -> list[Any]:
+    """Recorded traffic of the providers, in the order of names."""
+    named = pytestconfig.getoption("--cassettes")
+    folder = Path(named) if named else pytestconfig.rootpath.parent / "shared" / "cassettes"
+    found = recorded.load(folder) if folder.is_dir() else []
+    if not found:
+        if named:
+            pytest.fail(f"--cassettes: there is no recorded traffic in {named}")
+        pytest.skip("recorded traffic of the providers is not here; name its folder with --cassettes")
+    return found
