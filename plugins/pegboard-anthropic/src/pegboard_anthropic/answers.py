@@ -1,0 +1,317 @@
+"""Answers of the messages API, whole or streamed, as a `Reply`.
+
+Both ways end in `_reply`: the blocks of the turn, as the API takes them back. What is no answer is a `ModelError`; what
+is no proper call is an error result that answers it, and the turn repeats the call in a form that the API takes.
+
+Source: https://platform.claude.com/docs/en/api/messages, https://platform.claude.com/docs/en/build-with-claude/streaming.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
+from pegboard_anthropic.blocks import Block, wire_id
+from pegboard_anthropic.messages import DIALECT
+from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
+from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.wire.faults import error_of, half_answer, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pegboard_anthropic.dialect import AnthropicExport
+    from pegboard_chat.contract import Delta
+
+STOPS = {
+    "end_turn": Stop.END,
+    "stop_sequence": Stop.END,
+    "tool_use": Stop.CALLS,
+    "max_tokens": Stop.LENGTH,
+    "model_context_window_exceeded": Stop.LENGTH,
+    "refusal": Stop.REFUSED,
+}
+"""Of `stop_reason`; any other, `pause_turn` among them, is `Stop.OTHER`."""
+
+MAX_REPEATED = 2_000
+"""Of arguments that were no JSON so much is repeated to the model, in characters."""
+
+
+def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
+    """A whole answer.
+
+    Raises:
+        ModelError: it is none, or reports an error.
+    """
+    if not isinstance(answer, dict):
+        raise no_answer(model, "a JSON object was due")
+    if "error" in answer:
+        raise error_in(answer, model)
+    blocks = answer.get("content")
+    if not isinstance(blocks, list):
+        raise no_answer(model, "it has no content")
+    stop = answer.get("stop_reason")
+    usage = answer.get("usage")
+    cut = STOPS.get(stop) is Stop.LENGTH if isinstance(stop, str) else False
+    made = [_checked(block, model) for block in blocks]
+    return _reply(made, {}, stop, usage if isinstance(usage, dict) else {}, export, model, cut=cut)
+
+
+def calls_in(message: Any, export: AnthropicExport) -> Sequence[ToolCall | ToolResult]:
+    """The calls of an answer or of an assistant's message, as a value or as its JSON; what is neither is an error."""
+    from pegboard.schema.jsontext import JsonTextError, loads
+
+    try:
+        message = loads(message) if isinstance(message, (str, bytes)) else message
+        return read({"content": message} if isinstance(message, list) else message, export, f"{DIALECT}:").calls
+    except JsonTextError as problem:
+        return [ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, f"no JSON: {problem}"))]
+    except ModelError as problem:
+        return [ToolResult.of_error(problem)]
+
+
+class Reader:
+    """Takes the events of one streamed answer; see `StreamReader`."""
+
+    def __init__(self, export: AnthropicExport, model: str) -> None:
+        self._export = export
+        self._model = model
+        self._blocks: dict[int, Block] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        self._positions: dict[int, int] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop: Any = None
+        self._begun = self._ended = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the answer has ended, though the connection may be open still."""
+        return self._ended
+
+    def feed(self, event: str, data: str) -> Iterable[Delta]:
+        """One server-sent event."""
+        if self._ended or (event == "ping" and not data):
+            return ()
+        value = read_json(self._model.partition(":")[0], data)
+        if not isinstance(value, dict):
+            raise no_answer(self._model, "an event of the stream is no JSON object")
+        match value.get("type", event):
+            case "message_start":
+                self._start(value.get("message"))
+            case "content_block_start":
+                return self._start_block(self._index_of(value), value.get("content_block"))
+            case "content_block_delta":
+                return self._take(self._index_of(value), value.get("delta"))
+            case "content_block_stop":
+                return self._end_block(self._index_of(value))
+            case "message_delta":
+                self._take_the_end(value)
+            case "message_stop":
+                self._ended = True
+            case "error":
+                raise error_in(value, self._model)
+            case _ if "error" in value:
+                raise error_in(value, self._model)
+        return ()
+
+    def close(self) -> Reply:
+        """The stream ended."""
+        if not self._begun or (self._stop is None and not self._ended):
+            raise half_answer(self._model.partition(":")[0])
+        blocks, arguments = [], {}
+        for position, index in enumerate(sorted(self._blocks)):
+            blocks.append(self._whole(index))
+            if (index, "partial_json") in self._pieces:
+                arguments[position] = "".join(self._pieces[index, "partial_json"])
+        return _reply(blocks, arguments, self._stop, self._usage, self._export, self._model, cut=False)
+
+    def _start(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            raise no_answer(self._model, "the stream starts with no message")
+        self._begun = True
+        self._add_usage(message.get("usage"))
+
+    def _start_block(self, index: int, block: Any) -> Iterable[Delta]:
+        block = _checked(block, self._model)
+        self._begun = True
+        self._blocks[index] = block
+        if block["type"] == "tool_use":
+            self._positions[index] = len(self._positions)
+            return (CallDelta(self._positions[index], self._export.name_of(block["name"]), ""),)
+        if block["type"] == "text" and block["text"]:
+            return (TextDelta(block["text"]),)
+        return ()
+
+    def _take(self, index: int, delta: Any) -> Iterable[Delta]:
+        block = self._blocks.get(index)
+        if block is None or not isinstance(delta, dict):
+            raise no_answer(self._model, "a piece of the stream belongs to no block")
+        match block["type"], delta:
+            case "text", {"type": "text_delta", "text": str(text)}:
+                self._pieces.setdefault((index, "text"), []).append(text)
+                return (TextDelta(text),) if text else ()
+            case "thinking", {"type": "thinking_delta", "thinking": str(text)}:
+                self._pieces.setdefault((index, "thinking"), []).append(text)
+                return (ThinkingDelta(text),) if text else ()
+            case "thinking", {"type": "signature_delta", "signature": str(signature)}:
+                block["signature"] = signature
+            case "text", {"type": "citations_delta", "citation": dict(citation)}:
+                block["citations"] = [*(block.get("citations") or ()), citation]
+            case _, {"type": "input_json_delta", "partial_json": str(text)}:
+                self._pieces.setdefault((index, "partial_json"), []).append(text)
+                return (CallDelta(self._positions[index], "", text),) if text and index in self._positions else ()
+        return ()  # a kind of delta that is not known changes nothing that is
+
+    def _end_block(self, index: int) -> Iterable[Delta]:
+        """A call whose arguments came whole, with its start, has them said as a piece too."""
+        block = self._blocks.get(index)
+        if block is None or index not in self._positions or (index, "partial_json") in self._pieces:
+            return ()
+        return (CallDelta(self._positions[index], "", json.dumps(block["input"], ensure_ascii=False)),)
+
+    def _take_the_end(self, value: dict[str, Any]) -> None:
+        delta = value.get("delta")
+        if isinstance(delta, dict) and delta.get("stop_reason") is not None:
+            self._stop = delta["stop_reason"]
+        self._add_usage(value.get("usage"))
+
+    def _add_usage(self, usage: Any) -> None:
+        """The counts are totals so far; those left out, or null, stay what they were."""
+        if isinstance(usage, dict):
+            self._usage.update({key: count for key, count in usage.items() if count is not None})
+
+    def _index_of(self, value: dict[str, Any]) -> int:
+        index = value.get("index")
+        if type(index) is not int:
+            raise no_answer(self._model, "a piece of the stream says no index")
+        return index
+
+    def _whole(self, index: int) -> Block:
+        block = self._blocks[index]
+        for member in ("text", "thinking"):
+            if pieces := self._pieces.get((index, member)):
+                block[member] = str(block.get(member) or "") + "".join(pieces)
+        text = "".join(self._pieces.get((index, "partial_json"), ()))
+        if text and block["type"] != "tool_use":  # a tool of the provider's own
+            arguments = _json_object(text)
+            block["input"] = block.get("input") if arguments is None else arguments
+        return block
+
+
+def no_answer(model: str, why: str) -> ModelError:
+    """What came is JSON, but no answer of the messages API."""
+    provider = model.partition(":")[0]
+    return ModelError(
+        ErrorCode.UPSTREAM_ERROR,
+        f"{provider} sent what is no answer: {why}; check the base_url, or ask again",
+        provider=provider,
+        reason="no_json",
+    )
+
+
+def error_in(value: Any, model: str) -> ModelError:
+    """The error that an event, or an answer, reports."""
+    provider, _, name = model.partition(":")
+    return error_of(provider, None, json.dumps(value), model=name)
+
+
+_MEMBERS: dict[str, dict[str, type]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str, "signature": str},
+    "redacted_thinking": {"data": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+}
+"""What is read of a block, by its type; a block of another type goes back as it came."""
+
+
+def _checked(block: Any, model: str) -> Block:
+    """A copy of the block that has every member that is read, with texts for texts."""
+    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
+        raise no_answer(model, "its content is not made of blocks")
+    checked = dict(block)
+    for name, due in _MEMBERS.get(kind, {}).items():
+        if checked.get(name) is None or (due is str and not isinstance(checked[name], str)):
+            checked[name] = due()
+    return checked
+
+
+def _reply(
+    blocks: list[Block],
+    arguments: Mapping[int, str],
+    stop_reason: Any,
+    usage: Mapping[str, Any],
+    export: AnthropicExport,
+    model: str,
+    *,
+    cut: bool,
+) -> Reply:
+    """The reply of these blocks.
+
+    Args:
+        arguments: of the calls that were streamed, their JSON text, by the index of the block.
+        cut: the answer was cut and does not show where: a call at its end is not to be trusted.
+    """
+    turn: list[Block] = []
+    calls: list[ToolCall] = []
+    parsed: list[ToolCall | ToolResult] = []
+    seen: set[str] = set()
+    for index, block in enumerate(blocks):
+        if block["type"] == "text" and not block["text"].strip():
+            continue
+        if block["type"] == "tool_use":
+            given = arguments.get(index) or block["input"]
+            last = cut and index == len(blocks) - 1
+            call = _call_of(export, block["id"] if block["id"] not in seen else "", block["name"], given, last=last)
+            seen.add(block["id"])
+            parsed.append(call)
+            calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, _repeated(given)))
+            block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": _repeated(given)}
+        turn.append(block)
+    texts = tuple(TextContent(block["text"]) for block in turn if block["type"] == "text")
+    raw = {"role": "assistant", "content": turn}
+    message = Message("assistant", texts, tuple(calls), raw=raw, dialect=DIALECT, model=model)
+    stop = STOPS.get(stop_reason, Stop.OTHER) if isinstance(stop_reason, str) else Stop.OTHER
+    if calls and stop is Stop.END:  # as some compatible servers say it
+        stop = Stop.CALLS
+    return Reply(message, tuple(parsed), _usage_of(usage), stop)
+
+
+def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, last: bool) -> ToolCall | ToolResult:
+    call = export.call_of(call_id, alias, given if isinstance(given, (dict, str)) else json.dumps(given))
+    if not last or isinstance(call, ToolResult):
+        return call
+    why = "The answer reached its limit of output tokens in this call, so that its arguments may be cut. Say less, or ask in parts."
+    error = ToolError(ErrorCode.INVALID_INPUT, why, reason="truncated")
+    return ToolResult(ToolResult.of_error(error).content, error=error, id=call.id, name=call.name)
+
+
+def _repeated(given: Any) -> dict[str, Any]:
+    """The arguments as a turn repeats them: the API takes objects alone."""
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, str):
+        given = json.dumps(given)
+    parsed = _json_object(given)
+    return {"INVALID_JSON": given[:MAX_REPEATED]} if parsed is None else parsed
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    from pegboard.schema.jsontext import JsonTextError, loads
+
+    try:
+        value = loads(text)
+    except JsonTextError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _usage_of(usage: Mapping[str, Any]) -> Usage:
+    """All that was read, cached or not; see the note on `usage` of the API."""
+    read, written = _count(usage, "cache_read_input_tokens"), _count(usage, "cache_creation_input_tokens")
+    return Usage(_count(usage, "input_tokens") + read + written, _count(usage, "output_tokens"), read)
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if type(value) is int and value > 0 else 0
