@@ -1,0 +1,265 @@
+"""Tools as a provider wants them, and the way back from what its model calls: what the exports of all bridges share.
+
+A bridge subclasses `PortableExport` with `parse` and `format`, and gives a function that puts one tool into the
+provider's words. What a tool costs to compile is paid once for each profile, and kept as long as the tool lives.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from pegboard import ErrorCode, Loss, ToolCall, ToolError, ToolResult
+from pegboard_chat.portable.compile import Compiled, compile_schema
+from pegboard_chat.portable.names import alias_for, is_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pegboard import Tool
+    from pegboard_chat.portable.profiles import Profile
+
+    Define = Callable[[Tool, str, Compiled, str], Any]
+
+MAX_ARGUMENTS = 4 * 1024 * 1024
+"""How long the JSON text of a call's arguments may be, in characters."""
+MAX_ID = 1_000
+"""How long the id of a call may be; a longer one is no id, and another is drawn."""
+MAX_KEPT = 16
+"""How many definitions of one tool are kept: one for each function that makes them."""
+MAX_TAIL = 60
+
+
+def alias_of(name: str) -> str:
+    """The name that a provider sees for a tool, from the tool's name alone; `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
+
+    .. versionadded:: 0.1
+    """
+    return name if is_safe(name) else alias_for(name)
+
+
+class _Kept:
+    """What was made of one tool: its compiled schemas by profile, its definitions by profile and function."""
+
+    __slots__ = ("compiled", "definitions")
+
+    def __init__(self) -> None:
+        self.compiled: dict[str, Compiled] = {}
+        self.definitions: dict[Any, Any] = {}
+
+
+_kept: WeakKeyDictionary[Tool, _Kept] = WeakKeyDictionary()
+
+
+def compiled(tool: Tool, profile: Profile) -> Compiled:
+    """The schema of a tool for a profile, compiled once in the tool's life."""
+    kept = _kept.get(tool)
+    if kept is None:
+        kept = _kept[tool] = _Kept()
+    found = kept.compiled.get(profile.name)
+    if found is None:
+        found = kept.compiled[profile.name] = compile_schema(tool.input_schema, profile, tool=tool.name)
+    return found
+
+
+class PortableExport:
+    """The tools in one provider's words. Subclasses add `parse` and `format`.
+
+    Args:
+        tools: in the order in which they are offered.
+        profile: what the provider takes; a strict one falls back by itself, tool by tool.
+        define: `define(tool, alias, compiled, description)` gives the provider's definition of one tool, a JSON value.
+            A function of a module: what it gives is kept for as long as the tool lives.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, tools: Iterable[Tool], profile: Profile, define: Define) -> None:
+        self.profile = profile
+        self.tools = tuple(tools)
+        self._define = define
+        self._alias_of = _aliases(self.tools)
+        self.aliases: dict[str, str] = {alias: name for name, alias in self._alias_of.items()}
+        self._compiled: dict[str, Compiled] = {}
+        self._strict_lost: list[Loss] = []
+        self._choose()
+        self.definitions: list[Any] = [self._definition(tool) for tool in self.tools]
+
+    @property
+    def strict(self) -> Mapping[str, bool]:
+        """By the tool's own name: whether the provider may hold the model to its schema."""
+        return {name: compiled.strict for name, compiled in self._compiled.items()}
+
+    @property
+    def losses(self) -> Sequence[Loss]:
+        """What the provider will not see of the tools, or not as it was."""
+        losses = [*self._strict_lost]
+        for tool in self.tools:
+            alias = self._alias_of[tool.name]
+            if alias != tool.name:
+                losses.append(Loss(tool.name, "name", f"is called {alias} there"))
+            compiled = self._compiled[tool.name]
+            losses += compiled.losses
+            if len(_description(tool, compiled)) > (self.profile.max_description or 10**9):
+                losses.append(Loss(tool.name, "description", f"cut at {self.profile.max_description:,} characters"))
+        return losses
+
+    def alias_of(self, name: str) -> str:
+        """What the provider calls a tool; of one that is not on the board, what it would call it."""
+        return self._alias_of.get(name) or alias_of(name)
+
+    def restore(self, name: str, arguments: Any) -> Any:
+        """What a model wrote as arguments of a tool, in the tool's own form."""
+        compiled = self._compiled.get(name)
+        return arguments if compiled is None else compiled.restore(arguments)
+
+    def fill(self, name: str, arguments: Any) -> Any:
+        """Arguments of a tool in the form in which the model writes them; the inverse of `restore`."""
+        compiled = self._compiled.get(name)
+        return arguments if compiled is None else compiled.fill(arguments)
+
+    def call_of(self, id: Any, alias: Any, arguments: Any) -> ToolCall | ToolResult:  # noqa: A002 - the field's name
+        """One call of a provider's message.
+
+        Args:
+            id: as the provider gave it; anything but a text is no id, and one is drawn.
+            alias: the name that the model called.
+            arguments: JSON text, an object, or None for none.
+
+        Returns:
+            The call under the tool's own name, in the tool's own form, or the INVALID_INPUT result that answers what is
+            no call; its message tells the model what was wrong and where. A name that is on no board is a call: the
+            session answers it.
+        """
+        call_id = id if isinstance(id, str) and 0 < len(id) <= MAX_ID else f"call_{uuid.uuid4().hex}"
+        if not isinstance(alias, str) or not alias:
+            return refused(call_id, "", "a call needs the name of a tool")
+        name = self.aliases.get(alias, alias)
+        if isinstance(arguments, str):
+            read = _read(arguments)
+            if isinstance(read, ToolError):
+                return refused(call_id, name, read.message, **read.details)
+            arguments = read
+        if arguments is None:
+            arguments = {}
+        if not isinstance(arguments, dict):
+            from pegboard.schema.kinds import kind_of
+
+            why = f"the arguments: expected a JSON object, got {kind_of(arguments)}; send them as {{...}}"
+            return refused(call_id, name, why)
+        return ToolCall(call_id, name, self.restore(name, arguments))
+
+    # The definitions.
+
+    def _choose(self) -> None:
+        """Which tools go strict: those that can, as long as the limits of one request last."""
+        profile = self.profile
+        for tool in self.tools:
+            self._compiled[tool.name] = compiled(tool, profile)
+        fallback = profile.fallback
+        if fallback is None:
+            return
+        if profile.together and not all(one.strict for one in self._compiled.values()):
+            first = next(name for name, one in self._compiled.items() if not one.strict)
+            for tool in self.tools:
+                if self._compiled[tool.name].strict:
+                    self._give_up(tool, fallback, f"all tools of a request are, or none, and {first} cannot be")
+            return
+        left = {
+            "tools": profile.max_tools,
+            "optional": profile.max_optional,
+            "unions": profile.max_unions,
+            "fields": profile.max_fields,
+        }
+        bounds = {key: most for key, most in left.items() if most is not None}
+        if not bounds:
+            return
+        spent = dict.fromkeys(bounds, 0)
+        for tool in self.tools:
+            one = self._compiled[tool.name]
+            if not one.strict:
+                continue
+            costs = {"tools": 1, "optional": one.optional, "unions": one.unions, "fields": one.fields}
+            over = next((key for key, most in bounds.items() if spent[key] + costs[key] > most), None)
+            if over is None:
+                for key in spent:
+                    spent[key] += costs[key]
+            elif profile.together:
+                for other in self.tools:
+                    self._give_up(other, fallback, f"all tools together have more than {bounds[over]} {over}")
+                return
+            else:
+                self._give_up(tool, fallback, f"the strict tools of a request have {bounds[over]} {_OVER[over]}")
+
+    def _give_up(self, tool: Tool, fallback: Profile, why: str) -> None:
+        self._compiled[tool.name] = compiled(tool, fallback)
+        self._strict_lost.append(Loss(tool.name, "input_schema", f"not strict: {why}"))
+
+    def _definition(self, tool: Tool) -> Any:
+        one = self._compiled[tool.name]
+        alias = self._alias_of[tool.name]
+        kept = _kept[tool].definitions
+        key = (self._define, self.profile.name, one.strict, alias)
+        found = kept.get(key)
+        if found is None:
+            if len(kept) >= MAX_KEPT:
+                kept.clear()
+            text = _description(tool, one)
+            most = self.profile.max_description
+            text = text if most is None or len(text) <= most else f"{text[: most - 1]}…"
+            found = kept[key] = self._define(tool, alias, one, text)
+        return found
+
+
+_OVER = {
+    "tools": "tools at most",
+    "optional": "optional properties at most",
+    "unions": "properties of several types at most",
+    "fields": "properties at most",
+}
+
+
+def _description(tool: Tool, one: Compiled) -> str:
+    """The tool's description, and what its schema has to say about the arguments as a whole."""
+    text = tool.description or tool.title or ""
+    if not one.notes:
+        return text
+    said = f"The arguments: {'; '.join(one.notes)}."
+    return f"{text.rstrip()}\n\n{said}" if text else said
+
+
+def _aliases(tools: Sequence[Tool]) -> dict[str, str]:
+    """The alias of every name. Where two meet, the one that is no tool's own name gets a longer hash."""
+    aliases = {tool.name: alias_of(tool.name) for tool in tools}
+    if len(set(aliases.values())) == len(aliases):
+        return aliases
+    counts: dict[str, int] = {}
+    for alias in aliases.values():
+        counts[alias] = counts.get(alias, 0) + 1
+    return {
+        name: alias if alias == name or counts[alias] == 1 else alias_for(name, digits=24)
+        for name, alias in aliases.items()
+    }
+
+
+def refused(call_id: str, name: str, why: str, **details: Any) -> ToolResult:
+    """The INVALID_INPUT result that answers what is no call."""
+    error = ToolError(ErrorCode.INVALID_INPUT, why, details)
+    made = ToolResult.of_error(error)
+    return ToolResult(made.content, None, error, None, call_id, name, 0.0)
+
+
+def _read(text: str) -> Any:
+    """The arguments that a JSON text holds, or the error that tells the model what is wrong with it."""
+    from pegboard.schema.jsontext import JsonTextError, loads
+
+    if not text or text.isspace():
+        return {}
+    try:
+        return loads(text, max_bytes=MAX_ARGUMENTS)
+    except JsonTextError as problem:
+        why = f"the arguments are no JSON: {problem}"
+        if problem.position is not None and problem.position >= len(text.rstrip()) - 1:
+            why += f"; they end in {text.rstrip()[-MAX_TAIL:]!r} and look cut off: send the call again, whole"
+        return ToolError(ErrorCode.INVALID_INPUT, why, {"reason": "json"})
