@@ -40,3 +40,6 @@ def provide_models() -> Iterable[Provider]:
 @hookimpl
 def register_commands(cli: click.Group) -> None:
     """`chat` and `eval`."""
+    from pegboard_chat.commands.chat import chat
+
+    cli.add_command(chat)

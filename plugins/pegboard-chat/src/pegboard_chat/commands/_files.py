@@ -1,0 +1,127 @@
+"""Files of a person's own that this package writes: whole or not at all, readable by their owner alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import tempfile
+from typing import TYPE_CHECKING
+
+from pegboard import ConfigError
+from pegboard.schema.jsontext import JsonTextError, loads
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pegboard_chat.conversation import Conversation
+
+MAX_SAVED = 64 * 1024 * 1024
+"""The largest conversation that is read, in bytes."""
+MAX_DEPTH = 200
+MAX_HISTORY = 1024 * 1024
+"""From here on the older half of what was typed is forgotten, in bytes."""
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put the text in the place of a file, which its owner alone may read from then on; through a link where it leads.
+
+    Raises:
+        ConfigError: it cannot be written; it is as it was.
+    """
+    name = None
+    try:
+        target = path.resolve()
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor, no path
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)  # noqa: PTH105 - as above
+    except (OSError, RuntimeError, ValueError) as problem:
+        if name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)  # noqa: PTH108 - as above
+        raise ConfigError(f"{path} cannot be written: {_why(problem)}") from None
+
+
+def _why(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or "no path that could be opened"
+
+
+def require_writable(path: Path) -> None:
+    """Find out before anything was asked whether a conversation could be kept there.
+
+    Raises:
+        ConfigError: it could not.
+    """
+    try:
+        target = path.resolve()
+        if target.is_dir():
+            raise ConfigError(f"{path} cannot be written: it is a folder", hint="name a file in it")
+        if os.path.lexists(target) and not target.is_file():
+            raise ConfigError(f"{path} cannot be written: it is no regular file")
+        if not target.parent.is_dir():
+            raise ConfigError(f"{path} cannot be written: its folder is not there", hint="make the folder first")
+        if not os.access(target.parent, os.W_OK):
+            raise ConfigError(f"{path} cannot be written: its folder is read-only to you")
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise ConfigError(f"{path} cannot be written: {_why(problem)}") from None
+
+
+def save_conversation(path: Path, conversation: Conversation) -> None:
+    """Write a conversation as JSON.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    value = conversation.to_json()
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    if any("\ud800" <= character <= "\udfff" for character in text) if not text.isascii() else False:
+        text = json.dumps(value, indent=1, default=str)  # halves of characters as escapes: no UTF-8 carries them
+    write_private(path, text + "\n")
+
+
+def load_conversation(path: Path) -> Conversation:
+    """Read what `save_conversation` wrote.
+
+    Raises:
+        ConfigError: it cannot be read, or is no conversation.
+    """
+    from pegboard_chat.conversation import Conversation
+
+    hint = "name a file that --save wrote"
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(f"{path} is no saved conversation: no regular file", hint=hint)
+            content = file.read(MAX_SAVED + 1)
+    except (OSError, ValueError) as problem:
+        raise ConfigError(f"{path} cannot be read: {_why(problem)}") from None
+    try:
+        return Conversation.from_json(loads(content, max_bytes=MAX_SAVED, max_depth=MAX_DEPTH))
+    except (JsonTextError, ValueError) as problem:
+        raise ConfigError(f"{path} is no saved conversation: {str(problem)[:300]}", hint=hint) from None
+
+
+def history_file() -> Path | None:
+    """Where what was typed is kept, in the person's own state folder; None where nothing can be kept."""
+    import platformdirs
+
+    path = platformdirs.user_state_path("pegboard", appauthor=False) / "chat-history"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:  # noqa: PTH123 - a descriptor
+            if os.name == "posix":
+                os.fchmod(file.fileno(), 0o600)
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_HISTORY:
+                file.seek(size - MAX_HISTORY // 2)
+                kept = file.read()
+                file.seek(0)
+                file.write(kept[kept.find(b"\n\n#") + 1 :])  # an entry begins at `# time`, after an empty line
+                file.truncate()
+    except OSError:
+        return None
+    return path

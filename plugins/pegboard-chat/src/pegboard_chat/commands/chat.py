@@ -1,0 +1,387 @@
+"""`pegboard chat`: one question, or a conversation, with a model that calls the tools of the board."""
+
+from __future__ import annotations
+
+import contextlib
+import mimetypes
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+import click
+
+from pegboard import ConfigError
+from pegboard_chat.commands import _files
+from pegboard_chat.contract import ModelError, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from pegboard import Content
+    from pegboard.cli import ProgramRun
+    from pegboard.host import Host
+    from pegboard.session import Session
+    from pegboard_chat.budget import Budget
+    from pegboard_chat.commands._shown import Lines, Shown
+    from pegboard_chat.contract import Model
+    from pegboard_chat.conversation import Conversation, Usage
+    from pegboard_chat.loop import Chat
+
+DONE, FAILED = 0, 1
+MAX_QUESTION = 4 * 1024 * 1024
+"""The longest question that is read from a pipe, and the largest attachment, in bytes."""
+SETTLE_S = 30.0
+"""How long the first question waits for sources to offer their tools."""
+
+
+def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of providers for the shell."""
+    from pegboard import PegboardError
+    from pegboard.cli import ProgramRun
+    from pegboard_chat.models import providers_of
+
+    run = ctx.find_root().obj
+    try:
+        board = (run if isinstance(run, ProgramRun) else ProgramRun()).load_board(lenient=True)
+        return [name for name in providers_of(board) if name.startswith(incomplete)]
+    except PegboardError:
+        return []
+
+
+@click.command("chat", short_help="Talk with a model that calls the board's tools.")
+@click.argument("question", metavar="[QUESTION]", required=False)
+@click.option(
+    "--model", metavar="PROVIDER:MODEL", shell_complete=_complete_model, help="Which model; else the configured one."
+)
+@click.option("--user", metavar="ID", help="Who calls; else user_id of the configuration.")
+@click.option("--save", metavar="FILE", help="Keep the conversation there; one that is there already goes on.")
+@click.option("--load", metavar="FILE", help="Go on with a saved conversation; the file stays as it is.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object an event, a line each.")
+@click.option("--attach", metavar="FILE", multiple=True, help="Give the question a text, image or file; repeatable.")
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool may be called; repeatable.")
+@click.option("--no-tools", is_flag=True, help="No tool may be called.")
+@click.option("--system", metavar="TEXT", help="What the model is told before anything else.")
+@click.option(
+    "--temperature", type=click.FloatRange(0), metavar="NUMBER", help="How freely it answers; else the provider's own."
+)
+@click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
+@click.option("--max-calls", type=click.IntRange(0), metavar="N", help="Calls that a question may make.")
+@click.option("--max-rounds", type=click.IntRange(1), metavar="N", help="Requests that a question may take.")
+@click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="Tokens that a question may cost.")
+@click.option(
+    "--max-seconds", type=click.FloatRange(0, min_open=True), metavar="S", help="Time that a question may take."
+)
+@click.option(
+    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="MONEY", help="Money that a question may cost."
+)
+@click.option("--quiet", is_flag=True, help="The answer alone: no calls, results or totals.")
+@click.pass_obj
+def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
+    """Ask a model that calls the board's tools: one QUESTION, or a conversation at the terminal.
+
+    Without QUESTION, or where it is -, the question comes from a pipe. Calls and results are shown on stderr; stdout
+    carries the answer only. Keys come from the environment or the keyring; --model local finds a server on this
+    machine, --model echo needs nothing.
+    """
+    asked = _question(question)
+    options = Options(**said)
+    talk = Talk(run, options)
+    try:
+        return run.open_host(lambda host: talk.run(host, asked))
+    except BaseExceptionGroup as group:
+        _raise_first(group)
+
+
+@attrs.frozen
+class Options:
+    """What the command's options say."""
+
+    model: str | None = None
+    user: str | None = None
+    save: str | None = None
+    load: str | None = None
+    as_json: bool = False
+    attach: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    no_tools: bool = False
+    system: str | None = None
+    temperature: float | None = None
+    yes: bool = False
+    max_calls: int | None = None
+    max_rounds: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
+    quiet: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.no_tools and self.tools:
+            raise click.UsageError("--tool and --no-tools say opposite things")
+
+    def budget(self, configured: Budget) -> Budget:
+        """The configured budget with what the options say over it."""
+        said: dict[str, Any] = {
+            "max_tool_calls": self.max_calls,
+            "max_rounds": self.max_rounds,
+            "max_tokens": self.max_tokens,
+            "max_seconds": self.max_seconds,
+            "max_cost": self.max_cost,
+        }
+        return attrs.evolve(configured, **{name: most for name, most in said.items() if most is not None})
+
+
+def _question(given: str | None) -> str | None:
+    """The question; None: a person wants to talk.
+
+    Raises:
+        click.UsageError: there is neither.
+    """
+    from pegboard.cli._output import is_terminal
+    from pegboard.cli._person import has_person
+
+    if given is not None and given != "-":
+        if not given.strip():
+            raise click.UsageError("the question is empty")
+        return given
+    if given is None and is_terminal(sys.stdin):
+        if has_person():
+            return None
+        raise click.UsageError("a conversation needs a terminal on stderr too; give a QUESTION")
+    if sys.stdin is None:
+        raise click.UsageError("there is no question, and no terminal to talk at; give a QUESTION")
+    try:
+        data = sys.stdin.buffer.read(MAX_QUESTION + 1)
+    except (OSError, ValueError):
+        data = b""
+    if len(data) > MAX_QUESTION:
+        raise click.UsageError(f"the question is longer than {MAX_QUESTION:,} bytes")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if not text.strip():
+        raise click.UsageError("there is no question, and no terminal to talk at; give a QUESTION")
+    return text
+
+
+def _raise_first(problem: BaseException) -> NoReturn:
+    """Raise what a person is told of a group: the first of it that is meant for them, else all of it."""
+    from pegboard import PegboardError, ToolError
+    from pegboard.cli._output import OutputError
+
+    while isinstance(problem, BaseExceptionGroup):
+        kinds = (KeyboardInterrupt, PegboardError, OutputError, ToolError, BaseException)
+        parts = (problem.subgroup(kind) for kind in kinds)
+        problem = next(part for part in parts if part is not None).exceptions[0]
+    raise problem from None
+
+
+def attachment(name: str) -> Content:
+    """A file as a block of a question, by what its name says it is.
+
+    Raises:
+        ConfigError: it cannot be read, or is too large.
+    """
+    from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
+
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_QUESTION + 1)
+    except (OSError, ValueError) as problem:
+        raise ConfigError(f"{name} cannot be read: {getattr(problem, 'strerror', None) or 'no path'}") from None
+    if len(data) > MAX_QUESTION:
+        raise ConfigError(f"{name} cannot be attached: it is larger than {MAX_QUESTION:,} bytes")
+    kind = mimetypes.guess_type(path.name)[0] or ""
+    if kind.startswith("image/") and kind != "image/svg+xml":
+        return ImageContent(data, kind)
+    if kind.startswith("audio/"):
+        return AudioContent(data, kind)
+    try:
+        return TextContent(f"{path.name}:\n\n{data.decode('utf-8')}\n")
+    except UnicodeDecodeError:
+        return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
+
+
+class Talk:
+    """One run of the command: what is kept between questions, and how a question is asked.
+
+    Attributes:
+        conversation: what was said so far, saved after every turn where a file is named.
+        requests, usage, cost: of all questions; cost is None where a price is not known.
+    """
+
+    def __init__(self, run: ProgramRun, options: Options) -> None:
+        from pegboard_chat.commands._shown import Lines, Shown
+        from pegboard_chat.conversation import Usage
+
+        self.options = options
+        self.save = None if options.save is None else Path(options.save).expanduser()
+        self.conversation: Conversation | None = self._start()
+        self.attached = [attachment(name) for name in options.attach]
+        self.shown: Shown | Lines = Lines() if options.as_json else Shown(quiet=options.quiet)
+        self.requests = 0
+        self.usage: Usage = Usage()
+        self.cost: float | None = 0.0
+        self.model_name = ""
+        self._run = run
+        self._began = time.perf_counter()
+
+    def _start(self) -> Conversation | None:
+        """What goes on here; None: nothing was said yet.
+
+        Raises:
+            ConfigError: a file is no conversation, or cannot be written.
+        """
+        from pegboard_chat.conversation import Conversation
+
+        found: Conversation | None = None
+        if self.save is not None:
+            _files.require_writable(self.save)
+            if os.path.lexists(self.save.resolve()):
+                if self.options.load is not None:
+                    raise ConfigError(
+                        f"{self.save} is there already, and would be replaced by what --load names",
+                        hint="name another file to save to, or leave --load out to go on with this one",
+                    )
+                found = _files.load_conversation(self.save)
+        if self.options.load is not None:
+            found = _files.load_conversation(Path(self.options.load).expanduser())
+        if self.options.system is not None:
+            found = Conversation(self.options.system, found.messages if found is not None else ())
+        return found
+
+    async def run(self, host: Host, question: str | None) -> int:
+        """Answer one question, or talk; the exit status."""
+        self.host = host
+        session = self._session()
+        await host.settle(timeout_s=SETTLE_S)
+        self.require_tools(session)
+        try:
+            if question is None:
+                from pegboard_chat.commands._conversation import converse
+
+                return await converse(self, session)
+            async with self.open_model(self.options.model) as model:
+                return await self.answer(self.chat(session, model), question, *self.attached)
+        finally:
+            self.tell_totals()
+
+    def _session(self) -> Session:
+        from pegboard.cli._person import has_person, say_yes
+        from pegboard_chat.commands._asking import Asking
+
+        confirm = say_yes if self.options.yes else Asking(self.shown).confirm if has_person() else None
+        return self.host.session(self.options.user, channel="chat", confirm=confirm, on_progress=self._tell_progress)
+
+    async def _tell_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
+        from pegboard.cli._text import printable_line
+
+        if not self.options.quiet:
+            of = f" of {total:g}" if total is not None else ""
+            self.shown.tell(f"  {done:g}{of} {printable_line(message or '', 100)}".rstrip())
+
+    def require_tools(self, session: Session) -> None:
+        """Hold that the tools are there which `--tool` names.
+
+        Raises:
+            ConfigError: one is not.
+        """
+        from pegboard.schema.near import NearNames
+
+        for name in self.options.tools:
+            if name not in session.tools:
+                near = NearNames().find(name, session.tools)
+                hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
+                raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)
+
+    @contextlib.asynccontextmanager
+    async def open_model(self, name: str | None) -> AsyncIterator[Model]:
+        """The model as long as the block lasts.
+
+        Raises:
+            ConfigError: there is no such provider, or no key: a person has to set something.
+            ModelError: it cannot be reached.
+        """
+        from pegboard_chat.models import open_model
+
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                model = await stack.enter_async_context(open_model(self.host, name))
+            except ModelError as problem:
+                if problem.details.get("reason") != "no_key":
+                    raise
+                hint = "without a key: --model local (a server on this machine), --model echo (no model at all)"
+                raise ConfigError(problem.message, hint=hint) from None
+            self.model_name = model.name
+            yield model
+
+    def chat(self, session: Session, model: Model) -> Chat:
+        """The loop, where the conversation stands."""
+        from pegboard_chat.budget import Budget
+        from pegboard_chat.loop import Chat, settings_of
+
+        options, settings = self.options, settings_of(self.host)
+        tools = () if options.no_tools else options.tools or None
+        return Chat(
+            session, model, conversation=self.conversation, settings=settings, tools=tools,
+            budget=options.budget(Budget.of_settings(settings)), temperature=options.temperature,
+        )  # fmt: skip
+
+    async def answer(self, chat: Chat, *content: str | Content) -> int:
+        """Ask, and show what happens; without content, what was said last is asked once more. The exit status.
+
+        What was said is kept and saved however it ends.
+        """
+        from pegboard_chat.events import ChatEnded, RoundEnded
+
+        status = DONE
+        try:
+            async with chat.ask(*content) if content else chat.go_on() as events:
+                async for event in events:
+                    self.shown.show(event)
+                    if isinstance(event, RoundEnded):
+                        self.requests += 1
+                        self.usage += event.usage
+                        self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
+                    elif isinstance(event, ChatEnded):
+                        status = FAILED if event.stop in (Stop.LENGTH, Stop.REFUSED) else DONE
+        except ModelError as problem:
+            self.shown.break_line()
+            self.shown.fail(problem)
+            status = FAILED
+        finally:
+            self.keep(chat.conversation)
+        return status
+
+    def keep(self, conversation: Conversation) -> None:
+        """Keep what was said, in the file too.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        self.conversation = conversation
+        if self.save is not None:
+            _files.save_conversation(self.save, conversation)
+
+    def tell_totals(self) -> None:
+        """Say what it all cost, if anything was asked."""
+
+        self.shown.break_line()
+        if self.requests and not self.options.quiet:
+            self.shown.tell(self.totals())
+
+    def totals(self) -> str:
+        """What it all cost so far, in a line."""
+        from pegboard_chat.commands._shown import totals
+
+        seconds = time.perf_counter() - self._began
+        return totals(self.model_name, self.requests, self.usage, self.cost, seconds)
+
+    @property
+    def tools(self) -> Mapping[str, Any]:
+        """The tools that may be called."""
+        if self.options.no_tools:
+            return {}
+        everything = self.host.tools
+        return {name: everything[name] for name in self.options.tools if name in everything} or everything
