@@ -1,0 +1,335 @@
+"""What Cohere's chat API v2 answers, as a `Reply`: whole answers and streams of events fill the same collector.
+
+Invariants:
+
+- The raw turn is what the API takes back: `tool_plan`, thinking and text as they came, calls with an id and arguments
+  that are JSON. Citations are left out, and so is text beside calls, which the API refuses: where there is no plan it
+  becomes the plan.
+- A plan is thinking aloud, no part of the answer.
+
+Source: https://docs.cohere.com/reference/chat and https://docs.cohere.com/reference/chat-stream
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ErrorCode, TextContent, ToolCall
+from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
+from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
+from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.wire.faults import error_of, half_answer, read_json
+
+if TYPE_CHECKING:
+    from pegboard import ToolResult
+    from pegboard_chat.contract import Delta
+    from pegboard_cohere.dialect import CohereExport
+
+DIALECT = PROVIDER = "cohere"
+INVALID_JSON = "INVALID_JSON"
+MAX_SHOWN = 2_000
+"""Characters of broken arguments that are repeated to the model."""
+MAX_COUNT = 10**12
+MAX_NAME = 64
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+STOPS = {
+    "COMPLETE": Stop.END,
+    "STOP_SEQUENCE": Stop.END,
+    "TOOL_CALL": Stop.CALLS,
+    "MAX_TOKENS": Stop.LENGTH,
+    "ERROR_LIMIT": Stop.LENGTH,
+    "ERROR_TOXIC": Stop.REFUSED,
+}
+"""What the reasons to finish mean; one that is not here is `OTHER`."""
+
+FAILURES = {
+    "ERROR": (ErrorCode.UPSTREAM_ERROR, "server", "failed in the middle of its answer"),
+    "TIMEOUT": (ErrorCode.TIMEOUT, "timeout", "took too long for its answer"),
+}
+"""The reasons to finish that are errors: what came before them is no answer."""
+
+
+@attrs.define
+class _Call:
+    """One call as far as it has come."""
+
+    number: int
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = attrs.field(factory=list)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+class Collector:
+    """What has come of an answer so far, in the order in which it came."""
+
+    def __init__(self, export: CohereExport, model: str) -> None:
+        self.model = model
+        self._export = export
+        self._plan: list[str] = []
+        self._blocks: list[tuple[str, list[str]]] = []  # kind, and the pieces of its text
+        self._calls: list[_Call] = []
+        self._open: dict[int, _Call] = {}  # by the number that the provider gives a call
+        self._usage: Any = None
+        self._reason: str | None = None
+
+    def say(self, kind: str, text: str, *, new: bool = False) -> None:
+        """The next piece of text or of thinking; `new`: it begins a block."""
+        if text and (new or not self._blocks or self._blocks[-1][0] != kind):
+            self._blocks.append((kind, [text]))
+        elif text:
+            self._blocks[-1][1].append(text)
+
+    def plan(self, text: str) -> None:
+        """The next piece of the plan."""
+        self._plan.append(text)
+
+    def call(self, position: int, piece: Any, *, begins: bool) -> CallDelta:
+        """The next piece of a call; one that goes on with none that began begins one."""
+        begins = begins or position not in self._open
+        if begins:
+            self._open[position] = _Call(len(self._calls))
+            self._calls.append(self._open[position])
+        call = self._open[position]
+        given_id, name, text = _given(piece)
+        call.id = call.id or given_id
+        call.name = call.name or name
+        call.pieces.append(text)
+        return CallDelta(call.number, self._export.name_of(call.name) if begins else "", text)
+
+    def end(self, reason: Any, usage: Any, said: str = "") -> None:
+        """The answer is whole.
+
+        Raises:
+            ModelError: it ended because something failed.
+        """
+        self._reason = reason if isinstance(reason, str) else ""
+        self._usage = usage
+        if self._reason in FAILURES:
+            code, kind, what = FAILURES[self._reason]
+            raise failed(code, kind, f"{what}{f' ({said})' if said else ''}; ask again")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer said that it is whole."""
+        return self._reason is not None
+
+    def reply(self) -> Reply:
+        """What all pieces say together."""
+        taken: set[str] = set()
+        answers = tuple(self._export.call(call.id, call.name, call.arguments, taken) for call in self._calls)
+        calls = tuple(
+            one if isinstance(one, ToolCall) else ToolCall(one.id, one.name, object_of(given.arguments))
+            for one, given in zip(answers, self._calls, strict=True)
+        )
+        written = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": alias_as_taken(given.name), "arguments": arguments_as_taken(given, one)},
+            }
+            for call, given, one in zip(calls, self._calls, answers, strict=True)
+        ]
+        raw = self._raw(written)
+        text = self._text_of("text")
+        message = Message(
+            "assistant", (TextContent(text),) if text else (), calls, (), raw, DIALECT if raw else None, self.model
+        )
+        return Reply(message, answers, usage_of(self._usage), self._stop(bool(calls)))
+
+    def _stop(self, calls: bool) -> Stop:
+        stop = STOPS.get(self._reason or "", Stop.OTHER)
+        if calls and stop is not Stop.LENGTH:
+            return Stop.CALLS
+        return Stop.OTHER if stop is Stop.CALLS and not calls else stop
+
+    def _text_of(self, kind: str) -> str:
+        return "".join(piece for one, pieces in self._blocks if one == kind for piece in pieces)
+
+    def _raw(self, calls: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """The turn as the API takes it back; None where it says nothing."""
+        text = self._text_of("text")
+        plan = "".join(self._plan)
+        blocks = [
+            {"type": "thinking", "thinking": "".join(pieces)} for kind, pieces in self._blocks if kind == "thinking"
+        ]
+        raw: dict[str, Any] = {"role": "assistant"}
+        if calls:
+            raw["tool_calls"] = calls
+            plan = plan or text
+        elif text:
+            blocks.append({"type": "text", "text": text})
+        if plan and calls:
+            raw["tool_plan"] = plan
+        if blocks:
+            raw["content"] = blocks
+        return raw if len(raw) > 1 else None
+
+
+class CohereReader:
+    """Reads the events of `stream: true`."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+
+    @property
+    def done(self) -> bool:
+        """Whether the last event was there."""
+        return self._collector.ended
+
+    def feed(self, event: str, data: str) -> list[Delta]:
+        """One event; those that no part of an answer needs (citations, ends of blocks, news of later versions) pass.
+
+        Raises:
+            ModelError: it reports an error, or is no JSON.
+        """
+        if not data.strip() or data.strip() == "[DONE]":
+            return []
+        value = read_json(PROVIDER, data)
+        kind = _text(value, "type") or event
+        delta = _member(value, "delta")
+        message = _member(delta, "message")
+        if kind == "message-end":
+            self._collector.end(_member(delta, "finish_reason"), _member(delta, "usage"), _text(delta, "error"))
+        elif kind in ("content-start", "content-delta"):
+            return self._say(_member(message, "content"), begins=kind == "content-start")
+        elif kind == "tool-plan-delta":
+            if plan := _text(message, "tool_plan"):
+                self._collector.plan(plan)
+                return [ThinkingDelta(plan)]
+        elif kind in ("tool-call-start", "tool-call-delta"):
+            begins = kind == "tool-call-start"
+            return self._call(_member(value, "index"), _member(message, "tool_calls"), begins=begins)
+        elif kind == "error" or (not kind and _text(value, "message")):
+            raise reported(value, self._collector)
+        return []
+
+    def _say(self, content: Any, *, begins: bool) -> list[Delta]:
+        deltas: list[Delta] = []
+        for block in content if isinstance(content, list) else [content]:
+            for kind in ("thinking", "text"):
+                text = _text(block, kind)
+                self._collector.say(kind, text, new=begins and bool(text))
+                if text:
+                    deltas.append(TextDelta(text) if kind == "text" else ThinkingDelta(text))
+        return deltas
+
+    def _call(self, index: Any, pieces: Any, *, begins: bool) -> list[Delta]:
+        listed = pieces if isinstance(pieces, list) else [pieces]
+        first = index if isinstance(index, int) else 0
+        return [self._collector.call(first + at, piece, begins=begins) for at, piece in enumerate(listed)]
+
+    def close(self) -> Reply:
+        """The stream ended.
+
+        Raises:
+            ModelError: reason `half_answer`: `message-end` did not come.
+        """
+        if not self._collector.ended:
+            raise half_answer(PROVIDER)
+        return self._collector.reply()
+
+
+def read_answer(answer: Any, collector: Collector) -> Reply:
+    """A whole answer.
+
+    Raises:
+        ModelError: it is none.
+    """
+    message = _member(answer, "message")
+    if not isinstance(message, dict):
+        if isinstance(answer, dict) and (message or "error" in answer):
+            raise reported(answer, collector)
+        raise failed(
+            ErrorCode.UPSTREAM_ERROR, "no_json", "sent JSON that is no answer of its chat API v2; check the base_url"
+        )
+    collector.plan(_text(message, "tool_plan"))
+    content = message.get("content")
+    if isinstance(content, str):
+        collector.say("text", content)
+    for block in content if isinstance(content, list) else []:
+        for kind in ("thinking", "text"):
+            collector.say(kind, _text(block, kind), new=True)
+    calls = message.get("tool_calls")
+    for position, call in enumerate(calls if isinstance(calls, list) else []):
+        collector.call(position, call, begins=True)
+    collector.end(answer.get("finish_reason"), answer.get("usage"))
+    return collector.reply()
+
+
+def failed(code: ErrorCode, reason: str, what: str) -> ModelError:
+    """An error of Cohere; `what` goes on after its name."""
+    return ModelError(code, f"cohere {what}", provider=PROVIDER, reason=reason)
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """Arguments that were refused, as a conversation keeps them."""
+    try:
+        value = loads(text)
+    except JsonTextError:
+        value = None
+    return value if isinstance(value, dict) else {INVALID_JSON: shorten_text(text, MAX_SHOWN)}
+
+
+def alias_as_taken(alias: str) -> str:
+    """The name of a call as the API takes it back."""
+    return _NOT_IN_NAMES.sub("_", alias)[:MAX_NAME] or "no_name"
+
+
+def arguments_as_taken(given: _Call, answer: ToolCall | ToolResult) -> str:
+    """The arguments of a call as the API takes them back: as they came where they are an object."""
+    if isinstance(answer, ToolCall):
+        return given.arguments if given.arguments.strip() else "{}"
+    return json.dumps(object_of(given.arguments), ensure_ascii=False)
+
+
+def reported(value: Any, collector: Collector) -> ModelError:
+    """An error that Cohere reports in an answer or in a stream."""
+    return error_of(PROVIDER, None, json.dumps(value), model=collector.model.partition(":")[2])
+
+
+def calls_in(message: Any) -> list[tuple[str, str, str]]:
+    """Id, name and arguments of the calls of an assistant's message, or of an answer that holds one."""
+    inner = _member(message, "message")
+    calls = _member(inner if isinstance(inner, dict) else message, "tool_calls")
+    return [_given(call) for call in calls] if isinstance(calls, list) else []
+
+
+def _given(piece: Any) -> tuple[str, str, str]:
+    function = _member(piece, "function")
+    arguments = _member(function, "arguments")
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    return _text(piece, "id"), _text(function, "name"), arguments
+
+
+def usage_of(usage: Any) -> Usage:
+    """`tokens` are all that were read and written; `billed_units`, which count less, where there is nothing else."""
+    tokens = _member(usage, "tokens") or _member(usage, "billed_units")
+    return Usage(
+        _count(_member(tokens, "input_tokens")),
+        _count(_member(tokens, "output_tokens")),
+        _count(_member(usage, "cached_tokens")),
+    )
+
+
+def _count(value: Any) -> int:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < MAX_COUNT else 0
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _text(value: Any, name: str) -> str:
+    found = _member(value, name)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,111 @@
+"""Where Cohere's models are: the key, the address and a list of models.
+
+`CO_API_URL` is read as Cohere's own client reads it: the address without the version of the API.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pegboard_chat.wire.faults import Place
+from pegboard_chat.wire.http_model import HttpModel
+from pegboard_chat.wire.keys import find_key, is_loopback, no_key
+from pegboard_chat.wire.transport import open_transport
+from pegboard_cohere.dialect import CohereDialect
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from pegboard_chat.contract import Model
+    from pegboard_chat.wire.transport import Transport
+    from pegboard_cohere.settings import CohereSettings
+
+BASE_URL = "https://api.cohere.com"
+KEY_VARIABLE = "CO_API_KEY"
+URL_VARIABLE = "CO_API_URL"
+MAX_PAGES = 20
+
+
+class CohereProvider:
+    """The provider `cohere`.
+
+    Args:
+        settings: `[plugins.cohere]`.
+        connect: what opens the transport, where it is not the wire's own.
+
+    .. versionadded:: 0.1
+    """
+
+    name = "cohere"
+
+    def __init__(
+        self,
+        settings: CohereSettings,
+        connect: Callable[[], AbstractAsyncContextManager[Transport]] = open_transport,
+    ) -> None:
+        self.default_model: str | None = settings.model
+        self._settings = settings
+        self._connect = connect
+
+    def missing(self) -> str | None:
+        """A key, unless the address is this very machine."""
+        if self._settings.api_key or os.environ.get(KEY_VARIABLE) or is_loopback(self._base_url):
+            return None
+        return f"set {KEY_VARIABLE}, or api_key under [plugins.cohere]"
+
+    @contextlib.asynccontextmanager
+    async def open(self, model: str | None) -> AsyncIterator[Model]:
+        """A model; see `Provider.open`."""
+        settings = self._settings
+        named = model or settings.model
+        place = await self._place(named)
+        dialect = CohereDialect(
+            strict=settings.strict,
+            thinking=settings.thinking,
+            thinking_budget=settings.thinking_budget,
+            images=settings.images,
+        )
+        async with self._connect() as transport:
+            yield HttpModel(f"{self.name}:{named}", dialect, transport, place)
+
+    async def list_models(self) -> list[str]:
+        """The names of the models that chat; see `Provider.list_models`."""
+        place = await self._place("")
+        found: list[str] = []
+        page = ""
+        async with self._connect() as transport:
+            for _ in range(MAX_PAGES):
+                more = f"&page_token={quote(page, safe='')}" if page else ""
+                answer = await transport.get(f"{self._base_url}/v1/models?endpoint=chat&page_size=1000{more}", place)
+                listed = answer.get("models") if isinstance(answer, dict) else None
+                pairs = listed if isinstance(listed, list) else []
+                names = (one.get("name") for one in pairs if isinstance(one, dict))
+                found += [name for name in names if isinstance(name, str) and name]
+                following = answer.get("next_page_token") if isinstance(answer, dict) else None
+                if not isinstance(following, str) or not following:
+                    break
+                page = following
+        return found
+
+    @property
+    def _base_url(self) -> str:
+        """Without the version, which some write behind it."""
+        url = (self._settings.base_url or os.environ.get(URL_VARIABLE) or BASE_URL).strip().rstrip("/")
+        return url.removesuffix("/v2").removesuffix("/v1")
+
+    async def _place(self, model: str) -> Place:
+        base = self._base_url
+        here = is_loopback(base)
+        key = self._settings.api_key or os.environ.get(KEY_VARIABLE) or None
+        if key is None and not here:
+            key = await find_key(KEY_VARIABLE, None)
+        if key is None and not here:
+            raise no_key(self.name, KEY_VARIABLE)
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        return Place(
+            self.name, model, lambda model, stream: f"{base}/v2/chat", headers, key=key, key_variable=KEY_VARIABLE
+        )

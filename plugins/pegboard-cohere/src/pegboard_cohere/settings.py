@@ -1,0 +1,36 @@
+"""`[plugins.cohere]`: the key, the address, the model, strict tools, thinking, images."""
+
+from __future__ import annotations
+
+import attrs
+
+from pegboard import setting
+
+
+def _check_budget(instance: object, attribute: attrs.Attribute[int | None], value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ValueError("expected a number of tokens above zero")
+
+
+@attrs.frozen
+class CohereSettings:
+    """`[plugins.cohere]`.
+
+    .. versionadded:: 0.1
+    """
+
+    api_key: str | None = setting(None, secret=True, help="the key; by default CO_API_KEY")
+    base_url: str | None = setting(
+        None,
+        widens=True,
+        help="where the API is, without its version; by default CO_API_URL, then Cohere's own",
+    )
+    model: str = setting("command-a-03-2025", help="the model where --model names only cohere")
+    strict: bool = setting(True, help="whether strict_tools is asked for where every tool of a request fits it")
+    thinking: bool | None = setting(None, help="whether reasoning models think; by default they do")
+    thinking_budget: int | None = setting(
+        None, validator=_check_budget, help="tokens that a reasoning model may think, at most"
+    )
+    images: bool | None = setting(
+        None, help="whether the model takes images; by default those do that have vision in their name"
+    )
