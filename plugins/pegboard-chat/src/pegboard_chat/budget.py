@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pegboard_chat.settings import ChatSettings
 
 LAST_S = 30.0
+MAX_FINDS = 50
+"""Searches for tools that one question may make."""
 
 
 @attrs.frozen
@@ -55,16 +57,18 @@ class Spending:
     Attributes:
         budget: what it may cost.
         calls: calls that were let through.
+        finds: searches for tools.
         rounds: requests that were answered.
         usage: tokens.
         cost: money; None: a price is not known.
     """
 
-    __slots__ = ("budget", "calls", "cost", "rounds", "usage")
+    __slots__ = ("budget", "calls", "cost", "finds", "rounds", "usage")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.calls = 0
+        self.finds = 0
         self.rounds = 0
         self.usage = Usage()
         self.cost: float | None = 0.0
@@ -82,6 +86,11 @@ class Spending:
             return False
         self.calls += 1
         return True
+
+    def take_find(self) -> bool:
+        """Whether one more search for tools may run; it counts if so."""
+        self.finds += 1
+        return self.finds <= MAX_FINDS
 
     @property
     def overspent(self) -> str | None:

@@ -12,6 +12,9 @@ Invariants:
 - An answer that did not come to its end (an error, a time that was up, a block that was left) is not in it: what was
   asked is, and `go_on` asks again.
 - Every call of a model goes through the session, or is answered here with an error and without running.
+- A turn can always be sent back: each of its calls has an id of its own, and none is larger than a host reads.
+- The last request of a question names the tools and forbids every call (`tool_choice` none): providers want the tools
+  of the calls that a conversation holds, and their cache of it stays good. Calls that come all the same do not run.
 """
 
 from __future__ import annotations
@@ -21,24 +24,43 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import ErrorCode, Retry, ToolError, ToolResult
+from pegboard import ConfigError, ErrorCode, Retry, ToolCall, ToolError, ToolResult
+from pegboard.session import Session
+from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
 from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop
 from pegboard_chat.conversation import Conversation, Message, Usage
 from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, Events, RoundEnded
+from pegboard_chat.prices import bundled_prices
+from pegboard_chat.sampling import make_sampler, over_budget
 from pegboard_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from pegboard import Content, Tool, ToolCall
+    from pegboard import Content, Tool
     from pegboard.host import Host
-    from pegboard.session import Session
     from pegboard_chat.contract import Model, ModelExport, ToolChoice
+    from pegboard_chat.events import Event
 
 AT_ONCE = 64
 """How many calls begin before the loop has air: trio runs all tasks that can go on in one turn."""
+
+
+@attrs.frozen(eq=False)
+class _Offer:
+    """What one state of the board is to the model.
+
+    Args:
+        tools: what may be called, by name.
+        export: what the model sees; None: nothing.
+        prompt: what the system prompt says beside the user's, where the tools are many.
+    """
+
+    tools: Mapping[str, Tool]
+    export: ModelExport | None
+    prompt: str | None = None
 
 
 class Chat:
@@ -60,6 +82,10 @@ class Chat:
     Attributes:
         conversation: what was said so far; a value that can be saved, and continued with any model.
         usage, cost: of all questions so far; cost is None where a price is not known.
+        currency: of every cost, as in `USD`.
+
+    While a question runs the session has a `sampler`: the model answers MCP servers that ask for it, within the budget
+    of the question.
 
     .. versionadded:: 0.1
     """
@@ -79,7 +105,7 @@ class Chat:
         temperature: float | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.session: Session = session.session(channel="chat") if hasattr(session, "session") else session
+        self.session = session if isinstance(session, Session) else session.session(channel="chat")
         self.host: Host = self.session._host
         self.model = model
         self.settings = settings if settings is not None else settings_of(self.host)
@@ -87,20 +113,23 @@ class Chat:
         self.parallel = parallel
         self.usage = Usage()
         self.cost: float | None = 0.0
+        prices = bundled_prices().with_own(self.settings.prices)
+        self.currency = prices.currency
+        self._price = prices.find(model.name)
         self._only = None if tools is None else frozenset(tools)
         self._stream = stream
         self._max_tokens = max_tokens
         self._temperature = temperature if temperature is not None else self.settings.temperature
         self._options = dict(options or {})
         self._seen: Mapping[str, Tool] | None = None
-        self._export: ModelExport | None = None
+        self._offer = _Offer({}, None)
         self._question: _Question | None = None
         start = conversation if conversation is not None else Conversation(self.settings.system)
         self.conversation = _closed(start)
 
     def ask(
         self, *content: str | Content, tool_choice: ToolChoice = "auto"
-    ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+    ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Ask a question: `async with chat.ask("...") as events: async for event in events: ...`.
 
         The events are the `Delta`s of the answer, `CallStarted`, `CallEnded`, `RoundEnded` and, last, `ChatEnded`.
@@ -118,34 +147,30 @@ class Chat:
         """
         if not content or not all(content):
             raise ValueError("nothing is asked")
-        return self._asking(self.conversation.ask(*content), tool_choice)
+        return self._asking(content, tool_choice)
 
-    def go_on(self) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+    def go_on(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Ask for an answer to what was said last, without a new question: after an error, or a block that was left.
 
-        Raises:
+        Raises as `ask`, and:
             ValueError: the last word is the model's: there is nothing to go on with.
         """
         if not self.conversation.messages or self.conversation.messages[-1].role == "assistant":
             raise ValueError("the last word is the model's: ask something")
-        return self._asking(self.conversation, "auto")
-
-    def _exported(self) -> ModelExport | None:
-        """The tools as the model wants them; compiled anew only where the board has changed."""
-        tools = self.session.tools
-        if tools is not self._seen:
-            chosen = [tools[name] for name in sorted(tools) if self._only is None or name in self._only]
-            self._export, self._seen = self.model.dialect.export(chosen) if chosen else None, tools
-        return self._export
+        return self._asking((), "auto")
 
     @contextlib.asynccontextmanager
-    async def _asking(self, conversation: Conversation, choice: ToolChoice) -> AsyncIterator[Events]:
+    async def _asking(self, content: tuple[str | Content, ...], choice: ToolChoice) -> AsyncIterator[Events]:
         import trio
 
         if self._question is not None:
             raise RuntimeError("one question at a time: leave the block of the last one first")
-        self.conversation = conversation
+        self._require_price()
+        if content:
+            self.conversation = self.conversation.ask(*content)
         question = self._question = _Question(self, choice)
+        session, before = self.session, self.session.sampler
+        sampler = session.sampler = make_sampler(question.sample, self.model.name)
         problem: BaseException | None = None
         try:
             async with trio.open_nursery() as nursery:
@@ -160,8 +185,54 @@ class Chat:
             problem = next(iter(_leaves(group, KeyboardInterrupt)), None) or problem or group
         finally:
             self._question = None
+            if session.sampler is sampler:
+                session.sampler = before
         if problem is not None:
             raise problem
+
+    def _require_price(self) -> None:
+        if self.budget.max_cost is not None and self._price is None:
+            raise ConfigError(
+                f"max_cost is set, and the price of {self.model.name} is not known",
+                hint=f'write its price: [plugins.chat.prices."{self.model.name}"] input = ..., output = ...',
+            )
+
+    def _offered(self) -> _Offer:
+        """The tools as the model gets them; compiled anew only where the board has changed."""
+        tools = self.session.tools
+        if tools is not self._seen:
+            self._offer, self._seen = self._made_offer(tools), tools
+        return self._offer
+
+    def _made_offer(self, tools: Mapping[str, Tool]) -> _Offer:
+        if self._only is not None:
+            tools = {name: tool for name, tool in tools.items() if name in self._only}
+        if not tools:
+            return _Offer(tools, None)
+        dialect, most = self.model.dialect, self.settings.tools_tokens
+        export = dialect.export([tools[name] for name in sorted(tools)])
+        if not many.is_above(export.definitions, most):
+            return _Offer(tools, export)
+        kept = [tools[name] for name in sorted(many.ALWAYS & tools.keys())]
+        return _Offer(tools, dialect.export([*many.META, *kept]), many.list_of_tools(tools, most))
+
+    def _request(self, offer: _Offer, choice: ToolChoice) -> ModelRequest:
+        conversation, export = self.conversation, offer.export
+        if offer.prompt is not None:
+            if isinstance(choice, ForcedTool) and (forced := offer.tools.get(choice.name)) is not None:
+                export = self.model.dialect.export([*many.META, forced])
+            system = f"{conversation.system}\n\n{offer.prompt}" if conversation.system else offer.prompt
+            conversation = Conversation(system, conversation.messages)
+        return ModelRequest(
+            conversation,
+            export,
+            "none" if export is None else choice,
+            self.parallel,
+            self._stream,
+            self._max_tokens,
+            self._temperature,
+            self._options,
+        )
 
 
 class _Question:
@@ -174,7 +245,9 @@ class _Question:
         self.spending = Spending(chat.budget)
         self.reason: str | None = None
         self.stop = Stop.OTHER
+        self._last: str | None = None  # the budget after which no call runs and no request follows
         self._turn: _Turn | None = None
+        self._offer = _Offer({}, None)
 
     async def run(self) -> None:
         """Ask until it is answered; what goes wrong ends the events."""
@@ -182,7 +255,7 @@ class _Question:
         try:
             await self._run_in_time()
         except Exception as raised:  # noqa: BLE001 - it is raised where the events are read
-            problem = raised
+            problem = _bare(raised)
         finally:
             if self._turn is not None:
                 self._close(self._turn, _left_error)
@@ -195,114 +268,142 @@ class _Question:
         with trio.CancelScope(deadline=float("inf") if seconds is None else trio.current_time() + seconds) as scope:
             await self._rounds()
         if scope.cancelled_caught and seconds is not None:
-            self.reason = "max_seconds"
+            self.reason = self._last = "max_seconds"
             if self._turn is not None:
                 self._close(self._turn, lambda: _time_error(seconds))
                 with trio.move_on_after(min(seconds, LAST_S)):
                     await self._round()
-            self._end()
-        else:
-            self._end()
+        self._end()
 
     async def _rounds(self) -> None:
         """Requests until the model calls nothing more, or must not."""
         spending = self.spending
-        while self.reason is None:
-            self.reason = spending.used_up
-            if not await self._round():
-                return
+        going = True
+        while going:
+            self._last = spending.used_up
+            if spending.rounds:  # a first request that may call nothing was meant so, and cuts nothing short
+                self.reason = self._last
+            going = await self._round()
 
     async def _round(self) -> bool:
         """One request and its calls; whether another should follow."""
-        chat, events = self.chat, self.events
-        last = self.reason is not None
-        reply = await self._request(last)
+        chat = self.chat
+        self._offer = chat._offered()
+        reply = await self._ask(chat._request(self._offer, "none" if self._last is not None else self.choice))
         self.stop = reply.stop
-        self._spend(reply.usage, events, reply)
+        cost = self._spend(reply.usage)
+        self.events.put(RoundEnded(reply, reply.usage, cost))
         if not reply.calls:
-            if not last and (self.choice == "required" or isinstance(self.choice, ForcedTool)):
+            if self._last is None and (self.choice == "required" or isinstance(self.choice, ForcedTool)):
                 self.reason = "tool_choice"
             chat.conversation = chat.conversation.add(reply.message)
             return False
         turn = self._turn = _Turn(reply.message)
-        await self._answer(turn, reply.calls)
+        await self._answer(turn, reply)
         self._close(turn, _left_error)
-        return not last
+        return self._last is None
 
-    def _spend(self, usage: Usage, events: Events, reply: Reply) -> None:
+    def _spend(self, usage: Usage) -> float | None:
         chat = self.chat
-        cost = None
+        cost = None if chat._price is None else chat._price.cost_of(usage)
         self.spending.add(usage, cost)
         chat.usage += usage
-        events.put(RoundEnded(reply, usage, cost))
+        chat.cost = None if cost is None or chat.cost is None else chat.cost + cost
+        return cost
 
-    async def _request(self, last: bool) -> Reply:
-        chat, events = self.chat, self.events
-        request = ModelRequest(
-            chat.conversation,
-            chat._exported(),
-            "none" if last else self.choice,
-            chat.parallel,
-            chat._stream,
-            chat._max_tokens,
-            chat._temperature,
-            chat._options,
-        )
-        reply: Reply | None = None
-        async with chat.model.respond(request) as stream:
-            async for piece in stream:
-                if isinstance(piece, Reply):
-                    reply = piece
-                else:
-                    events.put(piece)
-                    if events.is_full:
-                        await events.room()
-        if reply is None:
-            raise ModelError(
-                ErrorCode.UPSTREAM_ERROR,
-                f"{chat.model.name} ended without an answer; ask again",
-                provider=chat.model.name.partition(":")[0],
-                reason="half_answer",
-            )
-        return _with_unique_ids(reply)
+    async def sample(self, request: ModelRequest) -> Reply:
+        """One request of somebody else, within the budget of this question.
 
-    async def _answer(self, turn: _Turn, calls: tuple[ToolCall | ToolResult, ...]) -> None:
+        Raises:
+            ToolError: FORBIDDEN, reason `budget`: it is used up.
+            ModelError: the provider did not answer.
+        """
+        spent = self._last or self.spending.used_up
+        if spent is not None and spent != "max_tool_calls":
+            raise over_budget(spent)
+        reply = await _reply_of(self.chat.model, attrs.evolve(request, options=self.chat._options))
+        self._spend(reply.usage)
+        return reply
+
+    async def _ask(self, request: ModelRequest) -> Reply:
+        return _sendable(await _reply_of(self.chat.model, request, self.events), self.chat.host)
+
+    async def _answer(self, turn: _Turn, reply: Reply) -> None:
         """Run what may run; everything else is answered with what it was instead."""
         allowed: list[tuple[int, ToolCall]] = []
-        for index, call in enumerate(calls):
-            refused = call if isinstance(call, ToolResult) else self._refused(call, len(allowed))
-            if isinstance(refused, ToolError):
-                refused = attrs.evolve(ToolResult.of_error(refused), id=call.id, name=call.name)
-            if refused is not None:
-                self._ended(turn, index, refused)
+        finds: list[tuple[int, ToolCall]] = []
+        is_many = self._offer.prompt is not None
+        for index, call in enumerate(reply.calls):
+            if isinstance(call, ToolResult):
+                is_cut = reply.stop is Stop.LENGTH and index == len(reply.calls) - 1
+                self._ended(turn, index, _cut(call) if is_cut else call)
+                continue
+            if is_many and call.name == many.FIND.name:
+                refused = self._refused_find(call, len(allowed) + len(finds))
+                taken = finds
             else:
-                allowed.append((index, call))  # type: ignore[arg-type]
-        if isinstance(self.choice, ForcedTool):
-            if any(call.name == self.choice.name for _, call in allowed):
-                self.choice = "auto"
-        elif allowed and self.choice == "required":
-            self.choice = "auto"
+                meant = many.called(call) if is_many and call.name == many.CALL.name else call
+                refused = meant if isinstance(meant, ToolError) else self._refused(meant, len(allowed) + len(finds))
+                call = call if isinstance(meant, ToolError) else meant
+                taken = allowed
+            if refused is None:
+                taken.append((index, call))
+            else:
+                self._ended(turn, index, _error_of(refused, call))
+        self._free_the_choice(allowed)
+        for index, call in finds:
+            self.events.put(CallStarted(call))
+            self._ended(turn, index, await self._find(call))
         if len(allowed) == 1:
             await self._call(turn, *allowed[0])
         elif allowed:
             await self._call_several(turn, allowed)
 
+    def _free_the_choice(self, allowed: list[tuple[int, ToolCall]]) -> None:
+        """What had to be called is called: from now on the model is free."""
+        choice = self.choice
+        if isinstance(choice, ForcedTool):
+            if any(call.name == choice.name for _, call in allowed):
+                self.choice = "auto"
+        elif allowed and choice == "required":
+            self.choice = "auto"
+
     def _refused(self, call: ToolCall, before: int) -> ToolError | None:
         """Why a call does not run; None: it may, and is counted."""
-        chat, budget = self.chat, self.chat.budget
-        if self.reason is not None:
-            return refusal(self.reason, budget)
-        if self.choice == "none":
+        chat, choice = self.chat, self.choice
+        if self._last is not None:
+            self.reason = self._last
+            return refusal(self._last, chat.budget)
+        if choice == "none":
             return _refusal("nothing may be called here; answer without a call", "tool_choice")
-        if isinstance(self.choice, ForcedTool) and call.name != self.choice.name:
-            return _refusal(f"only {self.choice.name!r} may be called first; call it", "tool_choice")
+        if isinstance(choice, ForcedTool) and call.name != choice.name:
+            return _refusal(f"only {choice.name!r} may be called first; call it", "tool_choice")
         if before and not chat.parallel:
             return _refusal("one call a turn is made here; repeat this one alone", "parallel")
         if chat._only is not None and call.name not in chat._only:
             return _refusal(f"there is no tool {call.name[:80]!r} in this conversation", "tools")
         if (over := self.spending.overspent) is not None:
-            return refusal(over, budget)
-        return None if self.spending.take_call() else refusal("max_tool_calls", budget)
+            return refusal(over, chat.budget)
+        return None if self.spending.take_call() else refusal("max_tool_calls", chat.budget)
+
+    def _refused_find(self, call: ToolCall, before: int) -> ToolError | None:
+        """Why a search for tools does not run; it counts against no budget of calls, but not for ever."""
+        if self._last is not None:
+            self.reason = self._last
+            return refusal(self._last, self.chat.budget)
+        if before and not self.chat.parallel:
+            return _refusal("one call a turn is made here; repeat this one alone", "parallel")
+        if not self.spending.take_find():
+            return _refusal("enough was searched for; call a tool, or answer", "searches")
+        return None
+
+    async def _find(self, call: ToolCall) -> ToolResult:
+        chat = self.chat
+        if chat.host.is_settling:
+            await chat.host.settle(timeout_s=many.SETTLE_S)
+        result = many.find(chat._offered().tools, call.arguments)
+        result = chat.session.cut(result, chat.host.board.config.core.max_result_bytes)
+        return attrs.evolve(result, id=call.id, name=call.name)
 
     async def _call(self, turn: _Turn, index: int, call: ToolCall) -> None:
         self.events.put(CallStarted(call))
@@ -313,8 +414,6 @@ class _Question:
 
     async def _call_several(self, turn: _Turn, calls: list[tuple[int, ToolCall]]) -> None:
         """Neighbours that may overlap run at once; any other call waits for those before it and holds back the rest."""
-        import trio
-
         may_overlap = self.chat.session.may_overlap
         start = 0
         while start < len(calls):
@@ -324,28 +423,49 @@ class _Question:
             if end - start < 2:
                 await self._call(turn, *calls[start])
                 start += 1
-                continue
-            for _, call in calls[start:end]:
-                self.events.put(CallStarted(call))
-            async with trio.open_nursery() as nursery:
-                for number, (index, call) in enumerate(calls[start:end], 1):
-                    nursery.start_soon(self._run_call, turn, index, call)
-                    if number % AT_ONCE == 0:
-                        await trio.lowlevel.checkpoint()
-            start = end
+            else:
+                await self._call_at_once(turn, calls[start:end])
+                start = end
+
+    async def _call_at_once(self, turn: _Turn, calls: list[tuple[int, ToolCall]]) -> None:
+        """Calls that may overlap: each that can wait in a task of its own, those that cannot one after the other."""
+        import trio
+
+        waiting: list[tuple[int, ToolCall]] = []
+        direct: list[tuple[int, ToolCall]] = []
+        tools = self.chat.session.tools
+        for pair in calls:
+            self.events.put(CallStarted(pair[1]))
+            (direct if _cannot_wait(tools.get(pair[1].name)) else waiting).append(pair)
+        if not waiting:
+            for index, call in direct:
+                await self._run_call(turn, index, call)
+            return
+        async with trio.open_nursery() as nursery:
+            for number, (index, call) in enumerate(waiting, 1):
+                nursery.start_soon(self._run_call, turn, index, call)
+                if number % AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
+            for index, call in direct:
+                await self._run_call(turn, index, call)
 
     def _ended(self, turn: _Turn, index: int, result: ToolResult) -> None:
         turn.results[index] = result
         self.events.put(CallEnded(result))
 
-    def _close(self, turn: _Turn, error: Any) -> None:
+    def _close(self, turn: _Turn, error: Callable[[], ToolError]) -> None:
         """Put the turn into the conversation; a call that has no answer gets one."""
-        for index, result in enumerate(turn.results):
+        results: list[ToolResult] = []
+        for index, call in enumerate(turn.message.calls):
+            result = turn.results[index]
             if result is None:
-                call = turn.message.calls[index]
-                self._ended(turn, index, attrs.evolve(ToolResult.of_error(error()), id=call.id, name=call.name))
+                result = _error_of(error(), call)
+                self.events.put(CallEnded(result))
+            if result.name != call.name or result.id != call.id:  # a tool that was called through `call_tool`
+                result = attrs.evolve(result, id=call.id, name=call.name)
+            results.append(result)
         chat = self.chat
-        chat.conversation = chat.conversation.add(turn.message, Message("tool", results=tuple(turn.results)))  # type: ignore[arg-type]
+        chat.conversation = chat.conversation.add(turn.message, Message("tool", results=tuple(results)))
         self._turn = None
 
     def _end(self) -> None:
@@ -373,13 +493,57 @@ def settings_of(host: Any) -> ChatSettings:
     return found if isinstance(found, ChatSettings) else ChatSettings()
 
 
+async def _reply_of(model: Model, request: ModelRequest, events: Events | None = None) -> Reply:
+    """Ask, and give the pieces of the answer on as they come.
+
+    Raises:
+        ModelError: the provider did not answer.
+    """
+    reply: Reply | None = None
+    async with model.respond(request) as stream:
+        async for piece in stream:
+            if isinstance(piece, Reply):
+                reply = piece
+            elif events is not None:
+                events.put(piece)
+                if events.is_full:
+                    await events.room()
+    if reply is None or len(reply.calls) != len(reply.message.calls):
+        raise ModelError(
+            ErrorCode.UPSTREAM_ERROR,
+            f"{model.name} gave no whole answer; ask again",
+            provider=model.name.partition(":")[0],
+            reason="half_answer",
+        )
+    return reply
+
+
 def _closed(conversation: Conversation) -> Conversation:
     """The conversation with an answer to every call at its end that has none."""
     calls = conversation.open_calls
     if not calls:
         return conversation
-    answers = [attrs.evolve(ToolResult.of_error(_left_error()), id=call.id, name=call.name) for call in calls]
-    return conversation.add(Message("tool", results=tuple(answers)))
+    return conversation.add(Message("tool", results=tuple(_error_of(_left_error(), call) for call in calls)))
+
+
+def _error_of(error: ToolError, call: ToolCall) -> ToolResult:
+    return attrs.evolve(ToolResult.of_error(error), id=call.id, name=call.name)
+
+
+def _cut(result: ToolResult) -> ToolResult:
+    """The error of a call that was cut in the middle, with what to do about it."""
+    if result.error is None:
+        return result
+    message = f"{result.error.message}; it was cut at the limit of output tokens: write a shorter call"
+    error = ToolError(result.error.code, message, {**result.error.details, "cut": True})
+    return attrs.evolve(ToolResult.of_error(error), id=result.id, name=result.name)
+
+
+def _cannot_wait(tool: Tool | None) -> bool:
+    """Whether a call of it is over at once, so that a task of its own would be wasted."""
+    if tool is None:
+        return False
+    return tool.run == "inplace" and not tool.limits.requires_confirmation and tool.limits.concurrency is None
 
 
 def _left_error() -> ToolError:
@@ -402,25 +566,63 @@ def _refusal(message: str, reason: str) -> ToolError:
     return ToolError(ErrorCode.FORBIDDEN, message, reason=reason, executed=False, retry=Retry.CHANGED.value)
 
 
-def _with_unique_ids(reply: Reply) -> Reply:
-    """The reply with an id of its own for each call; a model that repeats or forgets one loses its raw turn."""
+def _sendable(reply: Reply, host: Host) -> Reply:
+    """The reply as it can be sent back: an id of its own for each call, and none larger than the host reads.
+
+    Where that changes a call the provider's raw turn is dropped, and its dialect builds another.
+    """
     calls = reply.message.calls
-    if len({call.id for call in calls}) == len(calls) and all(call.id for call in calls):
+    if not calls:
         return reply
-    taken = {call.id for call in calls}
+    most = host.board.config.core.max_arguments_bytes
+    ids = {call.id for call in calls}
+    if len(ids) == len(calls) and "" not in ids and not _is_larger([call.arguments for call in calls], most):
+        return reply
     seen: set[str] = {""}
-    ids: list[str] = []
-    for call in calls:
-        name, number = call.id, 1
-        while name in seen or (name != call.id and name in taken):
+    said: list[ToolCall] = []
+    asked: list[ToolCall | ToolResult] = []
+    for written, call in zip(calls, reply.calls, strict=True):
+        name, number = written.id, 1
+        while name in seen or (name != written.id and name in ids):
             number += 1
-            name = f"{call.id or 'call'}_{number}"
+            name = f"{written.id or 'call'}_{number}"
         seen.add(name)
-        ids.append(name)
-    named = tuple(attrs.evolve(call, id=name) for call, name in zip(calls, ids, strict=True))
-    message = attrs.evolve(reply.message, calls=named, raw=None, dialect=None)
-    given = tuple(attrs.evolve(call, id=name) for call, name in zip(reply.calls, ids, strict=True))
-    return attrs.evolve(reply, message=message, calls=given)
+        if _is_larger([written.arguments], most):
+            written = ToolCall(name, written.name, {"INVALID_JSON": f"(more than {most} characters)"})
+            error = ToolError(
+                ErrorCode.INVALID_INPUT, f"the arguments have more than {most} characters; write a shorter call"
+            )
+            call = ToolResult.of_error(error)
+        said.append(attrs.evolve(written, id=name))
+        asked.append(attrs.evolve(call, id=name, name=written.name))
+    message = attrs.evolve(reply.message, calls=tuple(said), raw=None, dialect=None)
+    return attrs.evolve(reply, message=message, calls=tuple(asked))
+
+
+def _is_larger(value: Any, most: int) -> bool:
+    """Whether a JSON value takes more than so many characters; what is no text counts as eight."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            most -= sum(map(len, item))
+            item = item.values()
+        most -= 8 * len(item)
+        for inner in item:
+            if isinstance(inner, str):
+                most -= len(inner)
+            elif isinstance(inner, (dict, list, tuple)):
+                waiting.append(inner)
+        if most < 0:
+            return True
+    return False
+
+
+def _bare(problem: Exception) -> Exception:
+    """What a nursery wrapped, where it is the only thing in it."""
+    while isinstance(problem, ExceptionGroup) and len(problem.exceptions) == 1:
+        problem = problem.exceptions[0]
+    return problem
 
 
 def _leaves(group: BaseExceptionGroup[BaseException], kind: type[BaseException]) -> Iterable[BaseException]:

@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import setting
+from pegboard import Fault, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+
+def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise ValueError("a number above zero")
+
+
+def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not 0 <= value < float("inf"):
+        raise ValueError("a number not below zero")
 
 
 @attrs.frozen
@@ -18,16 +28,40 @@ class ChatSettings:
 
     model: str | None = setting(None, help="provider:model that is asked where no --model says otherwise")
     system: str | None = setting(None, help="what the model is told before anything else")
-    max_tool_calls: int = setting(5, help="calls that one question may make; those beyond answer with an error")
-    max_rounds: int = setting(20, help="requests to the model that one question may make")
-    max_tokens: int | None = setting(None, help="tokens, read and written, that one question may cost")
-    max_seconds: float = setting(600.0, help="how long one question may take, in seconds")
-    max_cost: float | None = setting(None, help="what one question may cost, in the currency of the price table")
+    max_tool_calls: int = setting(
+        5, validator=_not_negative, help="calls that one question may make; those beyond answer with an error"
+    )
+    max_rounds: int = setting(
+        20, validator=_above_zero, help="requests to the model that one question may make; the last may call nothing"
+    )
+    max_tokens: int | None = setting(
+        None, validator=_above_zero, help="tokens, read and written, after which only one last request is made"
+    )
+    max_seconds: float = setting(
+        600.0, validator=_above_zero, help="how long one question may take, in seconds; a last request comes on top"
+    )
+    max_cost: float | None = setting(
+        None,
+        validator=_above_zero,
+        help="cost, in the currency of the price table, after which one last request is made",
+    )
     prices: Mapping[str, Any] = setting(
         factory=dict, help="by provider:model: input, output and cached, a million tokens"
     )
     tools_tokens: int = setting(
-        8_000, help="above this price of all definitions the model gets find_tools and call_tool"
+        8_000,
+        validator=_not_negative,
+        help="above this price of all definitions the model gets find_tools and call_tool",
     )
-    temperature: float | None = setting(None, help="None: the provider's own")
-    timeout_s: float = setting(300.0, help="how long one request to a model may take, in seconds")
+    temperature: float | None = setting(None, validator=_not_negative, help="None: the provider's own")
+    timeout_s: float = setting(
+        300.0, validator=_above_zero, help="how long one request to a model may take, in seconds"
+    )
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterator[Fault]:
+        """What is wrong with the prices, and with the form of the model's name."""
+        from pegboard_chat.prices import faults_of_prices
+
+        for fault in faults_of_prices(raw.get("prices")):
+            yield attrs.evolve(fault, path=("prices", *fault.path))
