@@ -52,10 +52,14 @@ def test_a_pdf_is_a_document_with_its_name() -> None:
     assert (block["type"], block["title"], block["source"]["media_type"]) == ("document", "a.pdf", "application/pdf")
 
 
-def test_a_text_file_is_a_document_of_plain_text() -> None:
-    (block,) = blocks_of([BinaryContent(b"a,b\n1,2\n", "text/csv", "file:a.csv")])
-    assert block["source"] == {"type": "text", "media_type": "text/plain", "data": "a,b\n1,2\n"}
-    assert block["title"] == "file:a.csv"
+def test_a_text_file_is_text() -> None:
+    assert blocks_of([BinaryContent(b"a,b\n1,2\n", "text/csv", "file:a.csv")]) == [
+        {"type": "text", "text": "a,b\n1,2\n"}
+    ]
+
+
+def test_a_pdf_without_a_name_has_no_title() -> None:
+    assert "title" not in blocks_of([BinaryContent(b"%PDF-1.7 ...", "application/pdf")])[0]
 
 
 def test_an_image_in_a_file_is_an_image() -> None:

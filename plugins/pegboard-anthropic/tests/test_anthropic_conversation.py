@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from pegboard import ErrorCode, ImageContent, TextContent, ToolCall, ToolResult
+from pegboard_anthropic.dialect import AnthropicDialect
 from pegboard_anthropic.messages import UNANSWERED, messages_of
 from pegboard_chat import Conversation, Message
 
@@ -17,7 +18,7 @@ SAID = {"type": "text", "text": "let me see"}
 
 
 def written(*messages: Message, model: str = "m") -> list[dict[str, Any]]:
-    return messages_of(Conversation(None, messages), model, lambda name: name)
+    return messages_of(Conversation(None, messages), model, AnthropicDialect().export(()))
 
 
 def user(text: str) -> Message:

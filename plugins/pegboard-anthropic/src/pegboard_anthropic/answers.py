@@ -122,9 +122,12 @@ class Reader:
         blocks, arguments = [], {}
         for position, index in enumerate(sorted(self._blocks)):
             blocks.append(self._whole(index))
-            if (index, "partial_json") in self._pieces:
-                arguments[position] = "".join(self._pieces[index, "partial_json"])
-        return _reply(blocks, arguments, self._stop, self._usage, self._export, self._model, cut=False)
+            text = "".join(self._pieces.get((index, "partial_json"), ()))
+            if text.strip():
+                arguments[position] = text
+        stop = self._stop
+        cut = isinstance(stop, str) and STOPS.get(stop) is Stop.LENGTH and len(blocks) - 1 not in arguments
+        return _reply(blocks, arguments, stop, self._usage, self._export, self._model, cut=cut)
 
     def _start(self, message: Any) -> None:
         if not isinstance(message, dict):
@@ -138,7 +141,7 @@ class Reader:
         self._blocks[index] = block
         if block["type"] == "tool_use":
             self._positions[index] = len(self._positions)
-            return (CallDelta(self._positions[index], self._export.name_of(block["name"]), ""),)
+            return (CallDelta(self._positions[index], self._export.aliases.get(block["name"], block["name"]), ""),)
         if block["type"] == "text" and block["text"]:
             return (TextDelta(block["text"]),)
         return ()
@@ -250,7 +253,8 @@ def _reply(
 
     Args:
         arguments: of the calls that were streamed, their JSON text, by the index of the block.
-        cut: the answer was cut and does not show where: a call at its end is not to be trusted.
+        cut: the answer was cut, and a call at its end does not show whether it was whole: servers fill in what is
+            missing, llama.cpp with no arguments at all.
     """
     turn: list[Block] = []
     calls: list[ToolCall] = []
@@ -265,8 +269,9 @@ def _reply(
             call = _call_of(export, block["id"] if block["id"] not in seen else "", block["name"], given, last=last)
             seen.add(block["id"])
             parsed.append(call)
-            calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, _repeated(given)))
-            block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": _repeated(given)}
+            repeated = _repeated(given, is_call=isinstance(call, ToolCall))
+            calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, repeated))
+            block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": repeated}
         turn.append(block)
     texts = tuple(TextContent(block["text"]) for block in turn if block["type"] == "text")
     raw = {"role": "assistant", "content": turn}
@@ -281,19 +286,20 @@ def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, l
     call = export.call_of(call_id, alias, given if isinstance(given, (dict, str)) else json.dumps(given))
     if not last or isinstance(call, ToolResult):
         return call
-    why = "The answer reached its limit of output tokens in this call, so that its arguments may be cut. Say less, or ask in parts."
+    why = "the answer reached its limit of output tokens in this call; its arguments may be cut: send it again, shorter"
     error = ToolError(ErrorCode.INVALID_INPUT, why, reason="truncated")
     return ToolResult(ToolResult.of_error(error).content, error=error, id=call.id, name=call.name)
 
 
-def _repeated(given: Any) -> dict[str, Any]:
-    """The arguments as a turn repeats them: the API takes objects alone."""
+def _repeated(given: Any, *, is_call: bool) -> dict[str, Any]:
+    """The arguments as a turn repeats them: the API takes objects alone. A call of no object is one without any."""
     if isinstance(given, dict):
         return given
-    if not isinstance(given, str):
-        given = json.dumps(given)
-    parsed = _json_object(given)
-    return {"INVALID_JSON": given[:MAX_REPEATED]} if parsed is None else parsed
+    text = given if isinstance(given, str) else json.dumps(given)
+    parsed = _json_object(text)
+    if parsed is not None:
+        return parsed
+    return {} if is_call else {"INVALID_JSON": text[:MAX_REPEATED]}
 
 
 def _json_object(text: str) -> dict[str, Any] | None:

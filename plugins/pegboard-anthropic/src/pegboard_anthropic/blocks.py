@@ -4,7 +4,8 @@ Rules of the API that shape this module:
 
 - A text block that is empty or blank is refused, so none is ever made.
 - Images are PNG, JPEG, GIF or WebP, and their media type is held against their bytes: the bytes decide here.
-- Documents are PDF, or plain text. Sound has no block; a line of text names it, so that the model knows of it.
+- Documents are PDF. The text of a file goes as text, since compatible servers lose documents in silence. Sound has no
+  block; a line of text names it, so that the model knows of it.
 - One block that is refused refuses the request, and the conversation with it: what may not be taken is said in words.
 - The result of a call that failed holds text alone.
 
@@ -40,7 +41,6 @@ _SIGNATURES = (
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
-_PDF = re.compile(rb"%PDF-")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,256}", re.ASCII)
 
 
@@ -88,17 +88,12 @@ def _image_of(block: Content) -> Block | None:
 
 
 def _document_of(block: Content) -> Block | None:
-    if not isinstance(block, BinaryContent) or not block.data or len(block.data) > MAX_DOCUMENT_BYTES:
+    data = block.data if isinstance(block, BinaryContent) else None
+    if not data or len(data) > MAX_DOCUMENT_BYTES or not data.startswith(b"%PDF-"):
         return None
-    text = block.text
-    if _PDF.match(block.data):
-        source = _base64("application/pdf", block.data)
-    elif text is not None and text.strip():
-        source = {"type": "text", "media_type": "text/plain", "data": text}
-    else:
-        return None
-    title = (block.name or block.uri or "").strip()[:MAX_TITLE]
-    return {"type": "document", "source": source, **({"title": title} if title else {})}
+    title = str(getattr(block, "name", None) or getattr(block, "uri", None) or "").strip()[:MAX_TITLE]
+    document: Block = {"type": "document", "source": _base64("application/pdf", data)}
+    return {**document, "title": title} if title else document
 
 
 def _base64(kind: str, data: bytes) -> Block:

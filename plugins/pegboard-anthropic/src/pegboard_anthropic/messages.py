@@ -2,7 +2,8 @@
 
 Invariants of what is made here, each of which the API demands:
 
-- Every `tool_use` is answered in the very next message; all answers of a turn stand in one user message, before any text.
+- Every `tool_use` is answered in the very next message; all answers of a turn stand in one user message, before any
+  text.
 - No message and no text block is empty.
 - A turn of this dialect goes back as it came. Its thinking goes back to the model that thought it and to no other: to
   another it is of no use, and some refuse it. The rule depends on the conversation alone, so that what stood before a
@@ -19,23 +20,24 @@ from typing import TYPE_CHECKING, Any
 from pegboard_anthropic.blocks import Block, blocks_of, result_block, wire_id, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pegboard import ToolCall, ToolResult
     from pegboard_chat import Conversation, Message
+    from pegboard_chat.portable import PortableExport
 
 DIALECT = "anthropic"
 THINKING = frozenset({"thinking", "redacted_thinking"})
 UNANSWERED = "No result: this call was not carried out."
 
 
-def messages_of(conversation: Conversation, model: str, alias_of: Callable[[str], str]) -> list[dict[str, Any]]:
+def messages_of(conversation: Conversation, model: str, export: PortableExport) -> list[dict[str, Any]]:
     """The messages, oldest first.
 
     Args:
         conversation: all of it.
         model: the provider's name of the model that is asked.
-        alias_of: the name on the wire of a tool, also of one that is gone from the board.
+        export: the tools that are offered; it knows the names of others too.
     """
     made: list[dict[str, Any]] = []
     open_ids: list[str] = []
@@ -43,7 +45,7 @@ def messages_of(conversation: Conversation, model: str, alias_of: Callable[[str]
         content: list[Block]
         if message.role == "assistant":
             _add(made, "user", _answers(open_ids, ()))
-            content = _turn_of(message, model, alias_of)
+            content = _turn_of(message, model, export)
             open_ids = [block["id"] for block in content if block["type"] == "tool_use"]
             _add(made, "assistant", content)
             continue
@@ -64,10 +66,10 @@ def _add(messages: list[dict[str, Any]], role: str, content: list[Block]) -> Non
         messages.append({"role": role, "content": content})
 
 
-def _turn_of(message: Message, model: str, alias_of: Callable[[str], str]) -> list[Block]:
+def _turn_of(message: Message, model: str, export: PortableExport) -> list[Block]:
     raw = _raw_of(message)
     if raw is None:
-        return words_of(message.content) + [_tool_use_of(call, alias_of) for call in message.calls]
+        return words_of(message.content) + [_tool_use_of(call, export) for call in message.calls]
     said_by = (message.model or "").partition(":")[2]
     if said_by and said_by != model:
         return [block for block in raw if block["type"] not in THINKING]
@@ -84,9 +86,10 @@ def _raw_of(message: Message) -> list[Block] | None:
     return blocks if whole and ids == [wire_id(call.id) for call in message.calls] else None
 
 
-def _tool_use_of(call: ToolCall, alias_of: Callable[[str], str]) -> Block:
+def _tool_use_of(call: ToolCall, export: PortableExport) -> Block:
     arguments = call.arguments if isinstance(call.arguments, dict) else {"INVALID_JSON": str(call.arguments)[:1000]}
-    return {"type": "tool_use", "id": wire_id(call.id), "name": alias_of(call.name), "input": arguments}
+    name, written = export.alias_of(call.name), export.fill(call.name, arguments)
+    return {"type": "tool_use", "id": wire_id(call.id), "name": name, "input": written}
 
 
 def _answers(open_ids: list[str], results: Sequence[ToolResult]) -> list[Block]:

@@ -1,0 +1,103 @@
+"""The provider `anthropic`: from the settings, the environment and the keyring to a model that answers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from pegboard_anthropic.settings import AnthropicSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from pegboard_chat.contract import Model
+    from pegboard_chat.wire.faults import Place
+
+KEY = "ANTHROPIC_API_KEY"
+BASE_URL = "ANTHROPIC_BASE_URL"
+OWN_URL = "https://api.anthropic.com"
+
+ADVICE = {
+    "wrong_key": f"set {KEY}, or api_key under [plugins.anthropic], to a key that is valid",
+    "refused": "change what is asked: fewer tools, a shorter conversation, other options; strict = false under"
+    " [plugins.anthropic] if it names a schema or a grammar",
+}
+
+
+class AnthropicProvider:
+    """Anthropic's models, or those of a server that speaks as Anthropic does.
+
+    Args:
+        settings: of the plugin.
+
+    .. versionadded:: 0.1
+    """
+
+    name = "anthropic"
+
+    def __init__(self, settings: AnthropicSettings | None = None) -> None:
+        self._settings = settings or AnthropicSettings()
+        self.default_model = self._settings.model
+
+    @property
+    def base_url(self) -> str:
+        """The address before `/v1`, without a slash at its end; one that says `/v1` itself is taken too."""
+        said = self._settings.base_url or os.environ.get(BASE_URL, "").strip() or OWN_URL
+        return said.rstrip("/").removesuffix("/v1")
+
+    def missing(self) -> str | None:
+        """What has to be set first; the keyring is not asked."""
+        from pegboard_chat.wire.keys import is_loopback
+
+        if self._settings.api_key or os.environ.get(KEY, "").strip() or is_loopback(self.base_url):
+            return None
+        return f"set {KEY}, or keep it in the keyring: keyring set pegboard {KEY}"
+
+    @contextlib.asynccontextmanager
+    async def open(self, model: str | None) -> AsyncIterator[Model]:
+        """A model of that name, or the default one."""
+        from pegboard_anthropic.dialect import AnthropicDialect
+        from pegboard_chat.wire.http_model import HttpModel
+        from pegboard_chat.wire.transport import open_transport
+
+        name = model or self.default_model
+        place = await self._place(name)
+        async with open_transport() as transport:
+            yield HttpModel(f"{self.name}:{name}", AnthropicDialect.of(self._settings), transport, place)
+
+    async def list_models(self) -> Sequence[str]:
+        """The models that the key may ask, the newest first."""
+        from pegboard_chat.wire.transport import open_transport
+
+        place = await self._place("")
+        async with open_transport() as transport:
+            answer = await transport.get(f"{self.base_url}/v1/models?limit=1000", place)
+        listed = answer.get("data") if isinstance(answer, dict) else None
+        entries = listed if isinstance(listed, list) else []
+        return [entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+    async def _place(self, model: str) -> Place:
+        """Where requests go, and with which headers."""
+        from pegboard_chat.wire.faults import Place
+        from pegboard_chat.wire.keys import check_address, find_key, is_loopback, no_key
+
+        base_url = self.base_url
+        key = await find_key(KEY, self._settings.api_key)
+        check_address(self.name, base_url, has_key=key is not None, variable=BASE_URL)
+        if key is None and not is_loopback(base_url):
+            raise no_key(self.name, KEY)
+        headers = {"anthropic-version": self._settings.version}
+        if key is not None:
+            headers["x-api-key"] = key
+        if self._settings.betas:
+            headers["anthropic-beta"] = ",".join(self._settings.betas)
+        return Place(
+            self.name,
+            model,
+            lambda model, stream: f"{base_url}/v1/messages",
+            headers,
+            key=key,
+            key_variable=KEY,
+            advice=ADVICE,
+        )

@@ -1,0 +1,77 @@
+"""The tool `claude_conversation`: a question to a model, of which the caller knows nothing but the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pegboard import Example, Tool, ToolResult, tool
+from pegboard.schema.markers import MaxLen, MinLen, Pattern
+
+if TYPE_CHECKING:
+    from pegboard_anthropic.settings import AnthropicSettings
+
+TIMEOUT_S = 120.0
+MAX_MESSAGE = 200_000
+"""Characters; some 50,000 tokens."""
+SILENT = "The model answered without text."
+REFUSED = "The model refused to answer."
+
+
+def make_tools(settings: AnthropicSettings | None = None) -> tuple[Tool, ...]:
+    """Make `claude_conversation`; it hangs without a key too, and then says what to set.
+
+    Args:
+        settings: of the plugin; None: the defaults.
+
+    .. versionadded:: 0.1
+    """
+
+    @tool(
+        title="Ask Claude",
+        category="ai",
+        tags=("ai", "model", "network"),
+        read_only=True,
+        open_world=True,
+        timeout_s=TIMEOUT_S,
+        rate_limit="30/minute",
+        concurrency=4,
+        examples=(
+            Example({"message": "Name three rivers of France."}, "a question"),
+            Example(
+                {"message": "To be, or not to be", "system_prompt": "Translate into German."}, "with a system prompt"
+            ),
+        ),
+    )
+    async def claude_conversation(
+        message: Annotated[str, MinLen(1), MaxLen(MAX_MESSAGE), Pattern(r"\S")],
+        model: Annotated[str, Pattern(r"^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$")] | None = None,
+        system_prompt: Annotated[str, MaxLen(MAX_MESSAGE)] | None = None,
+    ) -> ToolResult:
+        """Ask a Claude model of Anthropic and get its answer. Each call is paid for by tokens.
+
+        The model sees the message and the system prompt alone: no tools, nothing of this conversation and nothing of
+        earlier calls.
+
+        Args:
+            message: what to ask, with everything that the model has to know.
+            model: the model's name; leave it out for the one that is set up.
+            system_prompt: what the model is told before the message.
+        """
+        from pegboard_anthropic.provider import AnthropicProvider
+        from pegboard_chat.contract import ModelRequest, Reply, Stop
+        from pegboard_chat.conversation import Conversation
+
+        conversation = Conversation(system_prompt).ask(message)
+        request = ModelRequest(conversation, stream=False)
+        async with AnthropicProvider(settings).open(model) as asked, asked.respond(request) as stream:
+            replies = [item async for item in stream if isinstance(item, Reply)]
+        reply = replies[-1]
+        text = reply.message.text or (REFUSED if reply.stop is Stop.REFUSED else SILENT)
+        data = {
+            "model": asked.name.partition(":")[2],
+            "stop": reply.stop.value,
+            "usage": dict(reply.usage.to_json()),
+        }
+        return ToolResult.text(text, data=data)
+
+    return (claude_conversation,)
