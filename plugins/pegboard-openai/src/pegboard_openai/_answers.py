@@ -1,0 +1,44 @@
+"""What the answers of both APIs share: who gave one, what it cost, and text that can be kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pegboard_chat.conversation import Usage
+
+_INPUT = ("prompt_tokens", "input_tokens")
+_OUTPUT = ("completion_tokens", "output_tokens")
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_MAX_TOKENS = 10**12
+
+
+def provider_of(model: str | None) -> str:
+    """The provider in `provider:model`."""
+    return (model or "").partition(":")[0]
+
+
+def cleaned(text: str) -> str:
+    """The same text, where UTF-8 can carry it; half characters are replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def usage_of(value: Any) -> Usage:
+    """Tokens as a server counts them; what it does not count, or counts in some other way, is 0.
+
+    DeepSeek counts cached ones as `prompt_cache_hit_tokens`, Kimi as `cached_tokens`.
+    """
+    if not isinstance(value, dict):
+        return Usage()
+    details: dict[str, Any] = next((value[key] for key in _DETAILS if isinstance(value.get(key), dict)), {})
+    cached = (details.get("cached_tokens"), value.get("prompt_cache_hit_tokens"), value.get("cached_tokens"))
+    return Usage(
+        max(_count(value.get(key)) for key in _INPUT),
+        max(_count(value.get(key)) for key in _OUTPUT),
+        max(map(_count, cached)),
+    )
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _MAX_TOKENS:
+        return 0
+    return int(value)

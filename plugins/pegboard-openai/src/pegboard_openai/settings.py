@@ -1,0 +1,65 @@
+"""`[plugins.openai]`: keys, addresses, and compatible servers by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import Fault, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+OWN_NAMES = frozenset({"openai", "openai-responses", "local"})
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_URL = re.compile(r"https?://[^\s/?#@]+[^\s?#]*", re.IGNORECASE)
+
+
+@attrs.frozen
+class ServerSettings:
+    """One compatible server, a provider of its own: `[plugins.openai.servers.NAME]`."""
+
+    base_url: str = setting(widens=True, help="where it answers, with its version, as in https://api.mistral.ai/v1")
+    api_key: str | None = setting(None, secret=True, help="its key; none is needed on loopback")
+    key_variable: str | None = setting(None, widens=True, help="the environment variable that holds its key")
+    model: str | None = setting(None, help="the model where only the server is named; else the first that it lists")
+
+
+@attrs.frozen
+class OpenAISettings:
+    """The settings of pegboard-openai."""
+
+    api_key: str | None = setting(None, secret=True, help="the key; else OPENAI_API_KEY, else the keyring")
+    base_url: str | None = setting(
+        None, widens=True, help="where the API is, with its version; else OPENAI_BASE_URL, else OpenAI's own"
+    )
+    model: str | None = setting(None, help="the model where only the provider is named")
+    local_ports: tuple[int, ...] = setting(
+        (8080, 11434, 1234, 8000), widens=True, help="ports of this machine where the provider local looks"
+    )
+    servers: Mapping[str, ServerSettings] = setting(
+        factory=dict, widens=True, help="compatible servers, each a provider of its name"
+    )
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
+        """Addresses that are none, and names that no provider can have."""
+        if raw.get("base_url") is not None:
+            yield from _faults_of_url(("base_url",), raw["base_url"])
+        servers = raw.get("servers")
+        for name, server in servers.items() if isinstance(servers, dict) else ():
+            path = ("servers", str(name))
+            if name in OWN_NAMES:
+                yield Fault(path, "a name that is not taken", repr(name), "choose another one")
+            elif not (isinstance(name, str) and _NAME.fullmatch(name)):
+                yield Fault(path, "a name of small letters, digits, - and _", repr(str(name)[:40]))
+            if isinstance(server, dict) and "base_url" in server:
+                yield from _faults_of_url((*path, "base_url"), server["base_url"])
+
+
+def _faults_of_url(path: tuple[str, ...], value: Any) -> Iterable[Fault]:
+    if isinstance(value, str) and not _URL.fullmatch(value.strip()):
+        hint = "keys belong into api_key" if "@" in value else None
+        yield Fault(path, "an address such as https://host/v1", "something else", hint)
