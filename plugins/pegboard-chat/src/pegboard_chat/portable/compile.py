@@ -260,11 +260,11 @@ class _Compiler:
                 flat, beside = merge(flat, part)
                 if beside:
                     rest.append(beside)
+            words: list[str] = []
+            exact = self._settle(flat, path, words, whole=not rest and not circles) and exact
+            out = self._emit(flat, rest, circles, path, trail, level, words)
         except NeverError:
             return _NEVER
-        words: list[str] = []
-        exact = self._settle(flat, path, words, whole=not rest and not circles) and exact
-        out = self._emit(flat, rest, circles, path, trail, level, words)
         return out if exact or not out.exact else out._replace(exact=False)
 
     def _collect(
@@ -600,10 +600,7 @@ class _Compiler:
             if not any(name in KIND_OF_KEYWORD for name in flat):
                 return self._alternatives(flat[keyword], types, path, keyword, trail, level)
             if types is None or "object" in types:
-                try:
-                    flat = self._hoisted(flat, keyword, path, trail, words)
-                except NeverError:
-                    return _NEVER
+                flat = self._hoisted(flat, keyword, path, trail, words)
             else:
                 self._say(keyword, flat[keyword], path, words)
         kinds = list(types or KINDS)
@@ -657,11 +654,11 @@ class _Compiler:
         arrays = [out for out in outs if out.schema is not None and out.schema.get("type") == "array"]
         objects = [(out.shape, out.plan) for out in outs if out.shape is not None]
         others = [out for out in outs if out.plan is not None and out.shape is None and out not in arrays]
-        shapes = [shape for shape, _ in objects if shape is not None]
+        shapes = [shape for shape, _ in objects]
         apart = all(one.is_apart(two) for n, one in enumerate(shapes) for two in shapes[:n])
         if others or len(arrays) > 1 or not apart:
             raise NotStrictError(path, "its alternatives cannot be told apart where null stands for what is left out")
-        return UnionPlan([(shape, plan) for shape, plan in objects if shape], arrays[0].plan if arrays else None)
+        return UnionPlan(objects, arrays[0].plan if arrays else None)
 
     def _nullable(self, said: dict[str, Any]) -> dict[str, Any]:
         """What also takes null."""
@@ -767,7 +764,6 @@ class _Compiler:
         self, kinds: list[str], flat: Schema, path: Path, trail: tuple[int, ...], level: int, words: list[str]
     ) -> _Out:
         """The keywords that look at values of these types, of which at most one is an object."""
-        profile = self.profile
         said: dict[str, Any] = {"type": self._type(kinds[0]) if len(kinds) == 1 else [self._type(k) for k in kinds]}
         exact = True
         for name in _COPIED:
@@ -840,26 +836,22 @@ class _Compiler:
                 most = len(first)
             items = {"anyOf": [*first, *([] if items is False else [items])]}
             first = None
-        if items is False:
-            got = _NEVER
-        elif items is True and not (profile.items_required or profile.typed):
-            got = _Out({}) if "items" in flat else None
-        else:
+        is_due = profile.items_required or profile.typed
+        sub: dict[str, Any] | None = None
+        if items is not True or is_due:
             got = self._value(items, (*path, "items"), trail, level + 1)
-        if got is not None and got.schema is None:
-            most = min(most if most is not None else len(first or ()), len(first or ()))
-            got = _Out({"type": self._type("string")} if profile.items_required or profile.typed else None, exact=False)
-            exact = exact and "maxItems" in profile.keywords
-        elif got is not None:
-            exact = exact and got.exact
+            sub, exact = got.schema, exact and got.exact
+            plan = ArrayPlan(got.plan) if got.plan is not None else None
+            if sub is None:
+                most = min(len(first or ()), len(first or ()) if most is None else most)
+                sub = {"type": self._type("string")} if is_due else None
         if most is not None:
             if "maxItems" in profile.keywords:
                 said["maxItems"] = min(most, said.get("maxItems", most))
             else:
                 exact = False
-        if got is not None and got.schema is not None:
-            said["items"] = got.schema
-            plan = ArrayPlan(got.plan) if got.plan is not None else None
+        if sub is not None:
+            said["items"] = sub
         if "contains" in flat:
             exact = self._contains(flat, path, trail, level, words, said) and exact
         return _Out(said, plan, exact)

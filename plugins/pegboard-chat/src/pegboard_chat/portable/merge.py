@@ -91,7 +91,8 @@ def normal(schema: Schema, *, old: bool) -> Schema:
                 flat["prefixItems"] = first
             if "additionalItems" in schema:
                 flat["items"] = schema["additionalItems"]
-        needs, forms = {}, {}
+        needs: Schema = {}
+        forms: Schema = {}
         for name, value in schema.get("dependencies", {}).items():
             (needs if isinstance(value, list) else forms)[name] = value
         if needs:

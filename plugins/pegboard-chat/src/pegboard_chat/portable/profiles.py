@@ -5,7 +5,7 @@ strict profile is one whose provider holds the model to the schema, and refuses 
 of its subset; it names the profile that a tool falls back to. The sources are the providers' pages of November 2026:
 
 - OpenAI, "Structured model outputs", supported schemas: objects closed and every key required, at most 5,000
-  properties, 10 levels, 1,000 enum values, 120,000 characters of names and values; no allOf, not, if, dependent keywords.
+  properties, 10 levels, 1,000 enum values, 120,000 characters of names and values; no allOf, not, if, dependent...
 - Anthropic, "Structured outputs", JSON Schema limitations: no recursion, no bounds of numbers and lengths, minItems 0
   or 1; per request 20 strict tools, 24 optional parameters, 16 parameters that are unions. Names of the root's
   properties are of `[a-zA-Z0-9_.-]{1,64}`, strict or not.
@@ -42,7 +42,7 @@ JSON_SCHEMA = (
 references are missing; the compiler rewrites them."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Profile:
     """What one provider takes of JSON Schema.
 
@@ -105,6 +105,9 @@ class Profile:
     max_fields: int | None = None
     together: bool = False
     fallback: Profile | None = None
+
+    def __repr__(self) -> str:
+        return f"<profile {self.name}>"
 
     @property
     def strict(self) -> bool:

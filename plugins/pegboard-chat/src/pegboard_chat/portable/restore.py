@@ -88,7 +88,7 @@ class ArrayPlan:
 
 
 class Shape(NamedTuple):
-    """How an object of a union is told from the others: its properties, the required ones, and values that are fixed."""
+    """How an object of a union is told from the others: its properties, the required ones, fixed values."""
 
     names: frozenset[str]
     required: frozenset[str]
