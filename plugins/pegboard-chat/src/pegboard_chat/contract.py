@@ -122,8 +122,12 @@ class ModelRequest:
 
     Args:
         conversation: all of it; the last message is the user's or the tools'.
-        export: the tools, of the model's own dialect; None: none are offered.
-        tool_choice: what the model may or must call; servers ignore it at times, so the loop checks the answer.
+        export: the tools, of the model's own dialect; None: none are there, and the conversation may hold calls of
+            earlier ones all the same.
+        tool_choice: what the model may or must call; servers ignore it at times, so the loop checks the answer. `none`
+            with an export is the last request of a question: the tools stay defined, since providers want those of the
+            calls that a conversation holds and keep them in their cache, and none may be called. A dialect whose
+            provider has no such choice leaves the tools out.
         parallel: whether several calls in one turn are welcome; the loop checks that as well.
         stream: whether deltas are wanted; without, the stream gives the `Reply` alone.
         max_tokens: of output; None: the provider's own limit, or the bridge's where the provider wants one.

@@ -98,14 +98,15 @@ class Events:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_ended", "_lot", "_problem", "_room", "_waiting")
+    __slots__ = ("_ended", "_problem", "_reader_waits", "_readers", "_waiting", "_writer_waits", "_writers")
 
     def __init__(self) -> None:
         import trio
 
         self._waiting: deque[Event] = deque()
-        self._lot = trio.lowlevel.ParkingLot()
-        self._room = trio.lowlevel.ParkingLot()
+        self._readers = trio.lowlevel.ParkingLot()
+        self._writers = trio.lowlevel.ParkingLot()
+        self._reader_waits = self._writer_waits = False
         self._ended = False
         self._problem: BaseException | None = None
 
@@ -113,15 +114,17 @@ class Events:
         return self
 
     async def __anext__(self) -> Event:
-        while not self._waiting:
+        waiting = self._waiting
+        while not waiting:
             if self._ended:
                 problem, self._problem = self._problem, None
                 raise StopAsyncIteration if problem is None else problem
-            await self._lot.park()
-        event = self._waiting.popleft()
-        if self._room and len(self._waiting) <= MAX_WAITING // 2:
-            self._room.unpark_all()
-        return event
+            self._reader_waits = True
+            await self._readers.park()
+        if self._writer_waits and len(waiting) <= MAX_WAITING // 2:
+            self._writer_waits = False
+            self._writers.unpark_all()
+        return waiting.popleft()
 
     @property
     def is_full(self) -> bool:
@@ -131,15 +134,17 @@ class Events:
     def put(self, event: Event) -> None:
         """Give an event to whoever reads."""
         self._waiting.append(event)
-        if self._lot:
-            self._lot.unpark_all()
+        if self._reader_waits:
+            self._reader_waits = False
+            self._readers.unpark_all()
 
     async def room(self) -> None:
         """Wait until fewer events wait."""
         while self.is_full:
-            await self._room.park()
+            self._writer_waits = True
+            await self._writers.park()
 
     def end(self, problem: BaseException | None = None) -> None:
         """No more events; what went wrong, if anything, is raised at the end of them."""
         self._ended, self._problem = True, problem
-        self._lot.unpark_all()
+        self._readers.unpark_all()

@@ -332,7 +332,8 @@ class _Question:
         """Run what may run; everything else is answered with what it was instead."""
         allowed: list[tuple[int, ToolCall]] = []
         finds: list[tuple[int, ToolCall]] = []
-        is_many = self._offer.prompt is not None
+        is_many, is_free = self._offer.prompt is not None, self._is_free
+        take_call = self.spending.take_call
         for index, call in enumerate(reply.calls):
             if isinstance(call, ToolResult):
                 is_cut = reply.stop is Stop.LENGTH and index == len(reply.calls) - 1
@@ -343,8 +344,11 @@ class _Question:
                 taken = finds
             else:
                 meant = many.called(call) if is_many and call.name == many.CALL.name else call
-                refused = meant if isinstance(meant, ToolError) else self._refused(meant, len(allowed) + len(finds))
-                call = call if isinstance(meant, ToolError) else meant
+                if isinstance(meant, ToolError):
+                    refused = meant
+                else:
+                    call = meant
+                    refused = None if is_free and take_call() else self._refused(call, len(allowed) + len(finds))
                 taken = allowed
             if refused is None:
                 taken.append((index, call))
@@ -367,6 +371,18 @@ class _Question:
                 self.choice = "auto"
         elif allowed and choice == "required":
             self.choice = "auto"
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether nothing but the number of calls can refuse one."""
+        chat = self.chat
+        return (
+            self._last is None
+            and self.choice == "auto"
+            and chat.parallel
+            and chat._only is None
+            and self.spending.overspent is None
+        )
 
     def _refused(self, call: ToolCall, before: int) -> ToolError | None:
         """Why a call does not run; None: it may, and is counted."""
@@ -438,8 +454,9 @@ class _Question:
             self.events.put(CallStarted(pair[1]))
             (direct if _cannot_wait(tools.get(pair[1].name)) else waiting).append(pair)
         if not waiting:
+            ask = self.chat.session.call
             for index, call in direct:
-                await self._run_call(turn, index, call)
+                self._ended(turn, index, await ask(call.name, call.arguments, id=call.id))
             return
         async with trio.open_nursery() as nursery:
             for number, (index, call) in enumerate(waiting, 1):

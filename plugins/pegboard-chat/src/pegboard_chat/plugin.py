@@ -38,6 +38,14 @@ def provide_models() -> Iterable[Provider]:
 
 
 @hookimpl
+def provide_checks(settings: ChatSettings) -> Iterable[Any]:
+    """The configured model, and the prices that a bound in money needs."""
+    from pegboard_chat.checks import checks_of
+
+    return checks_of(settings)
+
+
+@hookimpl
 def register_commands(cli: click.Group) -> None:
     """`chat` and `eval`."""
     from pegboard_chat.commands.chat import chat
