@@ -128,7 +128,7 @@ def check_address(provider: str, url: str, *, has_key: bool, variable: str = "th
     .. versionadded:: 0.1
     """
     scheme, host = _parts(url)
-    if scheme not in ("http", "https") or not host:
+    if scheme not in ("http", "https") or not host or any(map(str.isspace, host)):
         raise ModelError(
             ErrorCode.INVALID_INPUT,
             f"{provider}: {variable} is no address of a server; it begins with https:// or http:// and a host",

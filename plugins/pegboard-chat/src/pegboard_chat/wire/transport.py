@@ -52,6 +52,9 @@ CLOSE_S = 1.0
 REST_S = 0.05
 """How long the rest of an answer that is over may take, so that its connection can be used again."""
 
+MAX_BUFFERED = 50_000
+"""Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
+
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
 
 log = logging.getLogger("pegboard.chat.wire")
@@ -387,7 +390,14 @@ class Answer:
                     while await self._piece() is not None:
                         pass
         finally:
-            with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError):
+            with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
+                # A generator of httpx2 that is closed in the middle leaves those below it to the garbage collector;
+                # one that is cancelled while it waits ends them all, and closes the connection.
+                with trio.CancelScope() as scope:
+                    scope.cancel()
+                    for _ in range(MAX_BUFFERED):
+                        if await anext(self._pieces, None) is None:
+                            break
                 await self._pieces.aclose()
                 await self._response.aclose()
 
