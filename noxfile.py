@@ -101,6 +101,7 @@ def wheels(session: nox.Session) -> None:
     session.run("pegboard", "batch", "examples/tour.jsonl", env=data, silent=True)
     through_mcp = ("--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl")
     session.run("pegboard", *through_mcp, env=data, silent=True, success_codes=[1])  # two of four are wrong on purpose
+    session.run("pegboard", "chat", "--model", "echo", 'roll_dice {"notation": "4d6kh3"}', env=data, silent=True)
     session.run("pegboard", "doctor", env=data)
 
 
