@@ -49,5 +49,7 @@ def provide_checks(settings: ChatSettings) -> Iterable[Any]:
 def register_commands(cli: click.Group) -> None:
     """`chat` and `eval`."""
     from pegboard_chat.commands.chat import chat
+    from pegboard_chat.commands.eval import evaluate
 
     cli.add_command(chat)
+    cli.add_command(evaluate)

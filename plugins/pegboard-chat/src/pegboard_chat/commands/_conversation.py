@@ -56,8 +56,8 @@ async def converse(talk: Talk, session: Session) -> int:
         while name is not None or not before:
             try:
                 async with talk.open_model(name) as model:
-                    told = f"{len(talk.tools)} tools. {HINT}" if not before else "goes on"
-                    talk.shown.tell(f"{printable_line(model.name, 80)}: {told}")
+                    told = f", {len(talk.tools)} tools. {HINT}" if not before else " goes on"
+                    talk.shown.tell(f"{printable_line(model.name, 80)}{told}")
                     before = model.name
                     name = await Conversing(talk, session, model, prompt, stops).run()
             except (PegboardError, ModelError) as problem:

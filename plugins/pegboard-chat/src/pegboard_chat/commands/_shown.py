@@ -93,7 +93,7 @@ class Shown:
             self._say_thought(event.text)
         elif isinstance(event, CallStarted) and not self._quiet:
             arguments = printable_line(json.dumps(event.call.arguments, ensure_ascii=False, default=str), MAX_SHOWN)
-            self.tell(f"> {printable_line(event.call.name, 80)} {arguments}")
+            self.tell(f"-> {printable_line(event.call.name, 80)} {arguments}")
         elif isinstance(event, CallEnded) and not self._quiet:
             self.tell(_result_line(event.result))
         elif isinstance(event, RoundEnded):
@@ -150,13 +150,13 @@ class Shown:
 def _result_line(result: ToolResult) -> str:
     took = f"({result.duration_ms:,.0f} ms)" if result.duration_ms >= 1 else ""
     if result.error is not None:
-        text = f"! {printable_line(result.name, 80)} {error_line(result.error)}"
+        text = f"<- {printable_line(result.name, 80)}: {error_line(result.error)}"
     else:
         shown = " ".join(
             block.text if isinstance(block, TextContent) else f"[{getattr(block, 'mime_type', 'data')}]"
             for block in result.content
         ) or json.dumps(result.data, ensure_ascii=False, default=str)
-        text = f"< {printable_line(result.name, 80)} {printable_line(shown, MAX_SHOWN)}"
+        text = f"<- {printable_line(result.name, 80)}: {printable_line(shown, MAX_SHOWN)}"
     return f"{text} {took}".rstrip()
 
 
@@ -234,15 +234,21 @@ def event_to_json(event: Event) -> dict[str, Any]:
     raise AssertionError(f"an event of no known kind: {event!r}")
 
 
-def totals(model: str, requests: int, usage: Usage, cost: float | None, seconds: float) -> str:
+def totals(model: str, requests: int, usage: Usage, cost: str, seconds: float) -> str:
     """What it all cost, in a line."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-    money = "price not known" if cost is None else f"cost {cost:.6f}".rstrip("0").rstrip(".")
     counted = "1 request" if requests == 1 else f"{requests:,} requests"
     return (
         f"{printable_line(model, 80)}: {counted}, {usage.input_tokens:,} tokens read{cached}, "
-        f"{usage.output_tokens:,} written, {money}, {seconds:.1f} s"
+        f"{usage.output_tokens:,} written, {cost}, {seconds:.1f} s"
     )
+
+
+def money(cost: float | None, currency: str) -> str:
+    """What it cost, as words."""
+    if cost is None:
+        return "price not known"
+    return f"{f'{cost:.6f}'.rstrip('0').rstrip('.')} {currency}" if cost else "free"
 
 
 def error_line(problem: ToolError) -> str:

@@ -92,7 +92,7 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     try:
         return run.open_host(lambda host: talk.run(host, asked))
     except BaseExceptionGroup as group:
-        _raise_first(group)
+        raise_first(group)
 
 
 @attrs.frozen
@@ -164,7 +164,7 @@ def _question(given: str | None) -> str | None:
     return text
 
 
-def _raise_first(problem: BaseException) -> NoReturn:
+def raise_first(problem: BaseException) -> NoReturn:
     """Raise what a person is told of a group: the first of it that is meant for them, else all of it."""
     from pegboard import PegboardError, ToolError
     from pegboard.cli._output import OutputError
@@ -203,6 +203,27 @@ def attachment(name: str) -> Content:
         return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
 
 
+@contextlib.asynccontextmanager
+async def opened(host: Host, name: str | None) -> AsyncIterator[Model]:
+    """A model as long as the block lasts.
+
+    Raises:
+        ConfigError: there is no such provider, or no key: a person has to set something.
+        ModelError: it cannot be reached.
+    """
+    from pegboard_chat.models import open_model
+
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            model = await stack.enter_async_context(open_model(host, name))
+        except ModelError as problem:
+            if problem.details.get("reason") != "no_key":
+                raise
+            hint = "without a key: --model local (a server on this machine), --model echo (no model at all)"
+            raise ConfigError(problem.message, hint=hint) from None
+        yield model
+
+
 class Talk:
     """One run of the command: what is kept between questions, and how a question is asked.
 
@@ -223,6 +244,7 @@ class Talk:
         self.requests = 0
         self.usage: Usage = Usage()
         self.cost: float | None = 0.0
+        self.currency = ""
         self.model_name = ""
         self._run = run
         self._began = time.perf_counter()
@@ -297,22 +319,8 @@ class Talk:
 
     @contextlib.asynccontextmanager
     async def open_model(self, name: str | None) -> AsyncIterator[Model]:
-        """The model as long as the block lasts.
-
-        Raises:
-            ConfigError: there is no such provider, or no key: a person has to set something.
-            ModelError: it cannot be reached.
-        """
-        from pegboard_chat.models import open_model
-
-        async with contextlib.AsyncExitStack() as stack:
-            try:
-                model = await stack.enter_async_context(open_model(self.host, name))
-            except ModelError as problem:
-                if problem.details.get("reason") != "no_key":
-                    raise
-                hint = "without a key: --model local (a server on this machine), --model echo (no model at all)"
-                raise ConfigError(problem.message, hint=hint) from None
+        """The model as long as the block lasts; see `opened`."""
+        async with opened(self.host, name) as model:
             self.model_name = model.name
             yield model
 
@@ -336,6 +344,7 @@ class Talk:
         from pegboard_chat.events import ChatEnded, RoundEnded
 
         status = DONE
+        self.currency = chat.currency
         try:
             async with chat.ask(*content) if content else chat.go_on() as events:
                 async for event in events:
@@ -373,10 +382,10 @@ class Talk:
 
     def totals(self) -> str:
         """What it all cost so far, in a line."""
-        from pegboard_chat.commands._shown import totals
+        from pegboard_chat.commands._shown import money, totals
 
         seconds = time.perf_counter() - self._began
-        return totals(self.model_name, self.requests, self.usage, self.cost, seconds)
+        return totals(self.model_name, self.requests, self.usage, money(self.cost, self.currency), seconds)
 
     @property
     def tools(self) -> Mapping[str, Any]:

@@ -1,0 +1,240 @@
+"""`pegboard eval`: does a model choose the right tool with the right arguments."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from pegboard import ConfigError
+from pegboard_chat.commands.chat import SETTLE_S, _complete_model, raise_first
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pegboard.cli import ProgramRun
+    from pegboard.host import Host
+    from pegboard.session import Session
+    from pegboard_chat.evals.questions import Described, EvalFile
+    from pegboard_chat.evals.report import Report
+    from pegboard_chat.evals.running import Series
+
+DONE, FAILED = 0, 1
+
+
+@click.command("eval", short_help="Does a model choose the right tool with the right arguments.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--model", metavar="PROVIDER:MODEL", shell_complete=_complete_model, help="Else the file's, or the configured one."
+)
+@click.option("--compare", metavar="MODEL|FILE", help="Another model, or a file with other descriptions of tools.")
+@click.option("--json", "as_json", is_flag=True, help="The whole report as one object.")
+@click.option("--picture", metavar="FILE.svg", help="Draw the rates and their intervals there.")
+@click.option("--runs", type=click.IntRange(1, 1_000), metavar="N", help="How often each question is asked.")
+@click.option("--parallel", type=click.IntRange(1, 64), metavar="N", help="How many runs at once.")
+@click.option("--only", metavar="ID", multiple=True, help="Only this question; repeatable.")
+@click.option("--run", "carry_out", is_flag=True, help="Carry calls out, whatever the file says.")
+@click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
+@click.option("--user", metavar="ID", help="Who calls; else user_id of the configuration.")
+@click.pass_obj
+def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
+    """Ask a model the questions of FILE, and judge the calls it makes.
+
+    Calls are not carried out unless the file says `run = true`. Exit status: 0 the file's thresholds are reached; 1
+    they are not, or a run was not answered; 2 something is wrong with the file or the configuration.
+    """
+    from pegboard_chat.evals.questions import SUFFIXES, read_descriptions, read_eval
+
+    options = Options(**said)
+    found = options.over(read_eval(file))
+    other = options.compare
+    described = read_descriptions(other) if other is not None and other.endswith(SUFFIXES) else None
+    evaluation = Evaluation(options, found, described, Path(file).name)
+    try:
+        report = run.open_host(evaluation.run)
+    except BaseExceptionGroup as group:
+        raise_first(group)
+    return evaluation.tell(report)
+
+
+@attrs.frozen
+class Options:
+    """What the command's options say."""
+
+    model: str | None = None
+    compare: str | None = None
+    as_json: bool = False
+    picture: str | None = None
+    runs: int | None = None
+    parallel: int | None = None
+    only: tuple[str, ...] = ()
+    carry_out: bool = False
+    yes: bool = False
+    user: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.picture is not None:
+            from pegboard_chat.commands._files import require_writable
+
+            if Path(self.picture).suffix.lower() != ".svg":
+                raise click.UsageError("--picture writes SVG: name a file that ends in .svg")
+            require_writable(Path(self.picture).expanduser())
+
+    def over(self, found: EvalFile) -> EvalFile:
+        """The file with what the options say over it.
+
+        Raises:
+            ConfigError: `--only` names a question that is not there.
+        """
+        from pegboard.schema.near import NearNames
+
+        ids = [question.id for question in found.questions]
+        for name in self.only:
+            if name not in ids:
+                near = NearNames().find(name, ids)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ids[:20])}"
+                raise ConfigError(f"there is no question {name[:60]!r}", hint=hint)
+        chosen = found.questions
+        if self.only:
+            chosen = tuple(question for question in found.questions if question.id in self.only)
+        return attrs.evolve(
+            found,
+            questions=chosen,
+            runs=self.runs or found.runs,
+            parallel=self.parallel or found.parallel,
+            run=found.run or self.carry_out,
+        )
+
+
+class Evaluation:
+    """One run of the command.
+
+    Args:
+        described: the descriptions that are compared with those in force; None: no descriptions are compared.
+        name: of the file, for the picture.
+    """
+
+    def __init__(self, options: Options, found: EvalFile, described: Mapping[str, Described] | None, name: str) -> None:
+        self._options = options
+        self._found = found
+        self._described = described
+        self._name = name
+        self._currency = ""
+
+    async def run(self, host: Host) -> Report:
+        """Run both series, or the one."""
+        from pegboard.cli._person import say_yes
+        from pegboard_chat.evals.report import Report
+
+        options, found = self._options, self._found
+        session = host.session(options.user, channel="eval", confirm=say_yes if options.yes else None)
+        await host.settle(timeout_s=SETTLE_S)
+        self._check(session)
+        model = options.model or found.model
+        total = found.runs * len(found.questions) * (1 if options.compare is None else 2)
+        with _progress(total) as on_ran:
+            label = None if self._described is None else "as it is"
+            series = [await self._series(host, session, model, found.descriptions, label, on_ran)]
+            if self._described is not None:
+                other = {**found.descriptions, **self._described}
+                series.append(await self._series(host, session, model, other, options.compare, on_ran))
+            elif options.compare is not None:
+                series.append(await self._series(host, session, options.compare, found.descriptions, None, on_ran))
+        return Report(found, tuple(series))
+
+    def _check(self, session: Session) -> None:
+        from pegboard_chat.evals.questions import Faults, check_descriptions, check_names
+
+        faults = Faults()
+        check_names(self._found, session.tools, faults)
+        faults.raise_if_any(f"{self._name} does not fit the board")
+        if self._described is not None:
+            check_descriptions(self._described, session.tools, faults)
+            faults.raise_if_any(f"{self._options.compare} does not fit the board")
+
+    async def _series(
+        self, host: Host, session: Session, model: str | None, descriptions: Mapping[str, Described],
+        label: str | None, on_ran: Callable[[], None],
+    ) -> Series:  # fmt: skip
+        from pegboard_chat.commands.chat import opened
+        from pegboard_chat.evals.running import run_series
+        from pegboard_chat.loop import settings_of
+        from pegboard_chat.prices import bundled_prices
+
+        prices = bundled_prices().with_own(settings_of(host).prices)
+        self._currency = prices.currency
+        async with opened(host, model) as answering:
+            return await run_series(
+                session, answering, self._found, label=label or answering.name, descriptions=descriptions,
+                price=prices.find(answering.name), on_ran=on_ran,
+            )  # fmt: skip
+
+    def tell(self, report: Report) -> int:
+        """Print the report; the exit status."""
+        from pegboard.cli._output import answer, emit, emit_json, emit_line, emit_table, is_terminal, note
+        from pegboard_chat.evals import picture
+
+        labels = [one.label for one in report.series]
+        limit = self._found.thresholds.rate
+        if self._options.picture is not None:
+            from pegboard_chat.commands._files import write_private
+
+            title = f"{self._name}: {', '.join(dict.fromkeys(one.model for one in report.series))}"
+            write_private(Path(self._options.picture).expanduser(), picture.as_svg(title, report.rows, labels, limit))
+        if self._options.as_json:
+            emit_json(report.to_json())
+        else:
+            heads, rows = report.table()
+            emit_table(
+                heads, rows, right=[index for index, head in enumerate(heads) if head.startswith(("passed", "95"))]
+            )
+            stream = answer()
+            encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
+            signs = picture.PLAIN if is_terminal(stream) and not encoding.startswith("utf") else picture.DRAWN
+            emit("\n" + picture.as_text(report.rows, labels, limit, signs) + "\n")
+            for sentence in report.sentences():
+                emit_line(sentence)
+            for one in report.series:
+                note(self._cost_of(one))
+        for failure in report.failures:
+            note(f"failed: {failure}")
+        for one in report.series:
+            for problem in {error.message: error for error in one.errors}.values():
+                note(f"error: {problem.code.value}: {problem.message}")
+        return FAILED if report.failures else DONE
+
+    def _cost_of(self, series: Series) -> str:
+        from pegboard_chat.commands._shown import money
+
+        usage = series.usage
+        cost = money(series.cost, self._currency)
+        return f"{series.label}: {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {cost}"
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Any:
+    """Count runs on stderr while they are made, where a person watches."""
+    from pegboard.cli._output import is_terminal
+
+    shown, done = is_terminal(sys.stderr), 0
+
+    def on_ran() -> None:
+        nonlocal done
+        done += 1
+        if shown:
+            draw(f"{done:,} of {total:,} runs")
+
+    def draw(text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    try:
+        yield on_ran
+    finally:
+        if shown:
+            draw("")
