@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from pegboard import ConfigError, PluginError
 from pegboard.schema.near import NearNames
@@ -25,6 +26,10 @@ BRIDGES = {
 """The packages that bring providers, by the plugin's name, which is the provider's too."""
 
 
+_FOUND: WeakKeyDictionary[Any, Mapping[str, tuple[Any, Provider]]] = WeakKeyDictionary()
+"""By board: the hook fires once."""
+
+
 def providers_of(board: Any) -> Mapping[str, Provider]:
     """The providers on a board (or on a host's board), by name, in the order of names.
 
@@ -39,8 +44,14 @@ def _board_of(board: Any) -> Any:
     return getattr(board, "board", board)
 
 
-def _find(board: Any) -> dict[str, tuple[Any, Provider]]:
-    """By name the plugin's record and the provider, in the order in which the plugins give them."""
+def _find(board: Any) -> Mapping[str, tuple[Any, Provider]]:
+    """By name the plugin's record and the provider, in the order in which the plugins give them; asked for once."""
+    if board not in _FOUND:
+        _FOUND[board] = _ask(board)
+    return _FOUND[board]
+
+
+def _ask(board: Any) -> dict[str, tuple[Any, Provider]]:
     found: dict[str, tuple[Any, Provider]] = {}
     clashes: dict[str, list[Any]] = {}
     for record, given in board.plugins.ask_for_many("provide_models", _is_provider, "a provider of models"):
@@ -112,11 +123,14 @@ def _choose(board: Any, name: str | None) -> tuple[Provider, str | None]:
 
 
 def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> str:
-    package = BRIDGES.get(wanted.partition("-")[0])
+    plugin = wanted.partition("-")[0]
+    record = board.plugins.records.get(plugin)
+    if record is not None and record.quarantined is not None:
+        return f"the plugin {plugin} is put aside: pegboard doctor says why; there are: {listed}"
     if near:
         return f"did you mean {near[0]}? There are: {listed}"
-    if package and wanted.partition("-")[0] not in board.plugins.records:
-        return f"pip install {package}; there are: {listed}"
+    if plugin in BRIDGES and record is None:
+        return f"pip install {BRIDGES[plugin]}; there are: {listed}"
     return f"write PROVIDER:MODEL; providers: {listed}"
 
 
@@ -149,6 +163,11 @@ def _missing(provider: Provider) -> str | None:
 def _what_to_set(board: Any, missing: Mapping[str, str | None]) -> str:
     """Everything that would help, a line each."""
     lines = [f"{name}: {what}" for name, what in sorted(missing.items())]
+    lines += [
+        f"{record.name}: put aside, pegboard doctor says why"
+        for record in board.plugins.quarantined
+        if record.name in BRIDGES
+    ]
     if missing:
         lines.append(f"a key in the keyring is looked up when its provider is named: --model {min(missing)}")
     absent = [package for plugin, package in BRIDGES.items() if plugin not in board.plugins.records]

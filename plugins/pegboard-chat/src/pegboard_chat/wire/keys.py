@@ -33,7 +33,9 @@ _PART = 8
 """The run, in characters."""
 _TOKEN = re.compile(rf"[^\s\"'`<>(){{}}\[\],;]{{{_PART},}}")
 _KEY_LIKE = re.compile(r"\b(?:(?:sk|gsk|xai|hf)[-_]|AIza)[-_*.…A-Za-z0-9]{6,}")
-_HEADER = re.compile(r"\b(bearer|x-api-key:|authorization:)(\s+)(?!token|auth|key)\S{6,}", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(\b(?:x-api-key|authorization):\s*(?:bearer\s+)?|\bbearer\s+)(?!token|auth|key|\s)\S{6,}", re.IGNORECASE
+)
 
 log = logging.getLogger("pegboard.chat.wire")
 
@@ -93,7 +95,7 @@ def mask(text: str, secrets: Iterable[str | None]) -> str:
     known = sorted({secret for secret in secrets if secret and len(secret) >= MIN_SECRET}, key=len, reverse=True)
     for secret in known:
         text = text.replace(secret, HIDDEN)
-    text = _HEADER.sub(rf"\1\2{HIDDEN}", _KEY_LIKE.sub(HIDDEN, text))
+    text = _HEADER.sub(rf"\1{HIDDEN}", _KEY_LIKE.sub(HIDDEN, text))
     long = [secret for secret in known if len(secret) >= _LONG]
     parts = {secret[at : at + _PART].casefold() for secret in long for at in range(len(secret) - _PART + 1)}
     if parts:
