@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from pegboard import Loss
+from pegboard._frozen import FrozenDict, FrozenList
+from pegboard.schema.check import is_plain
 from pegboard_chat.portable.merge import KIND_OF_KEYWORD, NeverError, Schema, merge, normal, same, types_of
 from pegboard_chat.portable.restore import ArrayPlan, Member, NamedPlan, ObjectPlan, Plan, Shape, UnionPlan
 from pegboard_chat.portable.words import described, say
@@ -59,8 +61,9 @@ class Compiled:
 
     Args:
         schema: what is sent; share it, do not change it.
-        losses: what the provider will not see, or not as it was.
         strict: whether the provider may hold the model to it.
+        tool: the tool's name.
+        lost: what `losses` tells, as paths and words.
         notes: words about the arguments as a whole, for the description of the tool.
         plan: how to get from what the model writes to what the tool takes; None: they are the same.
         fields: how many properties there are.
@@ -71,13 +74,19 @@ class Compiled:
     """
 
     schema: Mapping[str, Any]
-    losses: tuple[Loss, ...]
     strict: bool
+    tool: str = ""
+    lost: tuple[tuple[Path, str], ...] = attrs.field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     plan: Plan | None = attrs.field(default=None, repr=False)
     fields: int = 0
     optional: int = 0
     unions: int = 0
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the provider will not see, or not as it was."""
+        return tuple(Loss(self.tool, shown(path), what) for path, what in self.lost)
 
     def restore(self, arguments: Any) -> Any:
         """What a model wrote, as the tool takes it; what does not fit stays as it is, for the validation to refuse."""
@@ -130,9 +139,7 @@ def compile_schema(schema: Any, profile: Profile, *, tool: str = "") -> Compiled
         return _Compiler(schema, profile, tool).compiled()
     except NotStrictError as problem:
         plain = compile_schema(schema, profile.fallback, tool=tool)
-        return attrs.evolve(
-            plain, losses=(Loss(tool, shown(problem.path), f"not strict: {problem.why}"), *plain.losses)
-        )
+        return attrs.evolve(plain, lost=((problem.path, f"not strict: {problem.why}"), *plain.lost))
 
 
 def shown(path: Path) -> str:
@@ -150,7 +157,7 @@ class _Compiler:
         self.profile = profile
         self.tool = tool
         self.left = MAX_VALUES
-        self.lost: list[Loss] = []
+        self.lost: list[tuple[Path, str]] = []
         self.notes: list[str] = []
         self.fields = self.optional = self.unions = self.enums = self.text = 0
         self.old = False
@@ -176,8 +183,9 @@ class _Compiler:
                 raise NotStrictError((), f"it has {count:,} {what}, and {most:,} are taken")
         return Compiled(
             schema,
-            tuple(self.lost),
             profile.strict,
+            self.tool,
+            tuple(self.lost),
             tuple(self.notes),
             out.plan,
             self.fields,
@@ -186,9 +194,12 @@ class _Compiler:
         )
 
     def _root(self) -> _Out:
-        out = self._quick_root()
-        if out is not None:
-            return out
+        if is_plain(self.schema):  # it has no references either
+            if self.schema.keys() <= _QUICK and self.schema.get("type") == "object":
+                out = self._object(self.schema, (), (), 0, self.notes, {"type": self._type("object")})
+            else:
+                out = self._value(self.schema, (), (), 0)
+            return out if out.schema is not None else self._open_root("no arguments fit it")
         from pegboard.schema.check import faults_of
         from pegboard.schema.keywords import DRAFT_7, dialect_of
         from pegboard.schema.refs import References
@@ -213,7 +224,7 @@ class _Compiler:
 
     def _lose(self, path: Path, what: str) -> None:
         if len(self.lost) < MAX_LOSSES:
-            self.lost.append(Loss(self.tool, shown(path), what))
+            self.lost.append((path, what))
 
     def _say(self, name: str, value: Any, path: Path, words: list[str]) -> None:
         """Leave a keyword out, and say it in words."""
@@ -221,22 +232,6 @@ class _Compiler:
         if said:
             words.append(said)
         self._lose((*path, name), "said in the description" if said else "left out")
-
-    # The many: objects of a few plain properties.
-
-    def _quick_root(self) -> _Out | None:
-        """The compiled form of a closed object of scalars, which most tools take; None says nothing."""
-        schema, profile = self.schema, self.profile
-        if (
-            not isinstance(schema, dict)
-            or not schema.keys() <= _QUICK
-            or schema.get("type") != "object"
-            or schema.get("additionalProperties") is not False
-            or profile.upper_types
-            or profile.property_names
-        ):
-            return None
-        return None
 
     # Any schema.
 
@@ -250,6 +245,15 @@ class _Compiler:
             return self._anything(path)
         if schema.get("type") in _SCALARS and schema.keys() <= self.simple and self._format_fits(schema):
             return _Out(schema)
+        if "$ref" not in schema and "allOf" not in schema and "$dynamicRef" not in schema:
+            flat = normal(schema, old=self.old)
+            words: list[str] = []
+            try:
+                exact = self._settle(flat, path, words, whole=True)
+                out = self._emit(flat, [], [], path, trail, level, words)
+            except NeverError:
+                return _NEVER
+            return out if exact or not out.exact else out._replace(exact=False)
         parts: list[Schema] = []
         circles: list[Any] = []
         try:
@@ -260,7 +264,7 @@ class _Compiler:
                 flat, beside = merge(flat, part)
                 if beside:
                     rest.append(beside)
-            words: list[str] = []
+            words = []
             exact = self._settle(flat, path, words, whole=not rest and not circles) and exact
             out = self._emit(flat, rest, circles, path, trail, level, words)
         except NeverError:
@@ -444,7 +448,7 @@ class _Compiler:
             if name in flat:
                 if name in profile.keywords:
                     said[name] = flat[name]
-                elif name != "title":
+                elif name != "title" and not (name == "default" and flat[name] is None):
                     self._say(name, flat[name], path, words)
         text = described(flat.get("description"), words)
         if text is not None:
@@ -889,8 +893,11 @@ class _Compiler:
         tags: dict[str, list[Any]] = {}
         aliases = self._aliases(given, path)
         for name, item in given.items():
-            at = (*path, "properties", name)
-            out = self._value(item, at, trail, level + 1)
+            quick = self._quick(item, path, name)
+            if quick is not None:
+                out = _Out(quick)
+            else:
+                out = self._value(item, (*path, "properties", name), trail, level + 1)
             if out.schema is None:
                 if name in required:
                     return _NEVER
@@ -900,11 +907,12 @@ class _Compiler:
                     exact = False
                 continue
             exact = exact and out.exact
-            sub, absent = out.schema, False
+            sub, absent, is_null = out.schema, False, False
             self.fields += 1
             self.text += len(name)
             if profile.all_required and name not in required:
-                sub, absent = self._nulled(sub, item, at)
+                sub, is_null = self._nulled(sub, item, (*path, "properties", name))
+                absent = True
             elif name not in required:
                 self.optional += 1
             if "anyOf" in sub or isinstance(sub.get("type"), list):
@@ -914,7 +922,7 @@ class _Compiler:
             if "const" in sub or "enum" in sub:
                 tags[name] = [sub["const"]] if "const" in sub else sub["enum"]
             if sent != name or absent or out.plan is not None:
-                members[sent] = Member(name, absent, out.plan)
+                members[sent] = Member(name, absent, is_null, out.plan)
         unknown = [name for name in required if name not in given]
         if unknown and profile.known_required:
             if others is False:
@@ -932,19 +940,70 @@ class _Compiler:
             exact = self._property_names(flat["propertyNames"], path, trail, level, words, said, aliases) and exact
         if aliases:
             self._rename_rules(said, aliases, path, words)
-        shape = Shape(frozenset(given), frozenset(name for name in required if name in given), tags)
+        shape = None
+        if path and profile.all_required:
+            shape = Shape(frozenset(properties), frozenset(required), tags)
         return _Out(said, ObjectPlan(members) if members else None, exact, shape)
+
+    def _quick(self, item: Any, path: Path, name: str) -> dict[str, Any] | None:
+        """The compiled form of what most properties are: a scalar or a list of such, null beside it, a default; None
+        says nothing."""
+        if item.__class__ not in _DICTS or not item:
+            return None
+        kind = item.get("type")
+        if kind.__class__ is str:
+            if kind == "array":
+                items = item.get("items")
+                if (
+                    items.__class__ not in _DICTS
+                    or items.get("type") not in _SCALARS
+                    or not items.keys() <= self.simple
+                    or "format" in items
+                ):
+                    return None
+            elif kind not in _SCALARS:
+                return None
+        elif kind.__class__ not in _LISTS or not self._is_quick_pair(kind):
+            return None
+        rest = item.keys() - self.simple
+        if not rest and "format" not in item:
+            return item  # type: ignore[no-any-return]
+        if "format" in item or not rest <= _QUICK_REST or ("items" in rest) != (kind == "array"):
+            return None
+        if "enum" in item:
+            if kind != "string" or any(value.__class__ is not str for value in item["enum"]):
+                return None
+            self.enums += len(item["enum"])
+            self.text += sum(map(len, item["enum"]))
+        if "default" not in rest or "default" in self.profile.keywords:
+            return item  # type: ignore[no-any-return]
+        said = {key: value for key, value in item.items() if key != "default"}
+        if item["default"] is not None:
+            words: list[str] = []
+            self._say("default", item["default"], (*path, "properties", name), words)
+            said["description"] = described(item.get("description"), words)
+        return said
+
+    def _is_quick_pair(self, kinds: list[str]) -> bool:
+        return (
+            self.profile.nullable == "type"
+            and len(kinds) == 2
+            and "null" in kinds
+            and kinds[0] in _SCALARS
+            and kinds[1] in _SCALARS
+        )
 
     def _properties(self, properties: dict[str, Any], said: dict[str, Any], flat: Schema, path: Path) -> None:
         if properties or "properties" in flat or self.profile.typed or not path:
             said["properties"] = properties
 
     def _nulled(self, sub: dict[str, Any], item: Any, at: Path) -> tuple[dict[str, Any], bool]:
-        """An optional property where every one has to be given: null says that it is left out."""
+        """An optional property where every one has to be given: null says that it is left out; and whether null is a
+        value of it as well, which by its own default means the same."""
         if not _takes_null(sub, self.definitions):
-            return self._nullable(sub), True
+            return self._nullable(sub), False
         if isinstance(item, dict) and item.get("default", _NOTHING) is None:
-            return sub, False
+            return sub, True
         raise NotStrictError(at, "it may be left out and may be null, and null can say only one of these")
 
     def _others(
@@ -1030,7 +1089,10 @@ class _Compiler:
             raise NotStrictError(path, f"it nests deeper than {most} levels")
 
 
-_QUICK = frozenset({"type", "properties", "required", "additionalProperties", "title", "description", "$schema"})
+_QUICK = frozenset({"type", "properties", "required", "additionalProperties", "title", "description"})
+_QUICK_REST = frozenset({"default", "enum", "items"})
+_DICTS = (FrozenDict, dict)
+_LISTS = (FrozenList, list)
 
 
 def _simple_keywords(profile: Profile) -> frozenset[str]:

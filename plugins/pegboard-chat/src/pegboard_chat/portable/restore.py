@@ -26,10 +26,12 @@ class Plan(Protocol):
 
 
 class Member(NamedTuple):
-    """One property: its own name, whether null stands for its absence, and the plan of its value."""
+    """One property: its own name, whether null is written where it is left out, whether null is a value of it as well
+    (which its default makes the same), and the plan of its value."""
 
     name: str
     absent: bool
+    is_null: bool
     plan: Plan | None
 
 
@@ -48,7 +50,7 @@ class ObjectPlan:
             member = self.members.get(key)
             if member is None:
                 restored[key] = item
-            elif not (member.absent and item is None):
+            elif item is not None or not member.absent or member.is_null:
                 restored[member.name] = item if member.plan is None else member.plan.restore(item)
         return restored
 
@@ -57,19 +59,13 @@ class ObjectPlan:
         if not isinstance(value, dict):
             return value
         filled = dict(value)
-        for key, (name, absent, plan) in self.members.items():
+        for key, (name, absent, _, plan) in self.members.items():
             if name in value:
                 filled.pop(name, None)
                 filled[key] = value[name] if plan is None else plan.fill(value[name])
             elif absent:
                 filled[key] = None
         return filled
-
-
-class NullDefault(NamedTuple):
-    """A property whose absence and null are the same by its own default: null stays what it is."""
-
-    plan: Plan | None = None
 
 
 class ArrayPlan:
