@@ -22,7 +22,7 @@ from pegboard import (
     ToolResult,
     tool,
 )
-from pegboard_anthropic.dialect import MAX_EXAMPLES, AnthropicDialect
+from pegboard_anthropic.dialect import BINDING_BETA, MAX_EXAMPLES, AnthropicDialect
 from pegboard_anthropic.settings import AnthropicSettings
 from pegboard_chat import Conversation, ForcedTool, Message, ModelError, ModelRequest
 
@@ -174,6 +174,14 @@ def test_a_budget_holds_for_an_open_turn_only_if_it_began_with_thinking() -> Non
         dialect, conversation=in_a_round(None).add(Message("assistant", (TextContent("x"),))).ask("y")
     )
     assert "thinking" in body(AnthropicDialect(thinking="adaptive"), conversation=in_a_round(None))
+
+
+def test_thinking_before_which_something_changed_is_dropped_where_that_feature_is_on() -> None:
+    dialect = AnthropicDialect.of(AnthropicSettings(thinking="adaptive", betas=(BINDING_BETA,)))
+    block_binding = {"prefix_mismatch_behavior": "drop_block"}
+    assert body(dialect)["thinking"] == {"type": "adaptive", "block_binding": block_binding}
+    assert body(attrs.evolve(dialect, thinking="off"))["thinking"] == {"type": "disabled"}
+    assert "thinking" not in body(attrs.evolve(dialect, thinking=None))
 
 
 def test_what_was_sent_is_cached_where_that_is_wanted(check_body: Check) -> None:

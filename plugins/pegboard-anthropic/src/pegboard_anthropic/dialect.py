@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
 MAX_EXAMPLES = 4
 MAX_EXAMPLE_CHARS = 2_000
 """Of all examples of a tool together, as JSON: each request pays for them."""
@@ -74,6 +75,9 @@ class AnthropicExport(PortableExport):
 class AnthropicDialect:
     """The messages API. See `AnthropicSettings` for what its members mean.
 
+    `drop_changed`: thinking before which something changed is left out by the API, which refuses the request otherwise.
+    It takes the feature `BINDING_BETA`, and thinking that is set.
+
     .. versionadded:: 0.1
     """
 
@@ -83,11 +87,13 @@ class AnthropicDialect:
     thinking: int | Literal["adaptive", "off"] | None = None
     strict: bool = True
     cache: bool = False
+    drop_changed: bool = False
 
     @classmethod
     def of(cls, settings: AnthropicSettings) -> AnthropicDialect:
         """The dialect as the settings want it."""
-        return cls(settings.max_tokens, settings.thinking, settings.strict, settings.cache)
+        drop_changed = BINDING_BETA in settings.betas
+        return cls(settings.max_tokens, settings.thinking, settings.strict, settings.cache, drop_changed)
 
     def export(self, tools: Iterable[Tool]) -> AnthropicExport:
         """Compile the tools; the same tools a second time cost next to nothing."""
@@ -101,6 +107,8 @@ class AnthropicDialect:
         choice = self._choice_of(request, export) if tools else None
         forced = choice is not None and choice["type"] in ("any", "tool")
         thinking, max_tokens = self._thinking_of(request, messages, forced=forced)
+        if self.drop_changed and thinking is not None and thinking["type"] != "disabled":
+            thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         temperature = request.temperature if thinking is None or thinking["type"] == "disabled" else None
         said = {
             "model": model,

@@ -23,9 +23,10 @@ def provide_settings() -> type[AnthropicSettings]:
 @hookimpl
 def provide_tools(settings: AnthropicSettings) -> Iterable[Tool]:
     """`claude_conversation`."""
+    from pegboard_anthropic.provider import AnthropicProvider
     from pegboard_anthropic.tools import make_tools
 
-    return make_tools(settings)
+    return make_tools(AnthropicProvider(settings))
 
 
 @hookimpl

@@ -11,6 +11,8 @@ from pegboard_anthropic.settings import AnthropicSettings
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    import httpx2
+
     from pegboard_chat.contract import Model
     from pegboard_chat.wire.faults import Place
 
@@ -30,14 +32,18 @@ class AnthropicProvider:
 
     Args:
         settings: of the plugin.
+        http: what carries the requests instead of sockets, for tests.
 
     .. versionadded:: 0.1
     """
 
     name = "anthropic"
 
-    def __init__(self, settings: AnthropicSettings | None = None) -> None:
+    def __init__(
+        self, settings: AnthropicSettings | None = None, *, http: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
         self._settings = settings or AnthropicSettings()
+        self._http = http
         self.default_model = self._settings.model
 
     @property
@@ -63,7 +69,7 @@ class AnthropicProvider:
 
         name = model or self.default_model
         place = await self._place(name)
-        async with open_transport() as transport:
+        async with open_transport(http=self._http) as transport:
             yield HttpModel(f"{self.name}:{name}", AnthropicDialect.of(self._settings), transport, place)
 
     async def list_models(self) -> Sequence[str]:
@@ -71,7 +77,7 @@ class AnthropicProvider:
         from pegboard_chat.wire.transport import open_transport
 
         place = await self._place("")
-        async with open_transport() as transport:
+        async with open_transport(http=self._http) as transport:
             answer = await transport.get(f"{self.base_url}/v1/models?limit=1000", place)
         listed = answer.get("data") if isinstance(answer, dict) else None
         entries = listed if isinstance(listed, list) else []

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from pegboard import Example, Tool, ToolResult, tool
-from pegboard.schema.markers import MaxLen, MinLen, Pattern
+from pegboard.schema.markers import MaxLen, Pattern
 
 if TYPE_CHECKING:
-    from pegboard_anthropic.settings import AnthropicSettings
+    from pegboard_anthropic.provider import AnthropicProvider
 
 TIMEOUT_S = 120.0
 MAX_MESSAGE = 200_000
 """Characters; some 50,000 tokens."""
+MAX_MODEL = 200
 SILENT = "The model answered without text."
 REFUSED = "The model refused to answer."
 
 
-def make_tools(settings: AnthropicSettings | None = None) -> tuple[Tool, ...]:
+def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
     """Make `claude_conversation`; it hangs without a key too, and then says what to set.
 
     Args:
-        settings: of the plugin; None: the defaults.
+        provider: opens the model that is asked.
 
     .. versionadded:: 0.1
     """
@@ -43,8 +44,8 @@ def make_tools(settings: AnthropicSettings | None = None) -> tuple[Tool, ...]:
         ),
     )
     async def claude_conversation(
-        message: Annotated[str, MinLen(1), MaxLen(MAX_MESSAGE), Pattern(r"\S")],
-        model: Annotated[str, Pattern(r"^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$")] | None = None,
+        message: Annotated[str, MaxLen(MAX_MESSAGE), Pattern(r"\S")],
+        model: Annotated[str, MaxLen(MAX_MODEL)] | None = None,
         system_prompt: Annotated[str, MaxLen(MAX_MESSAGE)] | None = None,
     ) -> ToolResult:
         """Ask a Claude model of Anthropic and get its answer. Each call is paid for by tokens.
@@ -57,13 +58,12 @@ def make_tools(settings: AnthropicSettings | None = None) -> tuple[Tool, ...]:
             model: the model's name; leave it out for the one that is set up.
             system_prompt: what the model is told before the message.
         """
-        from pegboard_anthropic.provider import AnthropicProvider
         from pegboard_chat.contract import ModelRequest, Reply, Stop
         from pegboard_chat.conversation import Conversation
 
         conversation = Conversation(system_prompt).ask(message)
         request = ModelRequest(conversation, stream=False)
-        async with AnthropicProvider(settings).open(model) as asked, asked.respond(request) as stream:
+        async with provider.open(model) as asked, asked.respond(request) as stream:
             replies = [item async for item in stream if isinstance(item, Reply)]
         reply = replies[-1]
         text = reply.message.text or (REFUSED if reply.stop is Stop.REFUSED else SILENT)
