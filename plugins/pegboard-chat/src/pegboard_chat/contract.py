@@ -215,9 +215,15 @@ class Model(Protocol):
     .. versionadded:: 0.1
     """
 
-    name: str
-    """`provider:model`."""
-    dialect: ModelDialect
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        ...
+
+    @property
+    def dialect(self) -> ModelDialect:
+        """What it speaks."""
+        ...
 
     def respond(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Delta | Reply]]:
         """Ask; the stream gives deltas and, last, one `Reply`. Leaving the block early frees the connection.
