@@ -35,6 +35,8 @@ MAX_SHOWN = 2_000
 """Characters of broken arguments that are repeated to the model."""
 MAX_COUNT = 10**12
 MAX_NAME = 64
+NO_NAME = "no_name"
+"""What a call is called that came without a name."""
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 STOPS = {
@@ -281,7 +283,7 @@ def object_of(text: str) -> dict[str, Any]:
 
 def alias_as_taken(alias: str) -> str:
     """The name of a call as the API takes it back."""
-    return _NOT_IN_NAMES.sub("_", alias)[:MAX_NAME] or "no_name"
+    return _NOT_IN_NAMES.sub("_", alias)[:MAX_NAME] or NO_NAME
 
 
 def arguments_as_taken(given: _Call, answer: ToolCall | ToolResult) -> str:

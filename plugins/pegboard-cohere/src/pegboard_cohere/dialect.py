@@ -16,8 +16,9 @@ import attrs
 
 from pegboard_chat.contract import ForcedTool
 from pegboard_chat.portable import PortableExport
+from pegboard_chat.portable.export import refused
 from pegboard_chat.portable.profiles import COHERE_PLAIN, COHERE_STRICT
-from pegboard_cohere._answers import DIALECT, calls_in
+from pegboard_cohere._answers import DIALECT, NO_NAME, calls_in
 from pegboard_cohere._messages import messages_of, results_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class CohereExport(PortableExport):
         if not call_id.strip() or call_id in taken:
             call_id = f"call_{secrets.token_hex(8)}"
         taken.add(call_id)
+        if not alias:
+            return refused(call_id, NO_NAME, "a call needs the name of a tool")
         return self.call_of(call_id, alias, arguments)
 
     def name_of(self, alias: str) -> str:

@@ -23,6 +23,8 @@ FOREIGN_SIGNATURE = "skip_thought_signature_validator"
 """What the API documents as the signature of a call that none of its own models made."""
 
 MAX_NAME = 128
+NO_NAME = "no_name"
+"""What a call is called that came without a name."""
 _BEGIN = re.compile("[a-zA-Z_]")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.:-]")
 _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
@@ -103,7 +105,7 @@ def cleaned(part: Mapping[str, Any]) -> dict[str, Any]:
 def _cleaned_call(call: Any) -> dict[str, Any]:
     """`{id?, name, args}`; what is no object of arguments is kept as text."""
     args = member(call, "args")
-    name = _NOT_IN_NAMES.sub("_", text_member(call, "name"))[:MAX_NAME]
+    name = _NOT_IN_NAMES.sub("_", text_member(call, "name"))[:MAX_NAME] or NO_NAME
     named: dict[str, Any] = {"name": name if _BEGIN.match(name) else f"_{name}"[:MAX_NAME], "args": args}
     if isinstance(args, str) and args:
         named["args"] = _object_of(args)

@@ -17,7 +17,7 @@ from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.export import refused
 from pegboard_chat.portable.profiles import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS
 from pegboard_gemini._contents import contents_of, results_of
-from pegboard_gemini._parts import DIALECT, given_parts, member, text_member
+from pegboard_gemini._parts import DIALECT, NO_NAME, given_parts, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +58,9 @@ class GeminiExport(PortableExport):
         if not call_id.strip() or call_id in taken:
             call_id = draw_id()
         taken.add(call_id)
-        return self.call_of(call_id, text_member(given, "name"), member(given, "args"))
+        if not (alias := text_member(given, "name")):
+            return refused(call_id, NO_NAME, "a call needs the name of a tool")
+        return self.call_of(call_id, alias, member(given, "args"))
 
     def refusal(self, alias: str, why: str) -> ToolResult:
         """INVALID_INPUT for a call that never got here."""
