@@ -243,8 +243,11 @@ class _Compiler:
             return self._cut(path)
         if schema is True or not schema:
             return self._anything(path)
-        if schema.get("type") in _SCALARS and schema.keys() <= self.simple and self._format_fits(schema):
-            return _Out(schema)
+        kind = schema.get("type")
+        if kind.__class__ is str and kind in _SCALARS and schema.keys() <= self.simple and self._format_fits(schema):
+            if kind == "null" and self.profile.nullable == "never":
+                raise NotStrictError(path, "it takes null, which is no type there")
+            return _Out(self._typed_as_due(schema))
         if "$ref" not in schema and "allOf" not in schema and "$dynamicRef" not in schema:
             flat = normal(schema, old=self.old)
             words: list[str] = []
@@ -446,7 +449,7 @@ class _Compiler:
             return _Out(said, exact=exact)
         for name in ("title", "default", "examples", "deprecated", "readOnly", "writeOnly"):
             if name in flat:
-                if name in profile.keywords:
+                if name in profile.keywords and not (profile.nullable == "never" and flat[name] is None):
                     said[name] = flat[name]
                 elif name != "title" and not (name == "default" and flat[name] is None):
                     self._say(name, flat[name], path, words)
@@ -610,6 +613,8 @@ class _Compiler:
         kinds = list(types or KINDS)
         is_null = "null" in kinds
         mains = [kind for kind in kinds if kind != "null"]
+        if is_null and self.profile.nullable == "never":
+            raise NotStrictError(path, "it takes null, which is no type there")
         if not mains:
             return _Out({"type": self._type("null")})
         outs = [self._body([kind], flat, path, trail, level, words) for kind in mains]
@@ -894,8 +899,18 @@ class _Compiler:
         aliases = self._aliases(given, path)
         for name, item in given.items():
             quick = self._quick(item, path, name)
+            is_dropped = False
             if quick is not None:
                 out = _Out(quick)
+            elif (
+                profile.nullable == "never"
+                and name not in required
+                and isinstance(item, dict)
+                and item.get("default", _NOTHING) is None
+            ):
+                is_dropped = True
+                some = {"allOf": [item, {"type": [kind for kind in KINDS if kind != "null"]}]}
+                out = self._value(some, (*path, "properties", name), trail, level + 1)
             else:
                 out = self._value(item, (*path, "properties", name), trail, level + 1)
             if out.schema is None:
@@ -921,8 +936,8 @@ class _Compiler:
             properties[sent] = sub
             if "const" in sub or "enum" in sub:
                 tags[name] = [sub["const"]] if "const" in sub else sub["enum"]
-            if sent != name or absent or out.plan is not None:
-                members[sent] = Member(name, absent, is_null, out.plan)
+            if sent != name or absent or is_dropped or out.plan is not None:
+                members[sent] = Member(name, absent, is_null, out.plan, is_dropped)
         unknown = [name for name in required if name not in given]
         if unknown and profile.known_required:
             if others is False:
@@ -967,7 +982,7 @@ class _Compiler:
             return None
         rest = item.keys() - self.simple
         if not rest and "format" not in item:
-            return item  # type: ignore[no-any-return]
+            return self._typed_as_due(item)
         if "format" in item or not rest <= _QUICK_REST or ("items" in rest) != (kind == "array"):
             return None
         if "enum" in item:
@@ -975,18 +990,33 @@ class _Compiler:
                 return None
             self.enums += len(item["enum"])
             self.text += sum(map(len, item["enum"]))
+        if self.profile.nullable == "never" and item.get("default", _NOTHING) is None:
+            return None
         if "default" not in rest or "default" in self.profile.keywords:
-            return item  # type: ignore[no-any-return]
+            return self._typed_as_due(item)
         said = {key: value for key, value in item.items() if key != "default"}
         if item["default"] is not None:
             words: list[str] = []
             self._say("default", item["default"], (*path, "properties", name), words)
             said["description"] = described(item.get("description"), words)
+        return self._typed_as_due(said)
+
+    def _typed_as_due(self, item: dict[str, Any]) -> dict[str, Any]:
+        """A quick property with its type as the profile writes it."""
+        if not self.profile.upper_types:
+            return item
+        kind = item["type"]
+        if kind.__class__ is str:
+            said = {**item, "type": kind.upper()}
+        else:
+            said = {**item, "type": kind[kind[0] == "null"].upper(), "nullable": True}
+        if kind == "array":
+            said["items"] = self._typed_as_due(item["items"])
         return said
 
     def _is_quick_pair(self, kinds: list[str]) -> bool:
         return (
-            self.profile.nullable == "type"
+            self.profile.nullable != "never"
             and len(kinds) == 2
             and "null" in kinds
             and kinds[0] in _SCALARS
@@ -1102,7 +1132,7 @@ def _simple_keywords(profile: Profile) -> frozenset[str]:
         bounded = {"enum", "const", "anyOf", "items", "properties", "required", "additionalProperties"}
         scalar = {name for name, kind in KIND_OF_KEYWORD.items() if kind in ("string", "number")}
         kept = profile.keywords & (scalar | {"type", "title", "description"}) - bounded
-        found = _SIMPLE[profile.name] = frozenset() if profile.upper_types else frozenset(kept)
+        found = _SIMPLE[profile.name] = frozenset(kept)
     return found
 
 

@@ -154,45 +154,44 @@ class PortableExport:
 
     def _choose(self) -> None:
         """Which tools go strict: those that can, as long as the limits of one request last."""
-        profile = self.profile
-        for tool in self.tools:
-            self._compiled[tool.name] = compiled(tool, profile)
-        fallback = profile.fallback
-        if fallback is None:
-            return
-        if profile.together and not all(one.strict for one in self._compiled.values()):
-            first = next(name for name, one in self._compiled.items() if not one.strict)
-            for tool in self.tools:
-                if self._compiled[tool.name].strict:
-                    self._give_up(tool, fallback, f"all tools of a request are, or none, and {first} cannot be")
-            return
-        left = {
-            "tools": profile.max_tools,
-            "optional": profile.max_optional,
-            "unions": profile.max_unions,
-            "fields": profile.max_fields,
+        profile, fallback = self.profile, self.profile.fallback
+        bounds = {
+            what: most
+            for what in _COSTS
+            if (most := getattr(profile, f"max_{what}")) is not None and fallback is not None
         }
-        bounds = {key: most for key, most in left.items() if most is not None}
-        if not bounds:
-            return
         spent = dict.fromkeys(bounds, 0)
         for tool in self.tools:
-            one = self._compiled[tool.name]
+            full = next((what for what, most in bounds.items() if spent[what] >= most), None)
+            if full == "tools" and fallback is not None:
+                self._fall_back(tool, fallback, f"a request takes {bounds[full]} {_COSTS[full]}")
+                continue
+            one = self._compiled[tool.name] = compiled(tool, profile)
+            if fallback is None:
+                continue
             if not one.strict:
+                if profile.together:
+                    return self._fall_back_together(fallback, f"{tool.name} cannot be, and it is for all tools or none")
                 continue
             costs = {"tools": 1, "optional": one.optional, "unions": one.unions, "fields": one.fields}
-            over = next((key for key, most in bounds.items() if spent[key] + costs[key] > most), None)
+            over = next((what for what, most in bounds.items() if spent[what] + costs[what] > most), None)
             if over is None:
-                for key in spent:
-                    spent[key] += costs[key]
-            elif profile.together:
-                for other in self.tools:
-                    self._give_up(other, fallback, f"all tools together have more than {bounds[over]} {over}")
-                return
-            else:
-                self._give_up(tool, fallback, f"the strict tools of a request have {bounds[over]} {_OVER[over]}")
+                for what in spent:
+                    spent[what] += costs[what]
+                continue
+            why = f"a request takes {bounds[over]} {_COSTS[over]}"
+            if profile.together:
+                return self._fall_back_together(fallback, why)
+            self._fall_back(tool, fallback, why)
+        return None
 
-    def _give_up(self, tool: Tool, fallback: Profile, why: str) -> None:
+    def _fall_back_together(self, fallback: Profile, why: str) -> None:
+        for tool in self.tools:
+            one = self._compiled.get(tool.name)
+            if one is None or one.strict:
+                self._fall_back(tool, fallback, why)
+
+    def _fall_back(self, tool: Tool, fallback: Profile, why: str) -> None:
         self._compiled[tool.name] = compiled(tool, fallback)
         self._strict_lost.append(Loss(tool.name, "input_schema", f"not strict: {why}"))
 
@@ -212,12 +211,13 @@ class PortableExport:
         return found
 
 
-_OVER = {
-    "tools": "tools at most",
-    "optional": "optional properties at most",
-    "unions": "properties of several types at most",
-    "fields": "properties at most",
+_COSTS = {
+    "tools": "strict tools",
+    "optional": "optional properties of strict tools",
+    "unions": "properties of several types of strict tools",
+    "fields": "properties of strict tools",
 }
+"""What the limits of one request count, by the name after `max_` in the profile."""
 
 
 def _description(tool: Tool, one: Compiled) -> str:

@@ -52,7 +52,8 @@ class Profile:
         formats: the values of `format` that are kept; None: all.
         enum_kinds: the JSON types whose values may stand in `enum`.
         typed: every schema names one type (and null), or is a union of such.
-        nullable: how null is said beside another type: `type` as a list, or the keyword `nullable`.
+        nullable: how null is said beside another type: `type` as a list, the keyword `nullable`, or never: then an
+            optional property whose default is null is left out instead.
         upper_types: types are written `STRING`, as OpenAPI's enumeration of the Gemini API has them.
         closed: every object says `additionalProperties: false`; one that is open cannot be said.
         all_required: every property is required; an optional one becomes nullable.
@@ -83,7 +84,7 @@ class Profile:
     formats: frozenset[str] | None = None
     enum_kinds: frozenset[str] = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
     typed: bool = False
-    nullable: Literal["type", "keyword"] = "type"
+    nullable: Literal["type", "keyword", "never"] = "type"
     upper_types: bool = False
     closed: bool = False
     all_required: bool = False
@@ -167,6 +168,7 @@ COHERE_STRICT = Profile(
     formats=frozenset({"date-time", "uuid", "date", "time"}),
     enum_kinds=_SCALARS - {"null"},
     typed=True,
+    nullable="never",
     closed=True,
     known_required=True,
     items_required=True,

@@ -27,12 +27,13 @@ class Plan(Protocol):
 
 class Member(NamedTuple):
     """One property: its own name, whether null is written where it is left out, whether null is a value of it as well
-    (which its default makes the same), and the plan of its value."""
+    (which its default makes the same), the plan of its value, and whether its null (also the same) is left out."""
 
     name: str
     absent: bool
     is_null: bool
     plan: Plan | None
+    is_dropped: bool = False
 
 
 class ObjectPlan:
@@ -59,9 +60,11 @@ class ObjectPlan:
         if not isinstance(value, dict):
             return value
         filled = dict(value)
-        for key, (name, absent, _, plan) in self.members.items():
+        for key, (name, absent, _, plan, is_dropped) in self.members.items():
             if name in value:
                 filled.pop(name, None)
+                if is_dropped and value[name] is None:
+                    continue
                 filled[key] = value[name] if plan is None else plan.fill(value[name])
             elif absent:
                 filled[key] = None
