@@ -305,13 +305,14 @@ async def test_headers_without_end_are_bounded() -> None:
     assert error.details["reason"] == "half_answer"
 
 
-async def test_a_refused_connection_says_what_to_do() -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_refused_connection_says_what_to_do(host: str) -> None:
     async with serving(OK) as server:
-        url = server.url
+        url = server.url.replace("127.0.0.1", host)
     async with quick_transport() as transport:
         error = await failing(transport.post(url, {}, ACME))
     assert error.message == (
-        "acme cannot be reached: 127.0.0.1 refuses the connection; start the server, or check the base_url"
+        f"acme cannot be reached: {host} refuses the connection; start the server, or check the base_url"
     )
     assert error.details["reason"] == "no_network"
 

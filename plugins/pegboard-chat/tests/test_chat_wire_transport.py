@@ -544,6 +544,8 @@ async def test_an_environment_that_cannot_be_used_says_what_to_look_at(
             await transport.post(URL, {}, ACME, timeout_s=0.001)
 
     error = await failing(ask())
+    assert error.details["provider"] == "acme"
+    assert error.details["reason"] == "no_network"
     assert words in error.message
     assert value not in error.message
 

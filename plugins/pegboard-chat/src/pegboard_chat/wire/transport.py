@@ -24,7 +24,7 @@ import attrs
 from pegboard import ErrorCode, Retry
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire import faults
-from pegboard_chat.wire.keys import HIDDEN, LOOPBACK, Headers, check_address, check_headers
+from pegboard_chat.wire.keys import HIDDEN, LOOPBACK, MIN_SECRET, Headers, check_address, check_headers
 from pegboard_chat.wire.sse import MAX_EVENT_BYTES, ServerEvent, SseReader
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 REQUEST_TIMEOUT_S: ContextVar[float] = ContextVar("REQUEST_TIMEOUT_S", default=300.0)
 """What `open_transport` takes where nobody says otherwise; `open_model` sets it from `[plugins.chat] timeout_s`."""
-CONNECT_S = 15.0
+CONNECT_S = 10.0
 IDLE_S = 180.0
 """Between two pieces of an answer that has begun; before its first only the whole deadline counts: models think."""
 TRIES = 3
@@ -105,19 +105,21 @@ async def open_transport(
         jitter: a number from 0 to 1, for the waits between tries.
         http: what carries the requests instead of sockets, for tests.
 
-    Raises:
-        ModelError: reason `no_network`: the environment names a proxy or certificates that cannot be used.
-
     .. versionadded:: 0.1
     """
+    import httpx2  # noqa: F401 - a fifth of a second, which is no part of the first request
+
     timeout = REQUEST_TIMEOUT_S.get() if timeout_s is None else timeout_s
     limits = Limits(timeout, idle_s, connect_s, tries, max_wait_s, max_bytes, max_event_bytes)
-    async with _make_client(limits, http) as client:
-        with _masked_logs() as secrets:
-            yield Transport(client, limits, jitter, secrets)
+    with _masked_logs() as secrets:
+        transport = Transport(limits, jitter, http, secrets)
+        try:
+            yield transport
+        finally:
+            await transport.aclose()
 
 
-def _make_client(limits: Limits, http: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
+def _make_client(limits: Limits, http: httpx2.AsyncBaseTransport | None, place: Place) -> httpx2.AsyncClient:
     import httpx2
 
     try:
@@ -134,7 +136,12 @@ def _make_client(limits: Limits, http: httpx2.AsyncBaseTransport | None) -> http
         why = "a proxy whose address cannot be read; look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
     except OSError:
         why = "certificates that cannot be read; look at SSL_CERT_FILE and SSL_CERT_DIR"
-    raise ModelError(ErrorCode.UPSTREAM_ERROR, f"the environment names {why}", reason="no_network", retry="changed")
+    raise place.fault(
+        ErrorCode.UPSTREAM_ERROR,
+        "no_network",
+        f"cannot be reached: the environment names {why}",
+        retry=Retry.CHANGED.value,
+    )
 
 
 class Transport:
@@ -144,12 +151,22 @@ class Transport:
     """
 
     def __init__(
-        self, client: httpx2.AsyncClient, limits: Limits, jitter: Callable[[], float], secrets: set[str]
+        self,
+        limits: Limits,
+        jitter: Callable[[], float],
+        http: httpx2.AsyncBaseTransport | None,
+        secrets: set[str],
     ) -> None:
-        self._client = client
+        self._client: httpx2.AsyncClient | None = None  # made by the first request, whose provider an error names
         self._jitter = jitter
+        self._http = http
         self._secrets = secrets
         self.limits = limits
+
+    async def aclose(self) -> None:
+        """Close every connection; `open_transport` does it."""
+        if self._client is not None:
+            await self._client.aclose()
 
     async def post(self, url: str, body: Any, place: Place, *, timeout_s: float | None = None) -> Any:
         """Send JSON, get JSON.
@@ -204,7 +221,9 @@ class Transport:
 
         check_address(place.provider, url, has_key=place.key is not None)
         check_headers(place.provider, place.headers, place.key_variable)
-        self._secrets.update(place.hidden)
+        self._secrets.update(secret for secret in place.hidden if len(secret) >= MIN_SECRET)
+        if self._client is None:
+            self._client = _make_client(self.limits, self._http, place)
         deadline = trio.current_time() + (self.limits.timeout_s if timeout_s is None else timeout_s)
         request = _Request(self._client, method, url, _encode(body, place), place, accept)
         answer = await self._send(request, deadline, self.limits.tries if tries is None else tries)
@@ -348,10 +367,10 @@ class Answer:
         if media == "text/event-stream":
             self.streamed = True
         elif "json" not in media:
-            first = b""
-            while not first.strip() and (piece := await self._piece()) is not None:
-                first += piece
-            self._first = first
+            first: bytes | None = b""
+            while first is not None and not first.strip():  # blanks mean nothing, to JSON and to events
+                first = await self._piece()
+            self._first = first = first or b""
             self.streamed = first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(
                 (b"data:", b"event:", b":", b"id:", b"retry:")
             )
