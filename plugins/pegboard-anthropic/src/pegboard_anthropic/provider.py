@@ -94,6 +94,9 @@ class AnthropicProvider:
         if key is None and not is_loopback(base_url):
             raise no_key(self.name, KEY)
         headers = {"anthropic-version": self._settings.version}
+        if is_loopback(base_url):
+            # llama.cpp closes the connection behind a streamed answer, and says that it would not.
+            headers["connection"] = "close"
         if key is not None:
             headers["x-api-key"] = key
         if self._settings.betas:
