@@ -31,8 +31,9 @@ def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
         title="Ask Claude",
         category="ai",
         tags=("ai", "model", "network"),
-        read_only=True,
+        destructive=False,  # but not read-only: each call spends money
         open_world=True,
+        parallel=True,
         timeout_s=TIMEOUT_S,
         rate_limit="30/minute",
         concurrency=4,
