@@ -1,4 +1,4 @@
-"""What the tests of pegboard-openai share: tools, requests, streams, and a server on loopback that says what it is told."""
+"""What the tests of pegboard-openai share: tools, requests, streams, and a server that says what it is told."""
 
 from __future__ import annotations
 

@@ -227,9 +227,13 @@ def providers_of(settings: OpenAISettings) -> list[Server | LocalProvider]:
 
 def _place_of(provider: str, base_url: str, key: str | None, variable: str | None, *, responses: bool = False) -> Place:
     from pegboard_chat.wire.faults import Place
+    from pegboard_chat.wire.keys import is_loopback
 
     end = "responses" if responses else "chat/completions"
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
+    if is_loopback(base_url):
+        # llama.cpp closes the connection behind a streamed answer, and says that it would not.
+        headers["connection"] = "close"
     advice = {} if variable or provider == "local" else {"wrong_key": _SET_KEY.format(provider)}
     return Place(
         provider, "", lambda model, stream: f"{base_url}/{end}", headers, key=key, key_variable=variable, advice=advice

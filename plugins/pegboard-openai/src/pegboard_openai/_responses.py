@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _THINKS = re.compile(r"(ft:)?(o[1-9]|gpt-([5-9]|[1-9][0-9])(?!.*-chat)|codex)")
 """Models that think; the others refuse to be asked for encrypted thoughts."""
+_NO_LIMIT = 10**15
 _STOPS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSED}
 _KEPT_TYPES = frozenset(
     {
@@ -194,7 +195,10 @@ class ResponsesDialect:
             stop = Stop.REFUSED
         elif reason is not None or answer.get("status") == "incomplete":
             stop = _STOPS.get(reason, Stop.OTHER) if isinstance(reason, str) else Stop.OTHER
-        return Reply(turn, tuple(call.read for call in calls), usage_of(answer.get("usage")), stop)
+        usage = usage_of(answer.get("usage"))
+        if stop in (Stop.END, Stop.CALLS) and usage.output_tokens >= (request.max_tokens or _NO_LIMIT):
+            stop = Stop.LENGTH  # llama.cpp calls such an answer completed
+        return Reply(turn, tuple(call.read for call in calls), usage, stop)
 
     def _is_readable(self, item: dict[str, Any]) -> bool:
         """Whether the server can read a reasoning item again that it kept no copy of."""

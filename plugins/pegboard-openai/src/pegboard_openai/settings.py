@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OWN_NAMES = frozenset({"openai", "openai-responses", "local"})
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_URL = re.compile(r"https?://[^\s/?#@]+[^\s?#]*", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.IGNORECASE)
 
 
 @attrs.frozen
