@@ -356,6 +356,13 @@ def test_an_error_in_the_middle_of_a_stream_is_told(kind: str, reason: str, code
     assert (caught.value.details["reason"], caught.value.code) == (reason, code)
 
 
+def test_an_error_that_only_the_name_of_its_event_tells_is_told() -> None:
+    data = {"code": 500, "message": "out of format", "type": "server_error"}  # as llama.cpp says it
+    with pytest.raises(ModelError, match=r"anthropic.*out of format") as caught:
+        DIALECT.reader(REQUEST, MODEL).feed("error", json.dumps(data))
+    assert caught.value.details["reason"] == "server"
+
+
 @pytest.mark.parametrize(
     ("event", "data"),
     [

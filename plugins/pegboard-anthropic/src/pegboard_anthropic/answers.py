@@ -46,7 +46,7 @@ def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
     """
     if not isinstance(answer, dict):
         raise no_answer(model, "a JSON object was due")
-    if "error" in answer:
+    if answer.get("error") is not None or answer.get("type") == "error":
         raise error_in(answer, model)
     blocks = answer.get("content")
     if not isinstance(blocks, list):
@@ -96,6 +96,8 @@ class Reader:
         value = read_json(self._model.partition(":")[0], data)
         if not isinstance(value, dict):
             raise no_answer(self._model, "an event of the stream is no JSON object")
+        if event == "error" or value.get("type") == "error" or value.get("error") is not None:
+            raise error_in(value, self._model)  # the event's name alone tells it with llama.cpp
         match value.get("type", event):
             case "message_start":
                 self._start(value.get("message"))
@@ -109,10 +111,6 @@ class Reader:
                 self._take_the_end(value)
             case "message_stop":
                 self._ended = True
-            case "error":
-                raise error_in(value, self._model)
-            case _ if "error" in value:
-                raise error_in(value, self._model)
         return ()
 
     def close(self) -> Reply:
