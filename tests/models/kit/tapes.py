@@ -205,7 +205,7 @@ def base_of(url: str) -> str | None:
 
 
 def as_asked(exchange: Exchange, *, streamed: bool) -> tuple[bytes, str]:
-    """The answer and its media type. Gemini streams one JSON array to whom asks for no events: here it is events too."""
+    """The answer and its media type. Gemini streams one JSON array to whom asks for no events; here it is events."""
     if streamed and exchange.media.startswith("application/json"):
         events = (b"data: " + json.dumps(one).encode() + b"\r\n\r\n" for one in json.loads(exchange.answer))
         return b"".join(events), "text/event-stream"

@@ -1,0 +1,167 @@
+"""A real model on loopback: SmolLM2 in llama.cpp's server, over the three APIs that it speaks.
+
+So small a model says nothing that could be relied on: these tests look at the shape of what comes, never at its words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from pegboard import ErrorCode
+from pegboard_chat import (
+    CallDelta,
+    CallEnded,
+    CallStarted,
+    ChatEnded,
+    Conversation,
+    ModelError,
+    RoundEnded,
+    Stop,
+    TextDelta,
+)
+
+MAX_TOKENS = 48
+"""Enough for a call; a text is cut here at the latest."""
+
+
+PATHS = {"openai": "/v1", "openai-responses": "/v1", "anthropic": ""}
+"""Where the server speaks as each provider does."""
+APIS = [
+    pytest.param("openai", id="chat completions"),
+    pytest.param("openai-responses", id="responses"),
+    pytest.param("anthropic", id="messages"),
+]
+STREAMED = [pytest.param(True, id="streamed"), pytest.param(False, id="whole")]
+
+
+def of(kind: type, events: list[Any]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("stream", STREAMED)
+async def test_a_required_call_of_a_tool_its_result_and_an_answer_in_text(llama, reach, heard, api, stream) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat("system_info", stream=stream, max_tokens=MAX_TOKENS)
+        events = await heard(chat, "What machine is this?", tool_choice="required")
+    (started,) = of(CallStarted, events)
+    (ended,) = of(CallEnded, events)
+    assert started.call.name == "system_info"
+    assert started.call.arguments == {}
+    assert ended.result.ok
+    assert ended.result.id == started.call.id != ""
+    asked, told = of(RoundEnded, events)
+    assert asked.reply.stop is Stop.CALLS
+    assert asked.usage.input_tokens > 0
+    assert asked.usage.output_tokens > 0
+    over = events[-1]
+    assert isinstance(over, ChatEnded)
+    assert over.stop in (Stop.END, Stop.LENGTH)
+    assert over.text.strip() == chat.conversation.last_text.strip() != ""
+    assert over.usage.output_tokens == asked.usage.output_tokens + told.usage.output_tokens
+    if stream:
+        assert "".join(delta.text for delta in of(TextDelta, events)).strip() == over.text.strip()
+        assert [delta.name for delta in of(CallDelta, events) if delta.name] == ["system_info"]
+    else:
+        assert not of(TextDelta, events)
+    assert len(reached.wire.sent) == 2
+    assert [message.role for message in chat.conversation.messages] == ["user", "assistant", "tool", "assistant"]
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("stream", STREAMED)
+async def test_a_tool_with_arguments_is_called_with_what_its_schema_allows_or_says_what_is_wrong(
+    llama, reach, heard, api, stream
+) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat("get_time", stream=stream, max_tokens=MAX_TOKENS)
+        events = await heard(chat, "What time is it in Asia/Tokyo?", tool_choice="required")
+    (ended, *_) = of(CallEnded, events)
+    assert ended.result.name == "get_time"
+    assert ended.result.ok or ended.result.error.code is ErrorCode.INVALID_INPUT
+    assert isinstance(events[-1], ChatEnded)
+    assert not chat.conversation.open_calls
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("stream", STREAMED)
+async def test_arguments_that_are_cut_off_go_back_to_the_model_as_an_error(llama, reach, heard, api, stream) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat("calculator", stream=stream, max_tokens=6)
+        events = await heard(chat, "What is 2 + 3?", tool_choice="required")
+    first = of(CallEnded, events)[0].result
+    assert first.error.code is ErrorCode.INVALID_INPUT
+    assert first.name == "calculator"
+    assert of(RoundEnded, events)[0].reply.stop is Stop.LENGTH
+    assert isinstance(events[-1], ChatEnded)
+    assert not chat.conversation.open_calls
+    assert len(reached.wire.sent) >= 2, "the model was not told"
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_second_question_goes_on_with_the_first_answer(llama, reach, heard, api) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat(max_tokens=8)
+        first = await heard(chat, "Say something.")
+        second = await heard(chat, "And something else.")
+    assert first[-1].text.strip()
+    assert second[-1].text.strip()
+    assert [message.role for message in chat.conversation.messages] == ["user", "assistant"] * 2
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("stream", "cut_after"),
+    [
+        pytest.param(True, 0, id="before a byte of the answer, streamed"),
+        pytest.param(False, 0, id="before a byte of the answer, whole"),
+        pytest.param(True, 1_200, id="in the middle of the stream"),
+        pytest.param(False, 400, id="in the middle of the answer"),
+    ],
+)
+async def test_a_dropped_connection_is_said_and_not_asked_again_and_the_conversation_goes_on(
+    llama, reach, heard, api, stream, cut_after
+) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat(stream=stream, max_tokens=MAX_TOKENS)
+        reached.wire.cut_after = cut_after
+        with pytest.raises(ModelError) as caught:
+            await heard(chat, "Count to a hundred.")
+        assert caught.value.details["reason"] == "half_answer"
+        assert caught.value.details["provider"] == api
+        assert len(reached.wire.sent) == 1, "what was sent and may have been done was sent again"
+        assert [message.role for message in chat.conversation.messages] == ["user"]
+        async with chat.go_on() as events:
+            over = [event async for event in events][-1]
+        assert over.text.strip()
+        assert [message.role for message in chat.conversation.messages] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_leaving_early_frees_the_connection_at_once(llama, reach, heard, api) -> None:
+    async with reach(api, llama + PATHS[api]) as reached:
+        chat = reached.chat(max_tokens=400)
+        async with chat.ask("Tell a very long story.") as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    break
+        with trio.fail_after(2):
+            while reached.wire.connections:
+                await trio.lowlevel.checkpoint()
+        assert [message.role for message in chat.conversation.messages] == ["user"]
+
+
+async def test_a_conversation_goes_from_one_api_to_the_next_with_its_calls(llama, reach, heard) -> None:
+    """Saved and loaded in between, as a person would carry it."""
+    said = Conversation().to_json()
+    for param in APIS:
+        api: str = param.values[0]  # type: ignore[assignment]
+        async with reach(api, llama + PATHS[api]) as reached:
+            chat = reached.chat("system_info", conversation=Conversation.from_json(said), max_tokens=8)
+            events = await heard(chat, "What machine is this?", tool_choice="required")
+        assert of(CallEnded, events)[0].result.ok
+        said = chat.conversation.to_json()
+    assert len(said["messages"]) == 4 * len(APIS)
