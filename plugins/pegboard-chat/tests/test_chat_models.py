@@ -123,7 +123,12 @@ async def test_two_that_are_ready_have_to_be_chosen_from() -> None:
 
 async def test_where_none_is_ready_everything_that_would_help_is_said() -> None:
     board = board_of(
-        plugin_of("openai", Acme("openai", "set OPENAI_API_KEY"), Acme("local")),
+        plugin_of(
+            "openai",
+            Acme("openai", "set OPENAI_API_KEY"),
+            Acme("openai-responses", "set OPENAI_API_KEY"),
+            Acme("local"),
+        ),
         plugin_of("acme", Acme("acme", "set ACME_KEY")),
     )
     error = await failing(board)

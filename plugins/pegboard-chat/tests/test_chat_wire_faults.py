@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pegboard import ErrorCode
 from pegboard_chat import ModelError
 from pegboard_chat.wire import faults
-from pegboard_chat.wire.faults import Place, clean, error_of, may_repeat, read_json, retry_after_of
+from pegboard_chat.wire.faults import Place, clean, delay_of, error_of, may_repeat, read_json, retry_after_of
 
 KEY = "sk-proj-Zx81kQ0aVbN3mT7yLwE5RdJ2"
 
@@ -236,6 +236,20 @@ def test_any_header_is_a_time_to_wait_or_nothing(value: str) -> None:
     """Whatever stands in Retry-After, it is None or a finite number that is not negative."""
     seconds = retry_after_of({"retry-after": value, "retry-after-ms": value})
     assert seconds is None or 0 <= seconds < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [("34s", 34), ("0.5s", 0.5), ("soon", None), ("-1s", None), ("", None), (5, None), (None, None)],
+)
+def test_gemini_says_how_long_to_wait_in_the_body(delay: object, seconds: float | None) -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}, "?", {"retryDelay": delay}]
+    body = json.dumps({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": details}})
+    assert delay_of(body, {}) == seconds
+    assert delay_of(body, {"retry-after": "2"}) == 2
+    error = error_of("gemini", 429, body)
+    assert error.details["retry_after_s"] == (seconds or 1)
+    assert (f"wait {seconds:g} s and ask again" if seconds else "wait a while") in error.message
 
 
 @pytest.mark.parametrize(

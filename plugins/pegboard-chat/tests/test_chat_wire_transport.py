@@ -176,6 +176,12 @@ async def test_nobody_comes_earlier_than_the_provider_said(autojump_clock: trio.
     assert peer.waits == [7.125]
 
 
+async def test_a_provider_may_say_it_in_the_body(autojump_clock: trio.testing.MockClock) -> None:
+    peer = Peer((429, {}, b'{"error": {"code": 429, "details": [{"retryDelay": "12s"}]}}'), OK)
+    await post(peer)
+    assert peer.waits == [12]
+
+
 async def test_a_wait_beyond_the_bound_is_told_instead(autojump_clock: trio.testing.MockClock) -> None:
     peer = Peer((429, {"Retry-After": "3600"}, b""))
     error = await failing(post(peer))

@@ -137,11 +137,14 @@ def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> s
 def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provider:
     """The one provider that a person can have meant who named none."""
     asked = {name: pair for name, pair in found.items() if name not in BY_NAME_ONLY}
-    missing = {name: _missing(provider) for name, (_, provider) in asked.items()}
+    missing: dict[str, str] = {}
     ready: dict[str, Provider] = {}
     for name, (record, provider) in asked.items():
-        if missing[name] is None:
+        what = _missing(provider)
+        if what is None:
             ready.setdefault(record.name, provider)  # of one plugin the first that it gives
+        elif what not in missing.values():  # those of one plugin tend to lack the same
+            missing[name] = what
     if len(ready) == 1:
         return next(iter(ready.values()))
     if ready:
@@ -160,7 +163,7 @@ def _missing(provider: Provider) -> str | None:
         return f"it failed to say what it lacks ({type(problem).__name__})"
 
 
-def _what_to_set(board: Any, missing: Mapping[str, str | None]) -> str:
+def _what_to_set(board: Any, missing: Mapping[str, str]) -> str:
     """Everything that would help, a line each."""
     lines = [f"{name}: {what}" for name, what in sorted(missing.items())]
     lines += [

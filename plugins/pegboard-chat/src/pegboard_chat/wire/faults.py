@@ -207,9 +207,13 @@ def error_of(
     topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
     secrets = tuple(secrets)
     said = clean(message, secrets)
+    after = retry_after_of(headers or {})
+    after = _delay_in(value) if after is None else after
     known_key = key_variable or "the key of the provider"
     to_do = (advice or {}).get(topic) or (advice or {}).get(reason) or _TO_DO[topic]
     to_do = to_do.replace("{key}", known_key).replace("{provider}", provider)
+    if topic == "limit" and after and to_do == _TO_DO["limit"]:
+        to_do = f"wait {after:g} s and ask again"
     about = f" ({status})" if status is not None else ""
     asked = f" {clean(model, secrets, 60)!r}" if model and reason == "no_model" else ""
     said = f": {said.rstrip('.')}" if said else ""
@@ -217,7 +221,6 @@ def error_of(
     details: dict[str, Any] = {"provider": provider, "reason": reason}
     if status is not None:
         details["status"] = status
-    after = retry_after_of(headers or {})
     if meant == 402:
         details["retry"] = Retry.NEVER.value
     elif code is ErrorCode.RATE_LIMITED or meant in _BUSY:
@@ -255,6 +258,12 @@ def retry_after_of(headers: Mapping[str, str], now: Callable[[], float] = time.t
         except (ValueError, OverflowError, TypeError):
             return None
     return None
+
+
+def delay_of(text: str, headers: Mapping[str, str]) -> float | None:
+    """How long a refusal asks to wait, in seconds: by its headers, else, as Gemini says it, by its body."""
+    after = retry_after_of(headers)
+    return _delay_in(_json_or_none(text)) if after is None else after
 
 
 def may_repeat(status: int, headers: Mapping[str, str], error: ModelError) -> bool:
@@ -341,6 +350,17 @@ def _status_in(value: Any) -> int | None:
         found = error.get(name) if isinstance(error, dict) else None
         if isinstance(found, int) and 400 <= found < 600:
             return found
+    return None
+
+
+def _delay_in(value: Any) -> float | None:
+    """`retryDelay` of https://cloud.google.com/apis/design/errors, such as `"34s"`."""
+    error = _error_in(value)
+    details = error.get("details") if isinstance(error, dict) else None
+    for one in details[:8] if isinstance(details, list) else ():
+        delay = one.get("retryDelay") if isinstance(one, dict) else None
+        if isinstance(delay, str) and (seconds := _number(delay.removesuffix("s"))) is not None:
+            return seconds
     return None
 
 

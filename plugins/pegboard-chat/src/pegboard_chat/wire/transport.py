@@ -55,6 +55,9 @@ REST_S = 0.05
 MAX_BUFFERED = 50_000
 """Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
 
+KEEP_ALIVE_S = 4.0
+"""Many servers close a connection that was idle for 5 s: a request must not meet that on its way."""
+
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
 
 log = logging.getLogger("pegboard.chat.wire")
@@ -127,7 +130,7 @@ def _make_client(limits: Limits, http: httpx2.AsyncBaseTransport | None, place: 
             transport=http,
             follow_redirects=False,  # a key goes nowhere but where it was meant to go
             timeout=httpx2.Timeout(None, connect=limits.connect_s),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10, keepalive_expiry=5.0),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10, keepalive_expiry=KEEP_ALIVE_S),
             mounts={f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK},
         )
     except ImportError:
@@ -285,7 +288,7 @@ class Transport:
         return _Refusal(
             error,
             may_repeat=faults.may_repeat(response.status_code, response.headers, error),
-            after_s=faults.retry_after_of(response.headers),
+            after_s=faults.delay_of(text, response.headers),
         )
 
 
