@@ -78,15 +78,21 @@ class Collector:
         self._export = export
         self._plan: list[str] = []
         self._blocks: list[tuple[str, list[str]]] = []  # kind, and the pieces of its text
+        self._new = True  # whether what is said next begins a block
         self._calls: list[_Call] = []
         self._open: dict[int, _Call] = {}  # by the number that the provider gives a call
         self._usage: Any = None
         self._reason: str | None = None
 
-    def say(self, kind: str, text: str, *, new: bool = False) -> None:
-        """The next piece of text or of thinking; `new`: it begins a block."""
-        if text and (new or not self._blocks or self._blocks[-1][0] != kind):
+    def begin(self) -> None:
+        """What is said next begins a block."""
+        self._new = True
+
+    def say(self, kind: str, text: str) -> None:
+        """The next piece of text or of thinking."""
+        if text and (self._new or self._blocks[-1][0] != kind):
             self._blocks.append((kind, [text]))
+            self._new = False
         elif text:
             self._blocks[-1][1].append(text)
 
@@ -202,7 +208,9 @@ class CohereReader:
         if kind == "message-end":
             self._collector.end(_member(delta, "finish_reason"), _member(delta, "usage"), _text(delta, "error"))
         elif kind in ("content-start", "content-delta"):
-            return self._say(_member(message, "content"), begins=kind == "content-start")
+            if kind == "content-start":
+                self._collector.begin()
+            return self._say(_member(message, "content"))
         elif kind == "tool-plan-delta":
             if plan := _text(message, "tool_plan"):
                 self._collector.plan(plan)
@@ -214,12 +222,12 @@ class CohereReader:
             raise reported(value, self._collector)
         return []
 
-    def _say(self, content: Any, *, begins: bool) -> list[Delta]:
+    def _say(self, content: Any) -> list[Delta]:
         deltas: list[Delta] = []
         for block in content if isinstance(content, list) else [content]:
             for kind in ("thinking", "text"):
                 text = _text(block, kind)
-                self._collector.say(kind, text, new=begins and bool(text))
+                self._collector.say(kind, text)
                 if text:
                     deltas.append(TextDelta(text) if kind == "text" else ThinkingDelta(text))
         return deltas
@@ -258,8 +266,9 @@ def read_answer(answer: Any, collector: Collector) -> Reply:
     if isinstance(content, str):
         collector.say("text", content)
     for block in content if isinstance(content, list) else []:
+        collector.begin()
         for kind in ("thinking", "text"):
-            collector.say(kind, _text(block, kind), new=True)
+            collector.say(kind, _text(block, kind))
     calls = message.get("tool_calls")
     for position, call in enumerate(calls if isinstance(calls, list) else []):
         collector.call(position, call, begins=True)
