@@ -53,6 +53,8 @@ _COPIED = (
 )
 _NOT_AT_ROOT = ("enum", "const", "not", "if", "then", "else", "dependentSchemas")
 _NOTHING: Any = object()
+_LONG = 256
+"""So many characters of a description weigh as much as one schema more."""
 
 
 @attrs.frozen
@@ -228,21 +230,29 @@ class _Compiler:
 
     def _say(self, name: str, value: Any, path: Path, words: list[str]) -> None:
         """Leave a keyword out, and say it in words."""
-        said = say(name, value)
+        said = say(name, value) if len(self.lost) < MAX_LOSSES else ""
         if said:
             words.append(said)
         self._lose((*path, name), "said in the description" if said else "left out")
 
     # Any schema.
 
+    def _charge(self, schema: Schema) -> None:
+        """Take what writing out a schema costs from the budget: its size, without what stands inside."""
+        cost = 1 + (len(schema.get("properties", ())) + len(schema.get("enum", ()))) // 8
+        text = schema.get("description", "")
+        if len(text) > _LONG:
+            cost += len(text) // _LONG
+        self.left -= cost
+
     def _value(self, schema: Any, path: Path, trail: tuple[int, ...], level: int) -> _Out:
-        self.left -= 1
         if schema is False:
             return _NEVER
-        if self.left < 0 or level > MAX_LEVELS:
-            return self._cut(path)
         if schema is True or not schema:
             return self._anything(path)
+        self._charge(schema)
+        if self.left < 0 or level > MAX_LEVELS:
+            return self._cut(path)
         kind = schema.get("type")
         if kind.__class__ is str and kind in _SCALARS and schema.keys() <= self.simple and self._format_fits(schema):
             if kind == "null" and self.profile.nullable == "never":
@@ -259,9 +269,9 @@ class _Compiler:
             return out if exact or not out.exact else out._replace(exact=False)
         parts: list[Schema] = []
         circles: list[Any] = []
+        flat = {}
         try:
             trail, exact = self._collect(schema, path, trail, parts, circles, set(), top=True)
-            flat: Schema = {}
             rest: list[Schema] = []
             for part in parts:
                 flat, beside = merge(flat, part)
@@ -291,7 +301,10 @@ class _Compiler:
         if schema is True or id(schema) in seen:
             return trail, True
         seen.add(id(schema))
-        self.left -= 1
+        self._charge(schema)
+        if self.left < 0:
+            self._widen(path, "it is too large to be written out")
+            return trail, False
         exact = True
         ref = schema.get("$ref")
         if isinstance(ref, str):
@@ -550,7 +563,8 @@ class _Compiler:
     def _define(self, node: Any) -> str:
         name = self.names[id(node)]
         if name not in self.definitions:
-            self.definitions[name] = {}
+            # Whether it takes null is asked while it is being compiled, where it contains itself.
+            self.definitions[name] = {"type": node["type"]} if "type" in node else {}
             out = self._value(node, ("$defs", name), (id(node),), 1)
             self.definitions[name] = {"not": {}} if out.schema is None else out.schema
             self.plans[name] = out.plan
@@ -662,7 +676,10 @@ class _Compiler:
             return None
         arrays = [out for out in outs if out.schema is not None and out.schema.get("type") == "array"]
         objects = [(out.shape, out.plan) for out in outs if out.shape is not None]
-        others = [out for out in outs if out.plan is not None and out.shape is None and out not in arrays]
+        planned = [out for out in outs if out.plan is not None]
+        if len(planned) == 1 and all(out is planned[0] or _is_scalar(out.schema or {}) for out in outs):
+            return planned[0].plan
+        others = [out for out in planned if out.shape is None and out not in arrays]
         shapes = [shape for shape, _ in objects]
         apart = all(one.is_apart(two) for n, one in enumerate(shapes) for two in shapes[:n])
         if others or len(arrays) > 1 or not apart:
@@ -898,7 +915,7 @@ class _Compiler:
         tags: dict[str, list[Any]] = {}
         aliases = self._aliases(given, path)
         for name, item in given.items():
-            quick = self._quick(item, path, name)
+            quick = self._quick(item, path, name) if self.left > 0 else None
             is_dropped = False
             if quick is not None:
                 out = _Out(quick)
@@ -927,7 +944,7 @@ class _Compiler:
             self.text += len(name)
             if profile.all_required and name not in required:
                 sub, is_null = self._nulled(sub, item, (*path, "properties", name))
-                absent = True
+                absent, is_null = True, is_null and out.exact
             elif name not in required:
                 self.optional += 1
             if "anyOf" in sub or isinstance(sub.get("type"), list):
@@ -980,6 +997,7 @@ class _Compiler:
                 return None
         elif kind.__class__ not in _LISTS or not self._is_quick_pair(kind):
             return None
+        self._charge(item)
         rest = item.keys() - self.simple
         if not rest and "format" not in item:
             return self._typed_as_due(item)
@@ -1164,6 +1182,13 @@ def _kind_of(value: Any, types: list[str] | None = None) -> str:
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, list) else "object"
+
+
+def _is_scalar(said: Mapping[str, Any]) -> bool:
+    """Whether a compiled schema takes neither objects nor arrays, by its type or its values."""
+    if "type" in said:
+        return set(types_of(said["type"])) <= set(_SCALARS)
+    return "enum" in said or "const" in said
 
 
 def _takes_null(said: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:

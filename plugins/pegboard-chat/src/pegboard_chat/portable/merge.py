@@ -71,6 +71,10 @@ KIND_OF_KEYWORD = {
 """The type whose values a keyword looks at; every other value passes it."""
 
 
+MAX_COMPARED = 10_000
+"""How many pairs of values two enums may have to be folded into one."""
+
+
 class NeverError(Exception):
     """No value fits both sides."""
 
@@ -156,6 +160,8 @@ def _merge_keyword(merged: Schema, name: str, mine: Any, theirs: Any) -> bool:
     elif name == "type":
         merged[name] = _both_types(mine, theirs)
     elif name == "enum":
+        if len(mine) * len(theirs) > MAX_COMPARED:
+            return False
         merged[name] = [value for value in mine if any(_same(value, other) for other in theirs)]
         if not merged[name]:
             raise NeverError

@@ -181,9 +181,9 @@ COHERE_STRICT = Profile(
 GEMINI_PARAMETERS = Profile(
     "gemini parameters",
     _STRUCTURE - {"additionalProperties"}
-    | {"title", "description", "default", "format", "nullable", "minimum", "maximum", "minLength", "maxLength"}
+    | {"title", "description", "format", "nullable", "minimum", "maximum", "minLength", "maxLength"}
     | {"pattern", "minItems", "maxItems", "minProperties", "maxProperties"},
-    formats=frozenset({"float", "double", "int32", "int64", "date-time", "date", "email", "byte", "password"}),
+    formats=frozenset({"date-time"}),
     enum_kinds=frozenset({"string"}),
     typed=True,
     nullable="keyword",

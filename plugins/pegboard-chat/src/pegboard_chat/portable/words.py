@@ -14,9 +14,21 @@ MAX_WORDS = 2_000
 """How long the words added to one description may be together, in characters."""
 
 
+_pieces = json.JSONEncoder(ensure_ascii=False).iterencode
+
+
 def show(value: Any, limit: int = MAX_SHOWN) -> str:
     """A JSON value in one line, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    if isinstance(value, str) and len(value) > limit:
+        value = value[:limit]
+    if not isinstance(value, (dict, list)):
+        text = json.dumps(value, ensure_ascii=False)
+    else:
+        text = ""
+        for piece in _pieces(value):
+            text += piece
+            if len(text) > limit:
+                break
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
