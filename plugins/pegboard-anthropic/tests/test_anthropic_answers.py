@@ -277,8 +277,10 @@ def test_arguments_that_ended_before_the_limit_are_a_call() -> None:
 
 def test_citations_are_gathered() -> None:
     deltas = [{"type": "citations_delta", "citation": {"n": n}} for n in range(2)]
-    _, reply = streamed(events(start(), *block_events(0, {"type": "text", "text": "x"}, *deltas), *end()))
-    assert reply.message.raw["content"] == [{"type": "text", "text": "x", "citations": [{"n": 0}, {"n": 1}]}]
+    for begun in ({}, {"citations": []}, {"citations": 7}):
+        block = {"type": "text", "text": "x", **begun}
+        _, reply = streamed(events(start(), *block_events(0, block, *deltas), *end()))
+        assert reply.message.raw["content"] == [{"type": "text", "text": "x", "citations": [{"n": 0}, {"n": 1}]}]
 
 
 def test_a_tool_of_the_provider_keeps_its_input() -> None:

@@ -158,7 +158,9 @@ class Reader:
             case "thinking", {"type": "signature_delta", "signature": str(signature)}:
                 block["signature"] = signature
             case "text", {"type": "citations_delta", "citation": dict(citation)}:
-                block["citations"] = [*(block.get("citations") or ()), citation]
+                if not isinstance(block.get("citations"), list):
+                    block["citations"] = []
+                block["citations"].append(citation)
             case _, {"type": "input_json_delta", "partial_json": str(text)}:
                 self._pieces.setdefault((index, "partial_json"), []).append(text)
                 return (CallDelta(self._positions[index], "", text),) if text and index in self._positions else ()
