@@ -134,7 +134,7 @@ def _result(value: Any, place: str) -> ToolResult:
 
 def _error(value: Any, place: str) -> None:
     said = _object(value, place, required=("code", "message"), known=_ERROR)
-    if said["code"] not in _CODES:
+    if not isinstance(said["code"], str) or said["code"] not in _CODES:
         _refuse(f"{place}.code", "expected a code of errors, as INVALID_INPUT", said["code"])
     _text(said["message"], f"{place}.message")
     if said.get("details") is not None:

@@ -1,0 +1,214 @@
+"""What a question may cost: calls, requests, tokens, time and money; the last request may call nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+import pegboard_chat.plugin
+from pegboard import ConfigError, ErrorCode, tool
+from pegboard_chat import Budget, Chat, ChatSettings, Usage
+from pegboard_chat.budget import LAST_S, MAX_FINDS, Spending
+
+ran: list[int] = []
+
+
+@tool(read_only=True, run="inplace")
+def count(n: int) -> int:
+    """Count."""
+    ran.append(n)
+    return n
+
+
+@tool(read_only=True)
+async def wait(seconds: float) -> str:
+    """Wait."""
+    await trio.sleep(seconds)
+    return "waited"
+
+
+@pytest.fixture
+async def host(host_with: Any) -> Any:
+    ran.clear()
+    host = await host_with(pegboard_chat.plugin)
+    host.add(count, wait)
+    return host
+
+
+def calls(number: int) -> list[tuple[str, dict[str, int]]]:
+    return [("count", {"n": n}) for n in range(number)]
+
+
+def reasons(chat: Chat) -> list[str | None]:
+    """Of each result, the budget that refused it."""
+    found = [result for message in chat.conversation.messages for result in message.results]
+    return [result.error.details.get("budget") if result.error else None for result in found]
+
+
+async def test_a_hundred_calls_in_one_turn_run_five(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted(calls(100), "what I know")
+    chat = Chat(host, model)
+    events = await all_events(chat.ask("go"))
+    assert ran == [0, 1, 2, 3, 4]
+    assert reasons(chat) == [None] * 5 + ["max_tool_calls"] * 95
+    refused = chat.conversation.messages[2].results[-1]
+    assert (refused.error.code, refused.error.details["executed"]) == (ErrorCode.FORBIDDEN, False)
+    assert [request.tool_choice for request in model.requests] == ["auto", "none"]
+    assert model.requests[-1].export is model.requests[0].export, "the tools of its calls stay defined"
+    assert (events[-1].text, events[-1].reason) == ("what I know", "max_tool_calls")
+
+
+async def test_a_model_that_calls_for_ever_is_ended(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted(calls(1))
+    chat = Chat(host, model)
+    events = await all_events(chat.ask("go"))
+    assert len(ran) == 5
+    assert len(model.requests) == 6
+    assert events[-1].reason == "max_tool_calls"
+    assert events[-1].text == ""
+    assert reasons(chat)[-1] == "max_tool_calls"
+
+
+async def test_each_question_has_its_own_budget(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted(calls(1)), budget=Budget(max_tool_calls=1))
+    await all_events(chat.ask("one"))
+    await all_events(chat.ask("two"))
+    assert len(ran) == 2
+
+
+async def test_the_last_of_the_requests_may_call_nothing(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted(calls(1))
+    chat = Chat(host, model, budget=Budget(max_tool_calls=None, max_rounds=3))
+    events = await all_events(chat.ask("go"))
+    assert [request.tool_choice for request in model.requests] == ["auto", "auto", "none"]
+    assert reasons(chat) == [None, None, "max_rounds"]
+    assert events[-1].reason == "max_rounds"
+
+
+async def test_a_budget_without_calls_is_no_cut(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted("fine")
+    events = await all_events(Chat(host, model, budget=Budget(max_tool_calls=0)).ask("go"))
+    assert model.requests[0].tool_choice == "none"
+    assert events[-1].reason is None
+
+
+async def test_calls_of_a_model_that_had_none_say_which_budget_it_was(
+    host: Any, scripted: Any, all_events: Any
+) -> None:
+    events = await all_events(Chat(host, scripted(calls(1)), budget=Budget(max_tool_calls=0)).ask("go"))
+    assert events[-1].reason == "max_tool_calls"
+    assert ran == []
+
+
+async def test_tokens_that_are_used_up_stop_calls(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted(calls(1), calls(1), "enough", usage=Usage(60, 40))
+    chat = Chat(host, model, budget=Budget(max_tokens=150))
+    events = await all_events(chat.ask("go"))
+    assert reasons(chat) == [None, "max_tokens"]
+    assert [request.tool_choice for request in model.requests] == ["auto", "auto", "none"]
+    assert (events[-1].reason, events[-1].usage.total_tokens) == ("max_tokens", 300)
+
+
+async def test_money_that_is_used_up_stops_calls(host: Any, scripted: Any, all_events: Any) -> None:
+    settings = ChatSettings(prices={"fake:model": {"input": 1.0, "output": 10.0}}, max_cost=0.5)
+    model = scripted(calls(1), calls(1), "enough", usage=Usage(100_000, 20_000))
+    chat = Chat(host, model, settings=settings)
+    events = await all_events(chat.ask("go"))
+    assert reasons(chat) == [None, "max_cost"]
+    assert events[-1].cost == pytest.approx(0.9)
+    assert chat.cost == pytest.approx(0.9)
+    assert events[-1].reason == "max_cost"
+
+
+async def test_a_bound_in_money_without_a_price_is_refused_before_anything_is_spent(host: Any, scripted: Any) -> None:
+    model = scripted("no")
+    chat = Chat(host, model, budget=Budget(max_cost=1.0))
+    with pytest.raises(ConfigError, match="price of fake:model is not known") as caught:
+        async with chat.ask("go"):
+            pass  # pragma: no cover
+    assert '[plugins.chat.prices."fake:model"]' in str(caught.value.hint)
+    assert model.requests == []
+    assert chat.conversation.messages == ()
+
+
+async def test_an_unknown_price_has_no_cost(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted("ok"))
+    assert (await all_events(chat.ask("go")))[-1].cost is None
+    assert chat.cost is None
+
+
+async def test_time_that_is_over_ends_calls_and_leaves_a_last_request(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    model = scripted([("wait", {"seconds": 20}), *calls(1)], "in time")
+    chat = Chat(host, model, budget=Budget(max_seconds=10))
+    began = trio.current_time()
+    events = await all_events(chat.ask("go"))
+    assert trio.current_time() - began == pytest.approx(10)
+    cut, done = chat.conversation.messages[2].results
+    assert (cut.error.code, cut.error.details["budget"]) == (ErrorCode.TIMEOUT, "max_seconds")
+    assert done.ok
+    assert model.requests[-1].tool_choice == "none"
+    assert (events[-1].text, events[-1].reason) == ("in time", "max_seconds")
+
+
+async def test_a_model_that_takes_all_the_time_is_left(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    async def slow(request: Any) -> Any:
+        await trio.sleep(10_000)
+
+    model = scripted(slow)
+    chat = Chat(host, model, budget=Budget(max_seconds=10))
+    began = trio.current_time()
+    events = await all_events(chat.ask("go"))
+    assert trio.current_time() - began == pytest.approx(10)
+    assert (events[-1].text, events[-1].reason, model.open) == ("", "max_seconds", 0)
+
+
+@pytest.mark.parametrize(("seconds", "last"), [(10, 10), (100, LAST_S)])
+async def test_the_last_request_has_a_time_of_its_own(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any, seconds: float, last: float
+) -> None:
+    @tool(read_only=True, timeout_s=1_000)
+    async def dawdle() -> None:
+        """Take long."""
+        await trio.sleep(1_000)
+
+    async def slow(request: Any) -> Any:
+        await trio.sleep(10_000)
+
+    host.add(dawdle)
+    chat = Chat(host, scripted([("dawdle", {})], slow), budget=Budget(max_seconds=seconds))
+    began = trio.current_time()
+    events = await all_events(chat.ask("go"))
+    assert trio.current_time() - began == pytest.approx(seconds + last)
+    assert events[-1].reason == "max_seconds"
+
+
+async def test_no_bound_at_all_is_possible(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted(*[calls(1)] * 30, "done")
+    events = await all_events(Chat(host, model, budget=Budget(None, None, None, None, None)).ask("go"))
+    assert (len(ran), events[-1].reason) == (30, None)
+
+
+async def test_the_budget_comes_from_the_settings_of_the_host(host_with: Any, scripted: Any) -> None:
+    said = {"max_tool_calls": 1, "max_rounds": 2, "max_tokens": 3, "max_seconds": 4.0}
+    host = await host_with(pegboard_chat.plugin, config={"plugins": {"chat": said}})
+    assert Chat(host, scripted("x")).budget == Budget(1, 2, 3, 4.0, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("max_tool_calls", -1), ("max_rounds", 0), ("max_seconds", 0.0), ("max_cost", 0.0)]
+)
+async def test_settings_that_make_no_sense_are_refused(host_with: Any, key: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=key):
+        await host_with(pegboard_chat.plugin, config={"plugins": {"chat": {key: value}}})
+
+
+def test_searches_are_counted_apart_and_end() -> None:
+    spending = Spending(Budget())
+    assert [spending.take_find() for _ in range(MAX_FINDS + 1)].count(True) == MAX_FINDS
+    assert spending.calls == 0
