@@ -982,42 +982,64 @@ class _Compiler:
         says nothing."""
         if item.__class__ not in _DICTS or not item:
             return None
-        kind = item.get("type")
-        if kind.__class__ is str:
-            if kind == "array":
-                items = item.get("items")
-                if (
-                    items.__class__ not in _DICTS
-                    or items.get("type") not in _SCALARS
-                    or not items.keys() <= self.simple
-                    or "format" in items
-                ):
-                    return None
-            elif kind not in _SCALARS:
-                return None
-        elif kind.__class__ not in _LISTS or not self._is_quick_pair(kind):
-            return None
         self._charge(item)
-        rest = item.keys() - self.simple
-        if not rest and "format" not in item:
-            return self._typed_as_due(item)
-        if "format" in item or not rest <= _QUICK_REST or ("items" in rest) != (kind == "array"):
-            return None
-        if "enum" in item:
-            if kind != "string" or any(value.__class__ is not str for value in item["enum"]):
+        keywords = self.profile.keywords
+        if "type" in item:
+            if not self._is_quick(item):
                 return None
-            self.enums += len(item["enum"])
-            self.text += sum(map(len, item["enum"]))
+        elif not self._is_quick_union(item):
+            return None
+        if "default" not in item or "default" in keywords:
+            said = item
+        else:
+            said = {key: value for key, value in item.items() if key != "default"}
+            if item["default"] is not None:
+                words: list[str] = []
+                self._say("default", item["default"], (*path, "properties", name), words)
+                said["description"] = described(item.get("description"), words)
         if self.profile.nullable == "never" and item.get("default", _NOTHING) is None:
             return None
-        if "default" not in rest or "default" in self.profile.keywords:
-            return self._typed_as_due(item)
-        said = {key: value for key, value in item.items() if key != "default"}
-        if item["default"] is not None:
-            words: list[str] = []
-            self._say("default", item["default"], (*path, "properties", name), words)
-            said["description"] = described(item.get("description"), words)
+        if "enum" in item:
+            self.enums += len(item["enum"])
+            self.text += sum(map(len, item["enum"]))
         return self._typed_as_due(said)
+
+    def _is_quick(self, item: dict[str, Any]) -> bool:
+        """Whether a typed schema is a scalar or a list of such, all of its keywords taken as they are."""
+        kind = item["type"]
+        rest = item.keys() - self.simple
+        if "format" in item:
+            return False
+        if kind.__class__ is not str:
+            return not rest - _QUICK_DEFAULT and kind.__class__ in _LISTS and self._is_quick_pair(kind)
+        if kind == "array":
+            items = item.get("items")
+            return (
+                rest <= _QUICK_ARRAY
+                and items.__class__ in _DICTS
+                and "format" not in items
+                and items.get("type") in _SCALARS
+                and items.keys() <= self.simple
+            )
+        if kind not in _SCALARS or not rest <= _QUICK_REST:
+            return False
+        return "enum" not in rest or (kind == "string" and all(value.__class__ is str for value in item["enum"]))
+
+    def _is_quick_union(self, item: dict[str, Any]) -> bool:
+        """Whether it is one such schema, or null."""
+        branches = item.get("anyOf")
+        return (
+            branches.__class__ in _LISTS
+            and self.profile.nullable == "type"
+            and item.keys() <= _QUICK_UNION
+            and len(branches) == 2
+            and branches[1] == _NULL
+            and branches[0].__class__ in _DICTS
+            and "type" in branches[0]
+            and branches[0].keys() <= self.simple | {"items"}
+            and branches[0]["type"].__class__ is str
+            and self._is_quick(branches[0])
+        )
 
     def _typed_as_due(self, item: dict[str, Any]) -> dict[str, Any]:
         """A quick property with its type as the profile writes it."""
@@ -1138,7 +1160,11 @@ class _Compiler:
 
 
 _QUICK = frozenset({"type", "properties", "required", "additionalProperties", "title", "description"})
-_QUICK_REST = frozenset({"default", "enum", "items"})
+_QUICK_DEFAULT = frozenset({"default"})
+_QUICK_REST = frozenset({"default", "enum"})
+_QUICK_ARRAY = frozenset({"default", "items"})
+_QUICK_UNION = frozenset({"anyOf", "default", "title", "description"})
+_NULL = {"type": "null"}
 _DICTS = (FrozenDict, dict)
 _LISTS = (FrozenList, list)
 
