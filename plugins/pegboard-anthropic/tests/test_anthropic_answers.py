@@ -321,6 +321,13 @@ def test_nothing_is_read_after_the_end() -> None:
     assert reader.close().message.text == "5 it is"
 
 
+def test_a_character_that_was_cut_in_two_is_replaced() -> None:
+    pieces = [{"type": "text_delta", "text": half} for half in ("a\ud83d", "\ude00b")]
+    deltas, reply = streamed(events(start(), *block_events(0, {**TEXT, "text": ""}, *pieces), *end()))
+    assert deltas == [TextDelta("a\ufffd"), TextDelta("\ufffdb")]
+    assert reply.message.text.encode() == "a\ufffd\ufffdb".encode()
+
+
 def test_a_ping_without_data_and_events_without_names_are_taken() -> None:
     given = [("ping", ""), *(("", data) for _, data in events(start(), *block_events(0, TEXT), *end()))]
     assert streamed(given)[1].message.text == "5 it is"
