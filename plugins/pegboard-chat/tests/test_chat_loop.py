@@ -312,6 +312,23 @@ async def test_tools_are_compiled_anew_only_where_the_board_changed(host: Any, s
     assert "late" in [one["name"] for one in third.definitions]
 
 
+async def test_many_calls_that_wait_run_at_once(host: Any, scripted: Any, all_events: Any, autojump_clock: Any) -> None:
+    model = scripted([("wait", {"seconds": 2})] * 200, "done")
+    began = trio.current_time()
+    chat = Chat(host, model, budget=Budget(max_tool_calls=200))
+    await all_events(chat.ask("go"))
+    assert trio.current_time() - began == pytest.approx(2)
+    assert all(result.ok for result in results_of(chat))
+
+
+async def test_an_answer_that_says_nothing_is_not_kept(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted("", "now"))
+    events = await all_events(chat.ask("go"))
+    assert events[-1].text == ""
+    assert [message.role for message in chat.conversation.messages] == ["user"]
+    assert (await all_events(chat.go_on()))[-1].text == "now"
+
+
 # -- what was asked of the model is checked
 
 
@@ -490,6 +507,12 @@ async def test_an_interrupt_in_a_call_comes_bare(host: Any, scripted: Any, all_e
     with pytest.raises(KeyboardInterrupt):
         await all_events(chat.ask("go"))
     assert_continuable(chat.conversation)
+
+
+async def test_several_faults_in_one_come_as_they_are(host: Any, scripted: Any, all_events: Any) -> None:
+    several = ExceptionGroup("two", [ValueError("one"), ValueError("two")])
+    with pytest.raises(ExceptionGroup, match="two"):
+        await all_events(Chat(host, scripted(several)).ask("go"))
 
 
 async def test_a_reader_that_stops_reading_stops_the_model(host: Any, scripted: Any) -> None:

@@ -92,6 +92,14 @@ async def test_a_call_through_call_tool_is_held_to_the_tools_own_schema(
     assert "notation" in result.text
 
 
+async def test_a_broken_call_tool_says_what_it_takes(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted([("call_tool", {"tool": "roll_dice"})], "done"), settings=FEW)
+    await all_events(chat.ask("roll"))
+    result = chat.conversation.messages[2].results[0]
+    assert result.error.code is ErrorCode.INVALID_INPUT
+    assert "name: expected a tool" in result.text
+
+
 async def test_a_tool_that_is_called_by_its_own_name_runs(host: Any, scripted: Any, all_events: Any) -> None:
     chat = Chat(host, scripted([("roll_dice", {"notation": "1d4"})], "done"), settings=FEW)
     await all_events(chat.ask("roll"))

@@ -9,8 +9,8 @@ Invariants:
 
 - `Chat.conversation` answers every call, exactly once and in order, whenever somebody looks: a turn with calls goes
   into it together with its results. What a cancelled turn left open is answered with an error that says so.
-- An answer that did not come to its end (an error, a time that was up, a block that was left) is not in it: what was
-  asked is, and `go_on` asks again.
+- An answer that did not come to its end (an error, a time that was up, a block that was left) is not in it, nor is one
+  that says nothing, which no provider takes back: what was asked is, and `go_on` asks again.
 - Every call of a model goes through the session, or is answered here with an error and without running.
 - A turn can always be sent back: each of its calls has an id of its own, and none is larger than a host reads.
 - The last request of a question names the tools and forbids every call (`tool_choice` none): providers want the tools
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import ConfigError, ErrorCode, Retry, ToolCall, ToolError, ToolResult
+from pegboard import ConfigError, ErrorCode, Retry, TextContent, ToolCall, ToolError, ToolResult
 from pegboard.session import Session
 from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
@@ -181,8 +181,8 @@ class Chat:
                     problem = raised
                 finally:
                     nursery.cancel_scope.cancel()
-        except BaseExceptionGroup as group:  # Ctrl-C met the question's task
-            problem = next(iter(_leaves(group, KeyboardInterrupt)), None) or problem or group
+        except BaseExceptionGroup as group:  # Ctrl-C met the question's task, or one of its calls
+            problem = _leaf(group)
         finally:
             self._question = None
             if session.sampler is sampler:
@@ -255,7 +255,7 @@ class _Question:
         try:
             await self._run_in_time()
         except Exception as raised:  # noqa: BLE001 - it is raised where the events are read
-            problem = _bare(raised)
+            problem = _leaf(raised)
         finally:
             if self._turn is not None:
                 self._close(self._turn, _left_error)
@@ -296,7 +296,8 @@ class _Question:
         if not reply.calls:
             if self._last is None and (self.choice == "required" or isinstance(self.choice, ForcedTool)):
                 self.reason = "tool_choice"
-            chat.conversation = chat.conversation.add(reply.message)
+            if _says_something(reply.message):
+                chat.conversation = chat.conversation.add(reply.message)
             return False
         turn = self._turn = _Turn(reply.message)
         await self._answer(turn, reply)
@@ -535,6 +536,10 @@ async def _reply_of(model: Model, request: ModelRequest, events: Events | None =
     return reply
 
 
+def _says_something(message: Message) -> bool:
+    return any(not isinstance(block, TextContent) or block.text for block in message.content)
+
+
 def _closed(conversation: Conversation) -> Conversation:
     """The conversation with an answer to every call at its end that has none."""
     calls = conversation.open_calls
@@ -635,16 +640,10 @@ def _is_larger(value: Any, most: int) -> bool:
     return False
 
 
-def _bare(problem: Exception) -> Exception:
-    """What a nursery wrapped, where it is the only thing in it."""
-    while isinstance(problem, ExceptionGroup) and len(problem.exceptions) == 1:
-        problem = problem.exceptions[0]
-    return problem
-
-
-def _leaves(group: BaseExceptionGroup[BaseException], kind: type[BaseException]) -> Iterable[BaseException]:
-    for one in group.exceptions:
-        if isinstance(one, BaseExceptionGroup):
-            yield from _leaves(one, kind)
-        elif isinstance(one, kind):
-            yield one
+def _leaf(problem: BaseException) -> BaseException:
+    """What nurseries wrapped: the interrupt in it, else what is alone in it, else the group."""
+    if not isinstance(problem, BaseExceptionGroup):
+        return problem
+    leaves = [_leaf(one) for one in problem.exceptions]
+    interrupts = [one for one in leaves if isinstance(one, KeyboardInterrupt)]
+    return next(iter(interrupts), leaves[0] if len(leaves) == 1 else problem)
