@@ -134,11 +134,12 @@ async def test_where_none_is_ready_everything_that_would_help_is_said() -> None:
     error = await failing(board)
     assert error.message == "no model is named, and no provider of models is ready"
     assert error.hint == (
-        "acme: set ACME_KEY\n"
-        "openai: set OPENAI_API_KEY\n"
-        "a key in the keyring is looked up when its provider is named: --model acme\n"
-        "more providers: pip install pegboard-anthropic pegboard-cohere pegboard-gemini\n"
-        "without a key: --model local (a server on this machine), --model echo (no model at all)"
+        "any of these helps\n"
+        "  acme: set ACME_KEY\n"
+        "  openai: set OPENAI_API_KEY\n"
+        "  a key in the keyring is looked up when its provider is named: --model acme\n"
+        "  more providers: pip install pegboard-anthropic pegboard-cohere pegboard-gemini\n"
+        "  without a key: --model local (a server on this machine), --model echo (no model at all)"
     )
 
 

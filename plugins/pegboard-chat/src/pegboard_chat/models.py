@@ -177,4 +177,4 @@ def _what_to_set(board: Any, missing: Mapping[str, str]) -> str:
     if absent:
         lines.append(f"more providers: pip install {' '.join(absent)}")
     lines.append("without a key: --model local (a server on this machine), --model echo (no model at all)")
-    return "\n".join(lines)
+    return "any of these helps\n" + "\n".join(f"  {line}" for line in lines)
