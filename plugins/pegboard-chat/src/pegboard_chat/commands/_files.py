@@ -76,10 +76,9 @@ def save_conversation(path: Path, conversation: Conversation) -> None:
     Raises:
         ConfigError: it cannot be written.
     """
-    value = conversation.to_json()
-    text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    if any("\ud800" <= character <= "\udfff" for character in text) if not text.isascii() else False:
-        text = json.dumps(value, indent=1, default=str)  # halves of characters as escapes: no UTF-8 carries them
+    text = json.dumps(conversation.to_json(), ensure_ascii=False, indent=1, default=str)
+    if not text.isascii():  # halves of characters, which no UTF-8 carries, are put together or replaced
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     write_private(path, text + "\n")
 
 

@@ -88,7 +88,7 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     """
     asked = _question(question)
     options = Options(**said)
-    talk = Talk(run, options)
+    talk = Talk(options)
     try:
         return run.open_host(lambda host: talk.run(host, asked))
     except BaseExceptionGroup as group:
@@ -232,7 +232,7 @@ class Talk:
         requests, usage, cost: of all questions; cost is None where a price is not known.
     """
 
-    def __init__(self, run: ProgramRun, options: Options) -> None:
+    def __init__(self, options: Options) -> None:
         from pegboard_chat.commands._shown import Lines, Shown
         from pegboard_chat.conversation import Usage
 
@@ -246,7 +246,6 @@ class Talk:
         self.cost: float | None = 0.0
         self.currency = ""
         self.model_name = ""
-        self._run = run
         self._began = time.perf_counter()
 
     def _start(self) -> Conversation | None:

@@ -24,6 +24,7 @@ import attrs
 
 from pegboard import Fault
 from pegboard.schema.jsontext import shorten, shorten_text
+from pegboard.schema.near import NearNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -284,7 +285,10 @@ def read_critic(value: Any, faults: Faults) -> Critic:
     named = [key for key in value if key in CRITICS]
     if len(named) != 1:
         got = " and ".join(named) or shorten(value)
+        near = [one for key in value for one in NearNames().find(key, CRITICS)]
         hint = "a table that the argument is to be itself is written as { exact = { ... } }"
+        if near and not named:
+            hint = f"did you mean {near[0]}?"
         faults.append(Fault(faults.path, f"one of {', '.join(CRITICS)}", got, hint))
         return Anything()
     read, more = CRITICS[named[0]]

@@ -84,10 +84,10 @@ STYLE = "font-family:system-ui,sans-serif;font-size:13px"
 
 
 def as_svg(title: str, rows: Sequence[Row], labels: Sequence[str], limit: float | None) -> str:
-    """The picture as an SVG document, light behind dark."""
+    """The picture as an SVG document on white."""
     rows = rows[:ROWS]
     series = max(len(labels), 1)
-    step = STEP if series == 1 else STEP + 10
+    step = STEP if series == 1 else STEP + 14
     height = TOP + step * len(rows) + 40
     width = LEFT + AXIS + 90
     parts = [
@@ -118,7 +118,7 @@ def as_svg(title: str, rows: Sequence[Row], labels: Sequence[str], limit: float 
             f'<text x="{LEFT - 12}" y="{middle + 4:g}" text-anchor="end" fill="#222222">{_text(row.label, 30)}</text>'
         )
         for index, interval in enumerate(row.intervals):
-            y = middle + (index - (series - 1) / 2) * 12
+            y = middle + (index - (series - 1) / 2) * 15
             parts += _mark(interval, y, COLOURS[index % 2])
     return "\n".join([*parts, "</svg>"]) + "\n"
 

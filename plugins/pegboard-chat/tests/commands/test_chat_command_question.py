@@ -1,0 +1,326 @@
+"""`pegboard chat` with one question: what goes where, how it ends, and what is kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import signal
+import stat
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from pegboard import ConfigError, ToolError
+from pegboard_chat.commands.chat import Options, attachment, raise_first
+from pegboard_chat.conversation import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ADD = 'add {"a": 1, "b": 2}'
+
+
+def test_stdout_is_the_answer_and_stderr_everything_else(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "echo", ADD)
+    assert (answer.status, answer.out) == (0, "3.0\n")
+    assert '-> add {"a": 1, "b": 2}\n<- add: 3.0' in answer.err
+    assert "echo:echo: 2 requests" in answer.err
+    assert chat_run("chat", "--model", "echo", "--quiet", ADD).err == ""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",)])
+def test_a_question_comes_from_a_pipe(chat_run: Callable[..., Any], arguments: tuple[str, ...]) -> None:
+    answer = chat_run("chat", "--model", "echo", *arguments, input=f"\ufeff{ADD}\n")
+    assert (answer.status, answer.out) == (0, "3.0\n")
+
+
+def test_json_is_one_event_a_line_and_nothing_else(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "echo", "--json", ADD)
+    kinds = [line["type"] for line in answer.lines]
+    assert kinds == ["call_delta", "round", "call", "result", "text", "round", "end"]
+    call, result, end = answer.lines[2], answer.lines[3], answer.lines[-1]
+    assert (call["name"], call["arguments"]) == ("add", {"a": 1, "b": 2})
+    assert (result["ok"], result["name"], result["id"]) == (True, "add", call["id"])
+    assert (end["text"], end["stop"], end["reason"]) == ("3.0", "end", None)
+    assert end["usage"]["input_tokens"] > 0
+    assert answer.err == ""
+
+
+def test_thoughts_are_events_too(chat_run: Callable[..., Any]) -> None:
+    lines = chat_run("chat", "--model", "kit:thinking", "--json", "hello").lines
+    assert [line["text"] for line in lines if line["type"] == "thinking"] == ["hmm \x1b[2J", "more"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("chat", "--model", "echo"), "give a QUESTION"),
+        (("chat", "--model", "echo", " "), "the question is empty"),
+        (("chat", "--model", "kit:keyless", "hi"), "set KIT_KEY"),
+        (("chat", "--model", "nobody:x", "hi"), "there is no provider"),
+        (("chat", "--model", "echo", "--tool", "ad", "hi"), "did you mean add?"),
+        (("chat", "--model", "echo", "--tool", "zzzz", "hi"), "pegboard list"),
+        (("chat", "--model", "echo", "--tool", "add", "--no-tools", "hi"), "opposite"),
+        (("chat", "--model", "echo", "--max-rounds", "0", "hi"), "--max-rounds"),
+        (("chat", "--model", "echo", "--load", "nope.json", "hi"), "cannot be read"),
+        (("chat", "--model", "echo", "--save", "nowhere/x.json", "hi"), "folder"),
+        (("chat", "--model", "echo", "--save", ".", "hi"), "it is a folder"),
+        (("chat", "--model", "echo", "--attach", "nope.txt", "hi"), "cannot be read"),
+        (("chat", "--model", "kit:slow", "--max-cost", "1", "hi"), "price of kit:slow is not known"),
+    ],
+)
+def test_wrong_usage_is_two_lines_and_exit_2(
+    chat_run: Callable[..., Any], arguments: tuple[str, ...], said: str
+) -> None:
+    answer = chat_run(*arguments)
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+    assert answer.err.startswith("error: ")
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("model", "out", "said"),
+    [
+        ("broken", "half an \n", "error: UPSTREAM_ERROR: kit: the answer broke off; ask again"),
+        ("locked", "", "error: UNAUTHORIZED: kit: the key is wrong; set KIT_KEY"),
+        ("down", "", "error: UPSTREAM_ERROR: kit: nobody answers"),
+        ("silent", "", "ask again"),
+        ("cut", "only so m\n", "the answer is cut"),
+        ("refusing", "", "refused to answer"),
+    ],
+)
+def test_a_model_that_fails_is_exit_1_with_what_there_was(
+    chat_run: Callable[..., Any], model: str, out: str, said: str
+) -> None:
+    answer = chat_run("chat", "--model", f"kit:{model}", "hello")
+    assert (answer.status, answer.out) == (1, out)
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_an_error_is_an_event_where_events_are_wanted(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "kit:broken", "--json", "hello")
+    assert answer.status == 1
+    assert answer.lines[-1]["type"] == "error"
+    assert answer.lines[-1]["error"]["code"] == "UPSTREAM_ERROR"
+    assert "broke off" in answer.err
+
+
+def test_nobody_to_ask_refuses_and_yes_answers(chat_run: Callable[..., Any]) -> None:
+    assert "nobody to ask" in chat_run("chat", "--model", "kit:wiping", "c").out
+    assert chat_run("chat", "--model", "kit:wiping", "--yes", "c").out == "wiped c\n"
+
+
+def test_who_calls_and_progress_are_the_sessions(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "echo", "--user", "ada", "who {}")
+    assert answer.out == "ada on chat\n"
+    assert "1 of 2 half" in answer.err
+
+
+def test_only_named_tools_may_be_called(chat_run: Callable[..., Any]) -> None:
+    assert "wipe" not in chat_run("chat", "--model", "echo", "--tool", "add", "help").out
+    assert "no tool that I may call" in chat_run("chat", "--model", "echo", "--no-tools", ADD).out
+    assert chat_run("chat", "--model", "echo", "--tool", "add", ADD).out == "3.0\n"
+
+
+def test_budgets_say_that_they_cut_a_question_short(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "echo", "--max-calls", "1", f"{ADD}\n{ADD}")
+    assert answer.status == 0
+    assert "(--max-calls)" in answer.err
+    assert "FORBIDDEN" in answer.err
+
+
+def test_a_result_without_text_shows_its_data(chat_run: Callable[..., Any]) -> None:
+    assert '<- silent: {"a": [1]}' in chat_run("chat", "--model", "echo", "silent {}").err
+
+
+def test_the_system_prompt_is_told(chat_run: Callable[..., Any]) -> None:
+    assert chat_run("chat", "--model", "kit:system", "--system", "be brief", "hi").out == "be brief\n"
+
+
+def test_files_are_attached_by_what_their_names_say(chat_run: Callable[..., Any], chat_place: Path) -> None:
+    (chat_place / "a.txt").write_text("text")
+    (chat_place / "b.png").write_bytes(b"1234")
+    (chat_place / "c.mp3").write_bytes(b"1234")
+    (chat_place / "d.bin").write_bytes(b"\xff\x00")
+    attached = [word for name in ("a.txt", "b.png", "c.mp3", "d.bin") for word in ("--attach", name)]
+    answer = chat_run("chat", "--model", "kit:blocks", *attached, "what are these?")
+    assert answer.out == "TextContent, TextContent, ImageContent, AudioContent, BinaryContent\n"
+    (chat_place / "big.txt").write_bytes(b"x" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(ConfigError, match="larger than"):
+        attachment("big.txt")
+
+
+# -- what is kept
+
+
+def test_a_conversation_is_kept_and_goes_on_with_another_model(chat_run: Callable[..., Any], chat_place: Path) -> None:
+    kept = chat_place / "kept.json"
+    assert chat_run("chat", "--model", "echo", "--save", "kept.json", ADD).status == 0
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert chat_run("chat", "--model", "kit:system", "--save", "kept.json", "--system", "brief", "hi").out == "brief\n"
+    said = Conversation.from_json(json.loads(kept.read_text()))
+    assert said.system == "brief"
+    assert [message.role for message in said.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert [message.model for message in said.messages if message.model] == ["echo:echo", "echo:echo", "kit"]
+    before = kept.read_bytes()
+    assert chat_run("chat", "--model", "echo", "--load", "kept.json", "hi").status == 0
+    assert kept.read_bytes() == before
+    assert chat_run("chat", "--model", "echo", "--load", "kept.json", "--save", "kept.json", "hi").status == 2
+
+
+def test_what_was_asked_is_kept_where_the_model_failed(chat_run: Callable[..., Any], chat_place: Path) -> None:
+    assert chat_run("chat", "--model", "kit:broken", "--save", "kept.json", "why?").status == 1
+    said = Conversation.from_json(json.loads((chat_place / "kept.json").read_text()))
+    assert [message.text for message in said.messages] == ["why?"]
+    assert chat_run("chat", "--model", "kit:blocks", "--save", "kept.json", "again").status == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pegboard_conversation": 99}', "{}", "\ud800", '{"a":' * 300])
+def test_a_file_that_is_no_conversation_is_left_as_it_is(
+    chat_run: Callable[..., Any], chat_place: Path, content: str
+) -> None:
+    file = chat_place / "mine.json"
+    file.write_bytes(content.encode("utf-8", "surrogatepass"))
+    answer = chat_run("chat", "--model", "echo", "--save", "mine.json", "hi")
+    assert answer.status == 2
+    assert "no saved conversation" in answer.err
+    assert file.read_bytes() == content.encode("utf-8", "surrogatepass")
+
+
+def test_halves_of_characters_do_not_keep_a_conversation_from_being_kept(
+    chat_run: Callable[..., Any], chat_place: Path
+) -> None:
+    from pegboard_chat.commands._files import load_conversation, save_conversation
+
+    save_conversation(chat_place / "kept.json", Conversation().ask("half \ud83d, whole \ud83d\ude00"))
+    assert load_conversation(chat_place / "kept.json").messages[0].text == "half \ufffd, whole \U0001f600"
+    save_conversation(chat_place / "kept.json", Conversation("é").ask("\U0001f600"))
+    assert load_conversation(chat_place / "kept.json").messages[0].text == "\U0001f600"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_is_no_place_to_keep_a_conversation(chat_run: Callable[..., Any], chat_place: Path) -> None:
+    os.mkfifo(chat_place / "pipe")
+    assert "no regular file" in chat_run("chat", "--model", "echo", "--save", "pipe", "hi").err
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(
+    chat_run: Callable[..., Any], chat_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert chat_run("chat", "--model", "echo", "--save", "kept.json", ADD).status == 0
+    before = (chat_place / "kept.json").read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    answer = chat_run("chat", "--model", "echo", "--save", "kept.json", ADD)
+    assert (answer.status, answer.out) == (2, "3.0\n")
+    assert "No space left" in answer.err
+    assert (chat_place / "kept.json").read_bytes() == before
+    assert [path.name for path in chat_place.iterdir()] == ["kept.json"]
+
+
+def test_long_histories_forget_their_older_half(chat_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard_chat.commands import _files
+
+    path = _files.history_file()
+    assert path is not None
+    path.write_text("".join(f"\n# 2026\n+line {number}\n" for number in range(1000)))
+    monkeypatch.setattr(_files, "MAX_HISTORY", 1000)
+    assert _files.history_file() == path
+    text = path.read_text()
+    assert text.startswith("\n# 2026\n+line 9")
+    assert text.endswith("+line 999\n")
+    monkeypatch.setattr(_files.os, "open", lambda *_: (_ for _ in ()).throw(OSError(13, "no")))
+    assert _files.history_file() is None
+
+
+# -- as a child
+
+
+def test_the_first_piece_arrives_while_the_model_still_speaks(chat_start: Callable[..., Any]) -> None:
+    child = chat_start("chat", "--model", "kit:slow", "hello", stdin=-3)
+    assert child.stdout is not None
+    assert select.select([child.stdout], [], [], 20)[0]
+    assert os.read(child.stdout.fileno(), 100) == b"let me think "
+    assert child.poll() is None
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    assert time.monotonic() - began < 5
+    assert b"interrupted" in child.stderr.read()
+
+
+def test_a_reader_that_leaves_early_ends_it_with_1(chat_start: Callable[..., Any]) -> None:
+    child = chat_start("chat", "--model", "echo", "--json", stdin=-1)
+    child.stdout.close()
+    child.stdin.write(f"{ADD}\n".encode() * 3)
+    child.stdin.close()
+    assert child.wait(20) == 1
+    err = child.stderr.read()
+    assert b"stdout was closed by its reader" in err
+    assert b"Traceback" not in err
+
+
+# -- small parts
+
+
+def test_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard_chat.commands import chat
+
+    class Stdin:
+        buffer = io.BytesIO(b"x" * (chat.MAX_QUESTION + 1))
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    with pytest.raises(click.UsageError, match="longer than"):
+        chat._question(None)
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(click.UsageError, match="give a QUESTION"):
+        chat._question(None)
+
+
+def test_of_a_group_the_first_that_is_meant_for_a_person_is_told() -> None:
+    with pytest.raises(ConfigError, match="this"):
+        raise_first(ExceptionGroup("", [ValueError("no"), ExceptionGroup("", [ConfigError("this")])]))
+    with pytest.raises(ToolError, match="that"):
+        raise_first(ExceptionGroup("", [ToolError("TIMEOUT", "that"), ValueError("no")]))
+    with pytest.raises(KeyboardInterrupt):
+        raise_first(BaseExceptionGroup("", [ConfigError("this"), KeyboardInterrupt()]))
+    with pytest.raises(ValueError, match="no"):
+        raise_first(ExceptionGroup("", [ValueError("no")]))
+
+
+def test_options_lie_over_the_configured_budget() -> None:
+    from pegboard_chat.budget import Budget
+
+    budget = Options(max_calls=0, max_seconds=1.5).budget(Budget(max_rounds=7))
+    assert (budget.max_tool_calls, budget.max_seconds, budget.max_rounds) == (0, 1.5, 7)
+
+
+def test_the_shell_completes_providers(chat_run: Callable[..., Any]) -> None:
+    from pegboard.cli import ProgramRun
+    from pegboard_chat.commands.chat import _complete_model
+
+    root = click.Context(click.Command("pegboard"), obj=ProgramRun(plugins=("kit", "chat")))
+    assert _complete_model(root, click.Option(["--model"]), "e") == ["echo"]
+    root.obj = ProgramRun(config="nowhere.toml")
+    assert _complete_model(root, click.Option(["--model"]), "e") == []
