@@ -11,8 +11,8 @@ import httpx2
 import pytest
 import trio
 
-from pegboard import ErrorCode, TextContent
-from pegboard_chat import Conversation, Message, ModelError, ModelRequest, Reply, Stop, TextDelta, Usage
+from pegboard import ErrorCode, TextContent, ToolCall
+from pegboard_chat import CallDelta, Conversation, Message, ModelError, ModelRequest, Reply, Stop, TextDelta, Usage
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 from pegboard_chat.wire.http_model import HttpModel, Place
 from pegboard_chat.wire.transport import open_transport
@@ -33,7 +33,8 @@ class Words:
     def read(self, answer: Any, request: ModelRequest, model: str) -> Reply:
         if "error" in answer:
             raise error_of("acme", None, json.dumps(answer))
-        return _reply("".join(answer["words"]), model)
+        calls = [ToolCall(name, name, arguments) for name, arguments in answer.get("calls", {}).items()]
+        return _reply("".join(answer["words"]), model, *calls)
 
     def reader(self, request: ModelRequest, model: str) -> Reader:
         return Reader(model)
@@ -61,8 +62,8 @@ class Reader:
         return _reply(self._text, self._model)
 
 
-def _reply(text: str, model: str) -> Reply:
-    return Reply(Message("assistant", (TextContent(text),), model=model), (), Usage(), Stop.END)
+def _reply(text: str, model: str, *calls: ToolCall) -> Reply:
+    return Reply(Message("assistant", (TextContent(text),), calls, model=model), calls, Usage(), Stop.END)
 
 
 class _Body(httpx2.AsyncByteStream):
@@ -168,9 +169,12 @@ async def test_the_reply_comes_with_the_last_event_though_the_server_stays_on_th
 
 
 async def test_a_server_that_ignores_stream_is_read_whole() -> None:
-    async with model_that_gets(b'{"words": ["a"]}', headers=JSON) as model:
-        (reply,) = await said_by(model)
+    async with model_that_gets(b'{"words": ["a"], "calls": {"add": {"a": 1}}}', headers=JSON) as model:
+        *deltas, reply = await said_by(model)
+    assert deltas == [TextDelta("a"), CallDelta(0, "add", '{"a": 1}')]
     assert reply.message.text == "a"
+    async with model_that_gets(b'{"words": []}', headers=JSON) as model:
+        (reply,) = await said_by(model)
 
 
 async def test_the_end_stays_the_end() -> None:

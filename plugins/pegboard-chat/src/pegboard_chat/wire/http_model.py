@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from pegboard import ErrorCode
-from pegboard_chat.contract import Delta, ModelError, Reply
+from pegboard import ErrorCode, thaw
+from pegboard_chat.contract import CallDelta, Delta, ModelError, Reply, TextDelta
 from pegboard_chat.wire.faults import Place
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from typing import Self
 
     from pegboard_chat.contract import ModelDialect, ModelRequest, StreamReader
@@ -55,17 +56,26 @@ class HttpModel:
             if answer.streamed:
                 yield _Streamed(answer, self.dialect.reader(request, self.name), place)
             else:
-                yield _Whole(self._read(await answer.json(), request))
+                reply = self._read(await answer.json(), request)
+                yield _Whole(reply, *_deltas_of(reply))
 
     def _read(self, answer: Any, request: ModelRequest) -> Reply:
         return _heard(self.place, lambda: self.dialect.read(answer, request, self.name))
 
 
-class _Whole:
-    """The reply alone."""
+def _deltas_of(reply: Reply) -> Iterator[Delta]:
+    """What a stream would have given, for whoever waits for deltas and not for the reply."""
+    if text := reply.message.text:
+        yield TextDelta(text)
+    for position, call in enumerate(reply.message.calls):
+        yield CallDelta(position, call.name, json.dumps(thaw(call.arguments), ensure_ascii=False))
 
-    def __init__(self, reply: Reply) -> None:
-        self._left = [reply]
+
+class _Whole:
+    """The reply, and before it what belongs there."""
+
+    def __init__(self, reply: Reply, *deltas: Delta) -> None:
+        self._left: deque[Delta | Reply] = deque([*deltas, reply])
 
     def __aiter__(self) -> Self:
         return self
@@ -73,7 +83,7 @@ class _Whole:
     async def __anext__(self) -> Delta | Reply:
         if not self._left:
             raise StopAsyncIteration
-        return self._left.pop()
+        return self._left.popleft()
 
 
 class _Streamed:
