@@ -47,6 +47,10 @@ class TestTools:
         assert "strict_tools" not in dialect.body(ModelRequest(Conversation().ask("x"), export), PLAIN)
         assert {loss.tool for loss in export.losses if "strict" in loss.what} == {"add", "draw.it", "ping"}
 
+    def test_models_without_strict_tools_are_not_asked_for_it(self, tools: Any) -> None:
+        body = dialect.body(ModelRequest(Conversation().ask("x"), dialect.export(tools)), "command-r7b-12-2024")
+        assert "strict_tools" not in body
+
     def test_strict_can_be_switched_off(self, tools: Any) -> None:
         loose = CohereDialect(strict=False)
         export = loose.export(tools)
@@ -185,6 +189,10 @@ class TestResults:
         assert "look" in label["text"]
         assert image == {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
         held(dialect.body(ModelRequest(said), VISION))
+
+    def test_results_alone_are_told_all_the_same(self) -> None:
+        said = Conversation().ask("x").add(Message("tool", results=(shown(TextContent("a"), id="7"),)))
+        assert messages_of(said)[1]["tool_call_id"] == "7"
 
     def test_whether_a_model_sees_can_be_set(self) -> None:
         seeing = CohereDialect(images=True).body(ModelRequest(Conversation().ask("x", PNG)), PLAIN)

@@ -175,6 +175,10 @@ class TestResults:
         assert contents[3]["parts"][1]["inlineData"]["mimeType"] == "audio/wav"
         assert "a.bin" in contents[2]["parts"][0]["functionResponse"]["response"]["output"]
 
+    def test_results_alone_are_told_all_the_same(self) -> None:
+        said = Conversation().ask("x").add(Message("tool", results=(shown(TextContent("a"), id="7"),)))
+        assert contents_of(said)[1]["parts"][0]["functionResponse"]["id"] == "7"
+
     def test_data_stands_in_where_nothing_is_shown(self) -> None:
         said = conversation_of(ToolResult((), {"n": 1}, id="1", name="look"))
         assert contents_of(said)[2]["parts"][0]["functionResponse"]["response"] == {"output": '{"n": 1}'}

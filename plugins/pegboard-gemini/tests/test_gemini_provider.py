@@ -73,12 +73,12 @@ async def test_a_key_goes_in_the_header_and_nowhere_else(provider_of: Any) -> No
     (reply,) = await ask(provider)
     assert isinstance(reply, Reply)
     assert reply.message.text == "Hi"
-    assert reply.message.model == "gemini:gemini-flash-latest"
+    assert reply.message.model == "gemini:gemini-3.8-flash"
     (request,) = seen
     assert request.headers["x-goog-api-key"] == KEY
     assert "authorization" not in request.headers
     assert str(request.url) == (
-        "https://generativelanguage.googleapis.com/v1beta/models/gemini-flash-latest:generateContent"
+        "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:generateContent"
     )
     assert json.loads(request.content) == {"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}
 
@@ -97,7 +97,7 @@ async def test_streams_ask_for_events(provider_of: Any) -> None:
 
 async def test_a_stream_that_comes_as_a_list_is_read(provider_of: Any) -> None:
     provider, _ = provider_of(httpx2.Response(200, json=[ANSWER]), api_key=KEY)
-    (reply,) = await ask(provider, stream=True)
+    *_, reply = await ask(provider, stream=True)
     assert reply.message.text == "Hi"
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from pegboard_chat.portable import Compiled
 
 MAX_ID = 200
+SEEING = ("vision", "command-a-plus")
+"""In the names of models that take images: https://docs.cohere.com/docs/image-inputs"""
+LOOSE = ("r7b", "aya")
+"""In the names of models without `strict_tools`: https://docs.cohere.com/docs/structured-outputs"""
 _CHOICES = {"required": "REQUIRED", "none": "NONE"}
 
 
@@ -90,14 +94,14 @@ class CohereDialect:
             request.conversation,
             export.alias_of,
             model,
-            images="vision" in model if self.images is None else self.images,
+            images=any(word in model for word in SEEING) if self.images is None else self.images,
             thinking=self.thinking is not False,
         )
         said = {
             "model": model,
             "messages": messages,
             "tools": tools or None,
-            "strict_tools": True if tools and all(export.strict.values()) else None,
+            "strict_tools": True if tools and self._is_strict(export, model) else None,
             "tool_choice": self._choice_of(request) if tools else None,
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
@@ -134,6 +138,9 @@ class CohereDialect:
             alias = export.alias_of(request.tool_choice.name)
             return [one for one in offered if one["function"]["name"] == alias] or offered
         return offered
+
+    def _is_strict(self, export: CohereExport, model: str) -> bool:
+        return all(export.strict.values()) and not any(word in model for word in LOOSE)
 
     def _choice_of(self, request: ModelRequest) -> str | None:
         if isinstance(request.tool_choice, ForcedTool):

@@ -32,5 +32,5 @@ class CohereSettings:
         None, validator=_check_budget, help="tokens that a reasoning model may think, at most"
     )
     images: bool | None = setting(
-        None, help="whether the model takes images; by default those do that have vision in their name"
+        None, help="whether the model takes images; by default Command A+ and those with vision in their name do"
     )

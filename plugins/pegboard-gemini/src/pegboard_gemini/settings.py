@@ -27,7 +27,7 @@ class GeminiSettings:
         widens=True,
         help="where the API is, without its version; by default GOOGLE_GEMINI_BASE_URL, then Google's own",
     )
-    model: str = setting("gemini-flash-latest", help="the model where --model names only gemini")
+    model: str = setting("gemini-3.8-flash", help="the model where --model names only gemini")
     schema: Literal["json_schema", "parameters"] = setting(
         "json_schema",
         help="how tools are described: parametersJsonSchema, or the older subset that every server knows",
