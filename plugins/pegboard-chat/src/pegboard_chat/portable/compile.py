@@ -196,6 +196,8 @@ class _Compiler:
         )
 
     def _root(self) -> _Out:
+        if self.schema is True or self.schema == {}:
+            self.schema = {"type": "object"}
         if is_plain(self.schema):  # it has no references either
             if self.schema.keys() <= _QUICK and self.schema.get("type") == "object":
                 out = self._object(self.schema, (), (), 0, self.notes, {"type": self._type("object")})
@@ -254,7 +256,13 @@ class _Compiler:
         if self.left < 0 or level > MAX_LEVELS:
             return self._cut(path)
         kind = schema.get("type")
-        if kind.__class__ is str and kind in _SCALARS and schema.keys() <= self.simple and self._format_fits(schema):
+        if (
+            path
+            and kind.__class__ is str
+            and kind in _SCALARS
+            and schema.keys() <= self.simple
+            and self._format_fits(schema)
+        ):
             if kind == "null" and self.profile.nullable == "never":
                 raise NotStrictError(path, "it takes null, which is no type there")
             return _Out(self._typed_as_due(schema))
@@ -669,6 +677,8 @@ class _Compiler:
             if len(schemas) == 1:
                 return _Out({**schemas[0], "nullable": True}, exact=exact)
             return _Out({"anyOf": schemas, "nullable": True}, exact=exact)
+        if self.profile.first_apart and not _first_apart(schemas):
+            raise NotStrictError(path, "its alternatives begin with the same property, and its values do not differ")
         return _Out({"anyOf": schemas}, self._union_plan(outs, path), exact=exact)
 
     def _union_plan(self, outs: list[_Out], path: Path) -> Plan | None:
@@ -862,7 +872,7 @@ class _Compiler:
                 most = len(first)
             items = {"anyOf": [*first, *([] if items is False else [items])]}
             first = None
-        is_due = profile.items_required or profile.typed
+        is_due = profile.typed or (profile.items_required and "type" in flat)
         sub: dict[str, Any] | None = None
         if items is not True or is_due:
             got = self._value(items, (*path, "items"), trail, level + 1)
@@ -1208,6 +1218,18 @@ def _kind_of(value: Any, types: list[str] | None = None) -> str:
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, list) else "object"
+
+
+def _first_apart(schemas: list[dict[str, Any]]) -> bool:
+    """Whether no two objects among compiled alternatives begin with the same property, unless its values differ."""
+    firsts: dict[str, list[Any]] = {}
+    for said in schemas:
+        for name, item in list(said.get("properties", {}).items())[:1]:
+            values = [item["const"]] if "const" in item else item.get("enum")
+            if name in firsts and (not values or not firsts[name] or any(value in firsts[name] for value in values)):
+                return False
+            firsts[name] = [*firsts.get(name, ()), *(values or ())]
+    return True
 
 
 def _is_scalar(said: Mapping[str, Any]) -> bool:

@@ -259,7 +259,8 @@ def _read(text: str) -> Any:
     try:
         return loads(text, max_bytes=MAX_ARGUMENTS)
     except JsonTextError as problem:
-        why = f"the arguments are no JSON: {problem}"
-        if problem.position is not None and problem.position >= len(text.rstrip()) - 1:
-            why += f"; they end in {text.rstrip()[-MAX_TAIL:]!r} and look cut off: send the call again, whole"
+        what = str(problem).removeprefix("not valid JSON: ").replace(" starting at at ", " that starts at ")
+        why = f"the arguments are no JSON object: {what}"
+        if problem.position is not None and not text.rstrip().endswith("}"):
+            why += f"; they end in {text.rstrip()[-MAX_TAIL:]!r} and look cut off: send the whole call again"
         return ToolError(ErrorCode.INVALID_INPUT, why, {"reason": "json"})

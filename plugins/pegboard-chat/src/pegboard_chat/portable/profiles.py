@@ -62,6 +62,7 @@ class Profile:
         recursion: a reference may lead back to where it stands; else circles are cut after `max_unrolled` rounds.
         min_items: the values of `minItems` that are kept; None: all.
         property_names: the pattern of the names of the root's properties; others get an alias. None: any name.
+        first_apart: alternatives that are objects begin with different properties, or with different values of one.
         max_unrolled: how often a recursive definition is written out, one in the other.
         max_levels: levels of objects and arrays.
         max_properties: properties in the whole schema.
@@ -93,6 +94,7 @@ class Profile:
     recursion: bool = False
     min_items: tuple[int, ...] | None = None
     property_names: str | None = None
+    first_apart: bool = False
     max_unrolled: int = 2
     max_levels: int | None = None
     max_properties: int | None = None
@@ -135,6 +137,7 @@ OPENAI_STRICT = Profile(
     known_required=True,
     items_required=True,
     recursion=True,
+    first_apart=True,
     max_levels=10,
     max_properties=5_000,
     max_enum=1_000,

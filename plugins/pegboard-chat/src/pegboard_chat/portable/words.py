@@ -36,8 +36,8 @@ def _number(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else show(value, 40)
 
 
-def _count(noun: str, bound: str) -> Callable[[Any], str]:
-    return lambda value: f"{bound} {_number(value)} {noun if value != 1 else noun.removesuffix('s')}"
+def _count(noun: str, nouns: str, bound: str) -> Callable[[Any], str]:
+    return lambda value: f"{bound} {_number(value)} {noun if value == 1 else nouns}"
 
 
 def _names(names: Any) -> str:
@@ -63,22 +63,22 @@ WORDS: dict[str, Callable[[Any], str]] = {
     "exclusiveMinimum": lambda value: f"above {_number(value)}",
     "exclusiveMaximum": lambda value: f"below {_number(value)}",
     "multipleOf": lambda value: f"a multiple of {_number(value)}",
-    "minLength": _count("characters", "at least"),
-    "maxLength": _count("characters", "at most"),
+    "minLength": _count("character", "characters", "at least"),
+    "maxLength": _count("character", "characters", "at most"),
     "pattern": lambda value: f"matches the regular expression {show(value)}",
     "format": lambda value: f"format: {show(value, 60)[1:-1]}",
     "contentEncoding": lambda value: f"encoded as {show(value, 60)[1:-1]}",
     "contentMediaType": lambda value: f"of the media type {show(value, 60)[1:-1]}",
-    "minItems": _count("items", "at least"),
-    "maxItems": _count("items", "at most"),
+    "minItems": _count("item", "items", "at least"),
+    "maxItems": _count("item", "items", "at most"),
     "uniqueItems": lambda value: "all items different" if value else "",
     "prefixItems": lambda value: f"the items in order: {show(value)}",
     "items": lambda value: f"every further item: {show(value)}" if value is not False else "no further items",
     "contains": lambda value: f"contains an item that fits {show(value)}",
     "minContains": lambda value: f"at least {_number(value)} of those",
     "maxContains": lambda value: f"at most {_number(value)} of those",
-    "minProperties": _count("properties", "at least"),
-    "maxProperties": _count("properties", "at most"),
+    "minProperties": _count("property", "properties", "at least"),
+    "maxProperties": _count("property", "properties", "at most"),
     "required": lambda value: f"needs {_names(value)}",
     "patternProperties": lambda value: "; ".join(
         f"properties whose names match {show(name, 80)}: {show(item)}" for name, item in list(value.items())[:10]
