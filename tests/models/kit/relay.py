@@ -60,7 +60,7 @@ class Relay:
                 nursery.start_soon(self._there, client, server)
                 await self._back(server, client)
                 nursery.cancel_scope.cancel()
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # one side went away, as sides do
         finally:
             self.connections -= 1
