@@ -134,6 +134,12 @@ def test_a_turn_keeps_what_is_not_known_and_loses_what_the_api_refuses() -> None
     assert reply.message.text == "5 it is"
 
 
+def test_a_turn_that_was_cut_in_its_thoughts_ends_before_them() -> None:
+    assert whole(THOUGHT, TEXT, THOUGHT, THOUGHT, stop="max_tokens").message.raw["content"] == [THOUGHT, TEXT]
+    reply = whole({"type": "redacted_thinking", "data": "x"}, stop="max_tokens")
+    assert (reply.message.raw["content"], reply.stop) == ([], Stop.LENGTH)
+
+
 def test_members_of_a_block_that_are_not_known_stay() -> None:
     cited = {**TEXT, "citations": [{"type": "char_location", "cited_text": "x"}]}
     assert whole(cited).message.raw["content"] == [cited]

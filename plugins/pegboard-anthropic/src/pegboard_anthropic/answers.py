@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
 from pegboard_anthropic.blocks import Block, wire_id
-from pegboard_anthropic.messages import DIALECT
+from pegboard_anthropic.messages import DIALECT, THINKING
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
@@ -288,6 +288,8 @@ def _reply(
             calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, repeated))
             block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": repeated}
         turn.append(block)
+    while turn and turn[-1]["type"] in THINKING:  # cut in its thoughts; the API refuses a turn that ends so
+        turn.pop()
     texts = tuple(TextContent(block["text"]) for block in turn if block["type"] == "text")
     raw = {"role": "assistant", "content": turn}
     message = Message("assistant", texts, tuple(calls), raw=raw, dialect=DIALECT, model=model)
