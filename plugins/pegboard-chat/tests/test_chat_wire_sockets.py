@@ -24,6 +24,8 @@ from pegboard_chat.wire.transport import Transport, open_transport
 KEY = "sk-proj-Zx81kQ0aVbN3mT7yLwE5RdJ2"
 ACME = Place("acme", "m1", headers={"x-api-key": KEY}, key=KEY, key_variable="ACME_KEY")
 OPEN = Place("acme", "m1")
+KEPT = Place("acme", "m1", headers={"x-api-key": KEY, "connection": "keep-alive"}, key=KEY)
+"""Where connections are used again, as over TLS."""
 
 Answer = Callable[[trio.SocketStream], Awaitable[None]]
 
@@ -160,25 +162,35 @@ async def test_an_event_is_passed_on_within_a_millisecond() -> None:
 async def test_a_stream_that_was_read_to_its_end_gives_its_connection_back() -> None:
     body = STREAM + chunk(b"data: 1\n\n") + END
     async with serving(body, OK) as server, quick_transport() as transport:
-        async with transport.stream(server.url, {}, ACME) as events:
+        async with transport.stream(server.url, {}, KEPT) as events:
             assert [event.data async for event in events] == ["1"]
-        assert await transport.post(server.url, {}, ACME) == {"ok": True}
+        assert await transport.post(server.url, {}, KEPT) == {"ok": True}
         assert server.connections == 1
+
+
+async def test_a_connection_in_the_clear_is_used_once() -> None:
+    body = STREAM + chunk(b"data: 1\n\n") + END
+    async with serving(body) as server, quick_transport() as transport:
+        for _ in range(3):
+            async with transport.stream(server.url, {}, ACME) as events:
+                assert [event.data async for event in events] == ["1"]
+        assert server.connections == 3
+    assert b"connection: close" in server.requests[0].lower()
 
 
 async def test_a_refusal_gives_its_connection_back() -> None:
     async with serving(whole(b"busy", status=b"503 Busy"), OK) as server, quick_transport() as transport:
-        assert await transport.post(server.url, {}, ACME) == {"ok": True}
+        assert await transport.post(server.url, {}, KEPT) == {"ok": True}
         assert server.connections == 1
 
 
 async def test_what_is_finished_gives_its_connection_back_although_the_end_was_not_read() -> None:
     body = STREAM + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n") + END
     async with serving(body, OK) as server, quick_transport() as transport:
-        async with transport.stream(server.url, {}, ACME) as events:
+        async with transport.stream(server.url, {}, KEPT) as events:
             await anext(events)
             events.finish()
-        assert await transport.post(server.url, {}, ACME) == {"ok": True}
+        assert await transport.post(server.url, {}, KEPT) == {"ok": True}
         assert server.connections == 1
 
 

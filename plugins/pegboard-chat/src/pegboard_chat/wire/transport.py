@@ -313,12 +313,18 @@ class _Request:
         self._content = content
         self._accept = accept
         self.place = place
-        self.host = urlsplit(url).hostname or ""
+        parts = urlsplit(url)
+        self.host = parts.hostname or ""
+        self._is_plain = parts.scheme.lower() == "http"
 
     async def send(self) -> httpx2.Response:
         # Compressed events would lie in the server's compressor until a block of them is full.
         encoding = "identity" if self._accept == "text/event-stream" else "gzip, deflate"
         headers = Headers({"accept": self._accept, "accept-encoding": encoding, "user-agent": _user_agent()})
+        if self._is_plain:
+            # Such a connection costs little to open, and llama.cpp closes one behind a streamed answer although it says
+            # that it would not: the next request would be lost on it.
+            headers["connection"] = "close"
         if self._content is not None:
             headers["content-type"] = "application/json"
         headers.update(self.place.headers)
