@@ -76,7 +76,7 @@ def events_of(answer: dict[str, Any], cut: Any = lambda text: [text]) -> list[di
 
 
 def read_stream(data: bytes, request: ModelRequest, cuts: list[int] | None = None) -> tuple[list[Any], Reply]:
-    sse, reader, deltas = SseReader("cohere"), dialect.reader(request, MODEL), []
+    sse, reader, deltas = SseReader("cohere"), dialect.reader(request, MODEL), list[Any]()
     for start, end in itertools.pairwise([0, *sorted(cuts or []), len(data)]):
         for name, text in sse.feed(data[start:end]):
             deltas += reader.feed(name, text)
@@ -168,6 +168,11 @@ class TestWholeAnswers:
         assert len(set(ids)) == 4
         assert [call["id"] for call in reply.message.raw["tool_calls"]] == ids
         assert [call.name for call in reply.calls] == ["add", "add", "no_name", "no_name"]
+
+    def test_thinking_without_an_answer_leaves_no_turn(self) -> None:
+        answer = answer_of("MAX_TOKENS", content=[{"type": "thinking", "thinking": "Hm"}])
+        reply = dialect.read(answer, request_of(), MODEL)
+        assert (reply.message.raw, reply.message.content, reply.stop) == (None, (), Stop.LENGTH)
 
     @pytest.mark.parametrize(
         ("reason", "stop"),

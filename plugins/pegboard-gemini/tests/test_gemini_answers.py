@@ -45,7 +45,7 @@ def answer_of(*parts: Any, reason: str | None = "STOP", **more: Any) -> dict[str
 
 
 def read_stream(data: bytes, request: ModelRequest, cuts: list[int] | None = None) -> tuple[list[Any], Reply]:
-    sse, reader, deltas = SseReader("gemini"), dialect.reader(request, MODEL), []
+    sse, reader, deltas = SseReader("gemini"), dialect.reader(request, MODEL), list[Any]()
     edges = [0, *sorted(cuts or []), len(data)]
     for start, end in itertools.pairwise(edges):
         for name, text in sse.feed(data[start:end]):

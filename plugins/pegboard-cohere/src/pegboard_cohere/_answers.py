@@ -169,17 +169,15 @@ class Collector:
         blocks = [
             {"type": "thinking", "thinking": "".join(pieces)} for kind, pieces in self._blocks if kind == "thinking"
         ]
-        raw: dict[str, Any] = {"role": "assistant"}
-        if calls:
-            raw["tool_calls"] = calls
-            plan = plan or text
-        elif text:
-            blocks.append({"type": "text", "text": text})
-        if plan and calls:
-            raw["tool_plan"] = plan
+        if not calls:
+            answer = [*blocks, {"type": "text", "text": text}]
+            return {"role": "assistant", "content": answer} if text else None
+        raw: dict[str, Any] = {"role": "assistant", "tool_calls": calls}
+        if plan or text:
+            raw["tool_plan"] = plan or text
         if blocks:
             raw["content"] = blocks
-        return raw if len(raw) > 1 else None
+        return raw
 
 
 class CohereReader:

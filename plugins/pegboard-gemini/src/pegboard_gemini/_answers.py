@@ -61,7 +61,7 @@ STOPS = {
 }
 """What the reasons to finish mean; one that is not here is `OTHER`: the list grows, and not every server knows it."""
 
-BROKEN_CALLS = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+BROKEN_CALLS = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 """The model wrote a call that Gemini could not read or did not offer; `finishMessage` holds what it wrote."""
 
 _NO_REASON = frozenset({"", "FINISH_REASON_UNSPECIFIED"})
@@ -194,16 +194,16 @@ class Collector:
 
     def _content(self) -> tuple[Content, ...]:
         """What the answer shows: text and media, without what was thought."""
-        shown: list[Content] = []
+        shown: list[list[str] | Content] = []
         for part in self._parts:
             text = "" if part.get("thought") else part.get("text", "")
-            if text and shown and isinstance(shown[-1], TextContent):
-                shown[-1] = TextContent(shown[-1].text + text)
+            if text and shown and isinstance(shown[-1], list):
+                shown[-1].append(text)
             elif text:
-                shown.append(TextContent(text))
+                shown.append([text])
             elif block := _media(part.get("inlineData")):
                 shown.append(block)
-        return tuple(shown)
+        return tuple(TextContent("".join(one)) if isinstance(one, list) else one for one in shown)
 
     def _count(self, usage: Any) -> None:
         """Chunks repeat the usage with growing numbers: what a later one says holds."""
