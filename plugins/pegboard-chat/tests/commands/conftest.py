@@ -221,7 +221,7 @@ def chat_run(chat_place: Path) -> Callable[..., Answer]:
     from pegboard.cli._program import Program
 
     def run(*args: str, input: str | bytes | None = None) -> Answer:
-        result = CliRunner().invoke(Program(), [*ONLY, *args], input=input)  # type: ignore[arg-type]
+        result = CliRunner().invoke(Program(), [*ONLY, *args], input=input)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Answer(result.exit_code, result.stdout, result.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -180,7 +181,7 @@ async def test_a_second_signal_ends_the_program_where_work_does_not_end(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     left: list[int] = []
-    monkeypatch.setattr(_conversation.os, "_exit", left.append)
+    monkeypatch.setattr(os, "_exit", left.append)
     stops = Stops(Script([]))  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         await nursery.start(stops.listen)

@@ -247,7 +247,7 @@ def test_long_histories_forget_their_older_half(chat_place: Path, monkeypatch: p
     text = path.read_text()
     assert text.startswith("\n# 2026\n+line 9")
     assert text.endswith("+line 999\n")
-    monkeypatch.setattr(_files.os, "open", lambda *_: (_ for _ in ()).throw(OSError(13, "no")))
+    monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(13, "no")))
     assert _files.history_file() is None
 
 

@@ -110,7 +110,7 @@ def test_an_ending_says_what_is_missing() -> None:
 def test_every_event_is_json() -> None:
     result = ToolResult((TextContent("3"), ImageContent(b"12", "image/png")), id="1", name="add")
     reply = Reply(Message("assistant"), (), Usage(1, 2, 3), Stop.CALLS)
-    events = [
+    events: list[Any] = [
         TextDelta("a"), ThinkingDelta("b"), CallDelta(0, "add", "{"), CallStarted(ToolCall("1", "add", {})),
         CallEnded(result), RoundEnded(reply, reply.usage, 0.5), ended(text="a", cost=1.0),
     ]  # fmt: skip

@@ -94,7 +94,7 @@ def test_confirmation_is_asked_in_place_and_one_question_at_a_time(chat_terminal
     second = terminal.until("(y/N")
     assert second.count("Really wipe it?") == 1
     terminal.type("n\n")
-    said = terminal.until(PROMPT)
+    said = second + terminal.until(PROMPT)
     assert said.count("<- wipe: wiped") == 1
     assert said.count("<- wipe: FORBIDDEN") == 1
     terminal.type("e f\r")

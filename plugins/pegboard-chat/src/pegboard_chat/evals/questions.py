@@ -286,10 +286,10 @@ def _question(value: Any, number: int, rounds: int, system: str | None, faults: 
     known = ("question", "id", "calls", "order", "more_calls", "answer", "rounds", "system")
     faults.known_keys(table, known)
     hint = "calls = [] says that none is expected"
-    listed = faults.listed(table.get("calls"), ("calls",), MAX_CALLS, hint) if table else []
+    listed = faults.listed(table.get("calls"), ("calls",), MAX_CALLS, hint) if isinstance(value, dict) else []
     return Question(
         faults.text(table.get("id", str(number + 1)), ("id",), default=str(number + 1)),
-        faults.text(table.get("question"), ("question",)) if table else "",
+        faults.text(table.get("question"), ("question",)) if isinstance(value, dict) else "",
         tuple(_call(one, faults.at("calls", index)) for index, one in enumerate(listed)),
         faults.truth(table, "order", False),
         faults.truth(table, "more_calls", False),
@@ -306,7 +306,7 @@ def _call(value: Any, faults: Faults) -> ExpectedCall:
     faults.known_keys(table, ("name", "arguments", "more_arguments", "result"))
     arguments = faults.table(table.get("arguments", {}), ("arguments",))
     return ExpectedCall(
-        faults.text(table.get("name"), ("name",)) if table else "",
+        faults.text(table.get("name"), ("name",)) if isinstance(value, dict) else "",
         {key: _critic(one, faults.at("arguments", key)) for key, one in arguments.items()},
         faults.truth(table, "more_arguments", "arguments" not in table),
         faults.optional(table, "result", faults.text),

@@ -34,7 +34,8 @@ class Report:
         first = self.series[0]
         counts = first.counts
         failed = _below(self.found.thresholds, self.found.questions, counts)
-        lost = [f"{one.label}: {len(one.errors)} runs were not answered" for one in self.series if one.errors]
+        counted = [(one.label, len(one.errors)) for one in self.series if one.errors]
+        lost = [f"{label}: {many} {'run was' if many == 1 else 'runs were'} not answered" for label, many in counted]
         return failed + lost
 
     @property

@@ -1,0 +1,170 @@
+"""The line editor, and questions in the middle of a turn, with keys from a pipe instead of a person."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+import trio.testing
+
+from pegboard import tool
+from pegboard.session import Confirmation
+from pegboard_chat.commands import _asking
+from pegboard_chat.commands._asking import MAX_ARGUMENTS, Asking
+from pegboard_chat.commands._prompt import Prompt, _completer, _exit
+from pegboard_chat.commands._shown import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+
+
+@pytest.fixture
+def keys() -> Iterator[Any]:
+    """Where keys are put that the next prompt reads."""
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+
+    with create_pipe_input() as pipe, create_app_session(input=pipe):
+        yield pipe
+
+
+async def test_lines_are_read_until_the_person_leaves(keys: Any, tmp_path: Path) -> None:
+    prompt = Prompt(lambda text: [], tmp_path / "history")
+    keys.send_text("hello\r")
+    assert (await prompt.read()).line == "hello"
+    keys.send_text("never\x03two\x1b\rlines\r")
+    assert (await prompt.read()).line == "two\nlines"
+    keys.send_text("\x1b[A" * 3 + "\r")  # the second goes up in the lines of one
+    assert (await prompt.read()).line == "hello"
+    keys.send_text("\x04")
+    assert (await prompt.read()).line is None
+
+
+async def test_a_prompt_ends_when_it_is_left_or_cancelled(keys: Any) -> None:
+    prompt = Prompt(lambda text: [], None)
+    with trio.move_on_after(0.2) as scope:
+        await prompt.read()
+    assert scope.cancelled_caught
+    assert (await prompt.read()).line is None  # it is left for good
+    other = Prompt(lambda text: [], None)
+    other.leave()
+    assert (await other.read()).line is None
+    _exit(other._session.app)
+
+
+def test_completions_replace_the_last_word() -> None:
+    from prompt_toolkit.document import Document
+
+    completer = _completer(lambda text: [f"{text.split()[-1]}pe"])
+    (found,) = completer.get_completions(Document("please wi"), None)
+    assert (found.text, found.start_position) == ("wipe", -2)
+
+
+@tool(run="inplace")
+def wipe(disk: str) -> str:
+    """Wipe a disk."""
+    return disk
+
+
+class Person(io.StringIO):
+    """stderr, and the person who reads it: a question is answered when it is shown."""
+
+    def __init__(self, answers: list[str], terminal: int) -> None:
+        super().__init__()
+        self.answers = answers
+        self.terminal = terminal
+
+    def write(self, text: str) -> int:
+        if "(y/N" in text:
+            os.write(self.terminal, self.answers.pop(0).encode())
+        return super().write(text)
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Person]]:
+    """A terminal, at which somebody answers this."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    stdin = os.fdopen(theirs, "r")
+
+    def sit(*answers: str) -> Person:
+        person = Person(list(answers), ours)
+        monkeypatch.setattr(sys, "stderr", person)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        return person
+
+    yield sit
+    stdin.close()
+    os.close(ours)
+
+
+def asked(**more: Any) -> Confirmation:
+    session: Any = None
+    return Confirmation(
+        **{"question": "Wipe?\x1b", "tool": wipe, "arguments": {"disk": "c"}, "session": session, **more}
+    )
+
+
+@posix
+@pytest.mark.parametrize(
+    ("answer", "meant"),
+    [
+        ("y\n", True),
+        ("YES \n", True),
+        ("a\n", "session"),
+        ("n\n", False),
+        ("\n", False),
+        ("yep\n", False),
+        ("\x04", False),
+    ],
+)
+async def test_only_a_plain_yes_is_one(person: Callable[..., Person], answer: str, meant: object) -> None:
+    shown = person(answer)
+    os.write(shown.terminal, b"y\n")  # what was typed before the question is no answer
+    assert await Asking(Lines()).confirm(asked()) == meant
+    assert 'Wipe?\\x1b [wipe {"disk": "c"}] (y/N, a: always in this conversation) ' in shown.getvalue()
+
+
+@posix
+async def test_two_that_ask_at_once_are_answered_one_after_the_other(person: Callable[..., Person]) -> None:
+    person("y\n", "n\n")
+    asking, said = Asking(Lines()), []
+
+    async def ask(disk: str) -> None:
+        said.append((disk, await asking.confirm(asked(arguments={"disk": disk}))))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, "c")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ask, "d")
+    assert said == [("c", True), ("d", False)]
+
+
+@posix
+async def test_long_arguments_are_cut_and_counted(person: Callable[..., Person]) -> None:
+    shown = person("n\n")
+    await Asking(Lines()).confirm(asked(arguments={"disk": "x" * 5000}))
+    assert "(5,012 characters)" in shown.getvalue()
+    assert len(shown.getvalue()) < MAX_ARGUMENTS + 200
+
+
+async def test_forms_and_addresses_are_asked_as_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Confirmation] = []
+
+    async def ask_person(question: Confirmation) -> dict[str, str]:
+        heard.append(question)
+        return {"name": "ada"}
+
+    monkeypatch.setattr(_asking, "ask_person", ask_person)
+    monkeypatch.setattr(_asking, "_forget_typed", lambda: None)
+    assert await Asking(Lines()).confirm(asked(schema={"type": "object"})) == {"name": "ada"}
+    assert await Asking(Lines()).confirm(asked(url="https://example.org")) == {"name": "ada"}
+    assert len(heard) == 2
