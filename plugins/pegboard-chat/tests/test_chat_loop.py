@@ -363,6 +363,26 @@ async def test_an_answer_without_the_call_that_was_due_says_so(
     assert events[-1].reason == "tool_choice"
 
 
+async def test_a_forced_tool_that_is_not_there_is_refused_at_once(host: Any, scripted: Any, all_events: Any) -> None:
+    model = scripted("no")
+    with pytest.raises(ToolError, match="no tool 'nope'"):
+        await all_events(Chat(host, model).ask("go", tool_choice=ForcedTool("nope")))
+    assert model.requests == []
+
+
+async def test_calls_of_a_conversation_have_tools_where_none_is_offered(
+    host: Any, scripted: Any, all_events: Any
+) -> None:
+    chat = Chat(host, scripted([("add", {"a": 1, "b": 2}), ("", {}), ("x" * 999, {})], "3"))
+    await all_events(chat.ask("1 + 2?"))
+    model = scripted([("add", {"a": 1, "b": 2})], "done")
+    without = Chat(host, model, conversation=chat.conversation, tools=())
+    await all_events(without.ask("again?"))
+    assert [one["name"] for one in model.requests[0].export.definitions] == ["add"]
+    assert [request.tool_choice for request in model.requests] == ["none", "none"]
+    assert results_of(without)[-1].error.details["reason"] == "tools"
+
+
 async def test_a_required_call_is_required_once(host: Any, scripted: Any, all_events: Any) -> None:
     model = scripted([("add", {"a": 1, "b": 2})], "done")
     await all_events(Chat(host, model).ask("go", tool_choice="required"))

@@ -174,6 +174,34 @@ async def test_a_search_waits_for_a_source_that_nobody_knows(
     assert json.loads(chat.conversation.messages[2].results[0].text)["tools"][0]["name"] == "late_weather"
 
 
+async def test_a_search_does_not_wait_for_a_source_that_is_known(
+    host_with: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    class Known:
+        name = "known"
+        timeout_s = None
+
+        def known(self) -> Any:
+            return [Tool(name="old_weather", handler=get_time.handler, description="Weather", run="inplace")]
+
+        async def run(self, slot: Any) -> None:
+            await trio.sleep_forever()
+
+    class Plugin:
+        name = "known"
+
+        @hookimpl
+        def provide_sources(self) -> Any:
+            return [Known()]
+
+    host = await host_with(pegboard_chat.plugin, Plugin())
+    began = trio.current_time()
+    chat = Chat(host, scripted([("find_tools", {"query": "weather", "limit": None})], "done"), settings=FEW)
+    await all_events(chat.ask("go"))
+    assert json.loads(chat.conversation.messages[2].results[0].text)["tools"][0]["name"] == "old_weather"
+    assert trio.current_time() == began
+
+
 async def test_read_result_stays_at_hand(host: Any, scripted: Any, all_events: Any) -> None:
     @tool(read_only=True, run="inplace")
     def long() -> str:

@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import ConfigError, ErrorCode, Retry, TextContent, ToolCall, ToolError, ToolResult
+from pegboard import (
+    ConfigError,
+    ErrorCode,
+    Retry,
+    TextContent,
+    Tool,
+    ToolCall,
+    ToolDefinitionError,
+    ToolError,
+    ToolResult,
+)
 from pegboard.session import Session
 from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
@@ -39,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from pegboard import Content, Tool
+    from pegboard import Content
     from pegboard.host import Host
     from pegboard_chat.contract import Model, ModelExport, ToolChoice
     from pegboard_chat.events import Event
@@ -142,6 +152,7 @@ class Chat:
         Raises:
             ConfigError: on entry: `max_cost` is set and the price of the model is not known.
             ModelError: while iterating: the provider did not answer. The conversation so far is kept.
+            ToolError: on entry: NOT_FOUND: there is no tool of the forced name.
             RuntimeError: on entry: another question of this chat is not over.
             ValueError: nothing is asked.
         """
@@ -166,6 +177,8 @@ class Chat:
         if self._question is not None:
             raise RuntimeError("one question at a time: leave the block of the last one first")
         self._require_price()
+        if isinstance(choice, ForcedTool) and choice.name not in self._offered().tools:
+            raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {choice.name[:80]!r} that could be called first")
         if content:
             self.conversation = self.conversation.ask(*content)
         question = self._question = _Question(self, choice)
@@ -223,10 +236,13 @@ class Chat:
                 export = self.model.dialect.export([*many.META, forced])
             system = f"{conversation.system}\n\n{offer.prompt}" if conversation.system else offer.prompt
             conversation = Conversation(system, conversation.messages)
+        may_call = export is not None
+        if export is None and (called := _tools_called(conversation)):
+            export = self.model.dialect.export(called)
         return ModelRequest(
             conversation,
             export,
-            "none" if export is None else choice,
+            choice if may_call else "none",
             self.parallel,
             self._stream,
             self._max_tokens,
@@ -416,7 +432,7 @@ class _Question:
 
     async def _find(self, call: ToolCall) -> ToolResult:
         chat = self.chat
-        if chat.host.is_settling:
+        if chat.host.is_settling and many.has_unknown_sources(chat.host):
             await chat.host.settle(timeout_s=many.SETTLE_S)
         result = many.find(chat._offered().tools, call.arguments)
         result = chat.session.cut(result, chat.host.board.config.core.max_result_bytes)
@@ -534,6 +550,20 @@ async def _reply_of(model: Model, request: ModelRequest, events: Events | None =
             reason="half_answer",
         )
     return reply
+
+
+def _tools_called(conversation: Conversation) -> list[Tool]:
+    """A tool for each name that a conversation calls, for providers that want them defined where none is offered."""
+    names = dict.fromkeys(call.name for message in conversation.messages for call in message.calls)
+    tools: list[Tool] = []
+    for name in names:
+        with contextlib.suppress(ToolDefinitionError):  # a model may call anything a tool
+            tools.append(Tool(name=name, handler=_not_called, description="It cannot be called any more."))
+    return tools
+
+
+async def _not_called(**arguments: Any) -> None:
+    """Stands for a tool that is called no more."""
 
 
 def _says_something(message: Message) -> bool:

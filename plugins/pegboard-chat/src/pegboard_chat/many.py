@@ -14,11 +14,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Annotations, ErrorCode, Tool, ToolCall, ToolError, ToolResult
+from pegboard import Annotations, ErrorCode, SourceState, Tool, ToolCall, ToolError, ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from pegboard.host import Host
 
 CHARACTERS_PER_TOKEN = 4
 LINE = 100
@@ -164,7 +166,8 @@ def find(tools: Mapping[str, Tool], arguments: Any) -> ToolResult:
     """Answer `find_tools` from these tools."""
     if not isinstance(arguments, dict) or not isinstance(query := arguments.get("query"), str) or not query.strip():
         return _wrong(FIND, 'query: expected words, as in {"query": "roll dice"}')
-    limit = arguments.get("limit", DEFAULT_LIMIT)
+    limit = arguments.get("limit")
+    limit = DEFAULT_LIMIT if limit is None else limit
     if isinstance(limit, float) and limit.is_integer():
         limit = int(limit)
     if type(limit) is not int or limit < 1:
@@ -192,6 +195,14 @@ def found_result(found: Sequence[Tool], limit: int, tools: Mapping[str, Tool]) -
         shown.append(one)
     more = [tool.name for tool in found[len(shown) : len(shown) + MAX_LIMIT]]
     return ToolResult.json({"tools": shown, "more": more})
+
+
+def has_unknown_sources(host: Host) -> bool:
+    """Whether a source is about to offer its first tools, and none of them is known from before."""
+    known = {tool.origin.source for tool in host.tools.values()}
+    starting = (SourceState.STARTING, SourceState.CONFIGURED)
+    states = host.board.source_states.items()
+    return any(state in starting and reason is None and name not in known for name, (state, reason) in states)
 
 
 def called(call: ToolCall) -> ToolCall | ToolError:
