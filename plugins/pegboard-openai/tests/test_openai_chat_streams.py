@@ -165,6 +165,13 @@ def test_text_thoughts_and_usage_come_as_they_are_sent(ask, stream) -> None:
     assert reply.usage.to_json() == {"input_tokens": 10, "output_tokens": 4, "cached_tokens": 3}
 
 
+def test_thoughts_are_kept_under_the_name_that_the_server_has_for_them(stream) -> None:
+    chunks = [chunk(reasoning="Hm"), chunk("stop", content="7", reasoning=None)]
+    deltas, reply = stream(ChatDialect(COMPATIBLE).reader(NO_TOOLS, MODEL), chunks)
+    assert deltas == [ThinkingDelta("Hm"), TextDelta("7")]
+    assert reply.message.raw == {"role": "assistant", "content": "7", "reasoning": "Hm"}
+
+
 @pytest.mark.parametrize(
     "usage",
     [

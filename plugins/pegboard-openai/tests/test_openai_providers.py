@@ -64,10 +64,12 @@ async def test_a_compatible_server_is_asked_without_a_key_and_by_the_first_of_it
 async def test_responses_go_to_their_own_address(server) -> None:
     output = [{"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}]
     server.says("/v1/responses", {"status": "completed", "output": output})
-    name, reply = await heard(provider("openai-responses", base_url=server.url), "m")
-    assert name == "openai-responses:m"
-    assert reply.message.text == "Hello"
-    assert server.asked[-1][0] == "/v1/responses"
+    servers = {"mine": ServerSettings(base_url=server.url, responses=True)}
+    for name in ("openai-responses", "mine"):
+        said, reply = await heard(provider(name, base_url=server.url, servers=servers), "m")
+        assert said == f"{name}:m"
+        assert reply.message.text == "Hello"
+        assert server.asked[-1][0] == "/v1/responses"
 
 
 async def test_the_environment_says_where_and_with_which_key(server, monkeypatch) -> None:

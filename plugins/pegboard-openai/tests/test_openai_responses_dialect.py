@@ -22,6 +22,7 @@ from pegboard_chat import (
     TextDelta,
     ThinkingDelta,
 )
+from pegboard_openai._chat import ChatDialect
 from pegboard_openai._flavours import COMPATIBLE
 from pegboard_openai._responses import ResponsesDialect
 
@@ -133,6 +134,20 @@ def test_thoughts_that_cannot_be_read_again_stay_out_and_so_do_the_ids_of_that_t
         {"type": "message", "role": "assistant", "content": "Hm."},
         {"type": "function_call", "call_id": "call_1", "name": "roll_dice", "arguments": '{"notation": "2d6"}'},
     ]
+
+
+def test_thoughts_that_nothing_follows_stay_out(ask) -> None:
+    said = answer(says("x"), thought(), status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    reply = ResponsesDialect().read(said, ask(ResponsesDialect()), MODEL)
+    assert [item["type"] for item in reply.message.raw] == ["message"]
+
+
+@pytest.mark.parametrize(("model", "may"), [("o4-mini", False), ("ft:o3:me", False), ("gpt-5", True), ("omni", True)])
+def test_one_call_at_a_time_is_not_asked_of_models_that_refuse_to_be_asked(ask, model, may) -> None:
+    for dialect in (ResponsesDialect(), ChatDialect()):
+        assert ("parallel_tool_calls" in dialect.body(ask(dialect, parallel=False), model)) is may
+    compatible = ChatDialect(COMPATIBLE)
+    assert "parallel_tool_calls" in compatible.body(ask(compatible, parallel=False), model)
 
 
 def test_open_thoughts_go_back_to_the_compatible_server_that_had_them(ask) -> None:

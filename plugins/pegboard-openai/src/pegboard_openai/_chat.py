@@ -20,6 +20,7 @@ from pegboard_chat.wire.faults import error_of
 from pegboard_openai._answers import cleaned, provider_of, usage_of
 from pegboard_openai._calls import read_call, written
 from pegboard_openai._chat_stream import (
+    REASONING,
     ChatReader,
     calls_in,
     error_in,
@@ -53,7 +54,7 @@ _STOPS = {
     "content_filter": Stop.REFUSED,
 }
 """Servers say `stop` for a turn with calls and `tool_calls` for one without: what the turn holds decides."""
-_THOUGHTS = ("reasoning_content", "reasoning_details")
+_THOUGHTS = (*REASONING, "reasoning_details")
 
 
 class ChatExport(PortableExport):
@@ -132,7 +133,7 @@ class ChatDialect:
                 body["tool_choice"] = {"type": "function", "function": {"name": export.alias_of(choice.name)}}
             elif choice != "auto":
                 body["tool_choice"] = choice
-            if not request.parallel:
+            if not request.parallel and self._flavour.may_forbid_parallel(model):
                 body["parallel_tool_calls"] = False
         if request.max_tokens is not None:
             body[self._flavour.limit_key] = request.max_tokens
@@ -184,8 +185,9 @@ class ChatDialect:
             raw["refusal"] = refusal
         if calls:
             raw["tool_calls"] = [_function_call(call.said.id, call.alias, call.arguments) for call in calls]
-        if thought := cleaned(reasoning_in(message)):
-            raw["reasoning_content"] = thought
+        key, thought = reasoning_in(message)
+        if thought:
+            raw[key] = cleaned(thought)
         if isinstance(details := message.get("reasoning_details"), list) and details:
             raw["reasoning_details"] = details
         shown = text + refusal

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from pegboard_chat.contract import Delta, Reply
 
+REASONING = ("reasoning_content", "reasoning")
+"""Where servers put what the model thinks: DeepSeek, Kimi and llama.cpp, or Groq, vLLM, Ollama and OpenRouter."""
 MAX_CALLS = 1_000
 MAX_CHECKS = 16
 """How often a call is looked at to see whether it is whole; a server that asks for more has its pieces joined."""
@@ -51,7 +53,7 @@ def failure(provider: str, error: Any) -> ModelError:
 class _Call:
     """A call that is being written."""
 
-    __slots__ = ("announced", "call_id", "checks", "name", "pieces")
+    __slots__ = ("announced", "call_id", "checks", "name", "pieces", "size")
 
     def __init__(self) -> None:
         self.call_id: Any = ""
@@ -59,10 +61,20 @@ class _Call:
         self.pieces: list[str] = []
         self.announced = False
         self.checks = 0
+        self.size = 0
 
     @property
     def arguments(self) -> str:
         return "".join(self.pieces)
+
+    def write(self, text: str) -> None:
+        if text:
+            self.pieces.append(text)
+            self.size += len(text)
+
+    def repeats(self, text: str) -> bool:
+        """Whether a piece says all the arguments once more."""
+        return 1 < len(text) == self.size and text == self.arguments and self.is_whole()
 
     def is_whole(self) -> bool:
         """Whether the arguments so far are a JSON object: what follows belongs to another call."""
@@ -87,6 +99,7 @@ class ChatReader:
         self._content: list[Any] = []
         self._refusal: list[str] = []
         self._reasoning: list[str] = []
+        self._thinks_in = REASONING[0]
         self._details: list[Any] = []
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
@@ -123,7 +136,7 @@ class ChatReader:
         message: dict[str, Any] = {
             "content": self._content,
             "refusal": "".join(self._refusal),
-            "reasoning_content": "".join(self._reasoning),
+            self._thinks_in: "".join(self._reasoning),
             "reasoning_details": self._details,
             "tool_calls": [
                 {"id": call.call_id, "function": {"name": call.name, "arguments": call.arguments}}
@@ -147,7 +160,9 @@ class ChatReader:
             self._reason = choice.get("finish_reason") or self._reason
 
     def _take_delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
-        if thought := reasoning_in(delta):
+        key, thought = reasoning_in(delta)
+        if thought:
+            self._thinks_in = key if not self._reasoning else self._thinks_in
             self._reasoning.append(thought)
             yield ThinkingDelta(thought)
         if isinstance(details := delta.get("reasoning_details"), list):
@@ -182,10 +197,10 @@ class ChatReader:
             call.call_id = call.call_id if call.call_id != "" else given_id
         if name and name != call.name and not (call.name and call.pieces):
             call.name = call.name + name if not call.name or call.name + name in self._aliases else name
-        if text and not (len(text) > 1 and text == call.arguments and call.is_whole()):  # not said a second time
-            call.pieces.append(text)
-        else:
+        if call.repeats(text):
             text = ""
+        else:
+            call.write(text)
         yield from self._announce(call, text)
 
     def _announce(self, call: _Call, text: str) -> Iterator[Delta]:
@@ -257,12 +272,12 @@ def usage_in(answer: dict[str, Any]) -> Any:
     return own.get("usage") if isinstance(own, dict) else None
 
 
-def reasoning_in(message: dict[str, Any]) -> str:
-    """What the model thought aloud: `reasoning_content` (DeepSeek, llama.cpp) or `reasoning` (Groq, vLLM, Ollama)."""
-    for key in ("reasoning_content", "reasoning"):
+def reasoning_in(message: dict[str, Any]) -> tuple[str, str]:
+    """The member that holds what the model thought aloud, and the text; empty where there is none."""
+    for key in REASONING:
         if isinstance(text := message.get(key), str) and text:
-            return text
-    return ""
+            return key, text
+    return REASONING[0], ""
 
 
 def calls_in(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
+_O_MODEL = re.compile(r"(ft:)?o[1-9]")
 _SAFE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 
 
@@ -47,6 +48,10 @@ class Flavour:
     media_in_results: bool = False
     bridge: bool = False
     short_ids: bool = False
+
+    def may_forbid_parallel(self, model: str) -> bool:
+        """Whether a request may say `parallel_tool_calls: false`: OpenAI's o models refuse one that does."""
+        return not (self.strict and _O_MODEL.match(model))
 
     def id_of(self, given: str) -> str:
         """An id of a call as this server takes it: as it is where it fits, else the same one for the same id."""

@@ -221,7 +221,7 @@ def providers_of(settings: OpenAISettings) -> list[Server | LocalProvider]:
         Server("openai", own, wants_key=is_own),
         Server("openai-responses", own, wants_key=is_own, responses=True),
         LocalProvider(settings.local_ports),
-        *(Server(name, server) for name, server in settings.servers.items()),
+        *(Server(name, server, responses=server.responses) for name, server in settings.servers.items()),
     ]
 
 

@@ -128,7 +128,7 @@ class ResponsesDialect:
                 body["tool_choice"] = {"type": "function", "name": export.alias_of(choice.name)}
             elif choice != "auto":
                 body["tool_choice"] = choice
-            if not request.parallel:
+            if not request.parallel and self._flavour.may_forbid_parallel(model):
                 body["parallel_tool_calls"] = False
         if request.max_tokens is not None:
             body["max_output_tokens"] = request.max_tokens
@@ -180,6 +180,8 @@ class ResponsesDialect:
                 raw.append(_reasoning_back(item))
             elif kind in _KEPT_TYPES:
                 raw.append({key: value for key, value in item.items() if value is not None})
+        while raw and raw[-1]["type"] == "reasoning":
+            raw.pop()  # the server refuses thoughts that nothing follows; the limit of the output makes such turns
         turn = Message(
             "assistant",
             tuple(TextContent(text) for text in texts if text),

@@ -25,6 +25,7 @@ class ServerSettings:
     api_key: str | None = setting(None, secret=True, help="its key; none is needed on loopback")
     key_variable: str | None = setting(None, widens=True, help="the environment variable that holds its key")
     model: str | None = setting(None, help="the model where only the server is named; else the first that it lists")
+    responses: bool = setting(False, help="ask by the responses API instead of chat completions")
 
 
 @attrs.frozen
