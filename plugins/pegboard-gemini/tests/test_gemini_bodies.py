@@ -51,7 +51,7 @@ class TestTools:
 
     @pytest.mark.parametrize(
         ("choice", "mode"),
-        [("required", {"mode": "ANY"}), ("none", {"mode": "NONE"})],
+        [("required", {"mode": "ANY"}), ("none", {"mode": "NONE"}), (ForcedTool("gone"), {"mode": "ANY"})],
     )
     def test_tool_choices(self, tools: Any, held: Any, choice: Any, mode: Any) -> None:
         body = dialect.body(ModelRequest(Conversation().ask("x"), dialect.export(tools), choice), "gemini-2.5-pro")

@@ -146,7 +146,8 @@ class GeminiDialect:
     def _choice_of(self, request: ModelRequest, export: GeminiExport) -> dict[str, Any]:
         match request.tool_choice:
             case ForcedTool(name):
-                return {"mode": "ANY", "allowedFunctionNames": [export.alias_of(name)]}
+                alias = export.alias_of(name)
+                return {"mode": "ANY", **({"allowedFunctionNames": [alias]} if alias in export.aliases else {})}
             case choice:
                 return {"mode": _MODES[choice]}
 
