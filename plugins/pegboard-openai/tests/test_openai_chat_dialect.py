@@ -105,6 +105,14 @@ def test_results_are_tool_messages_and_what_they_do_not_carry_follows(tools) -> 
     assert following["content"][1] == PNG_PART
 
 
+def test_results_bear_the_ids_that_the_calls_came_with(tools) -> None:
+    for flavour in (OPENAI, MISTRAL):
+        export = ChatDialect(flavour).export(tools)
+        (read,) = export.parse({"tool_calls": [call(call_id="an id|of a proxy" * 5)]})
+        (message,) = export.format([attrs.evolve(ToolResult.text("7"), id=read.id)])
+        assert message["tool_call_id"] == "an id|of a proxy" * 5
+
+
 # Bodies
 
 

@@ -195,6 +195,24 @@ async def test_local_takes_the_latest_of_a_name_as_ollama_does(server) -> None:
     assert (await heard(LocalProvider([server.port]), "llama3.2"))[0] == "local:llama3.2:latest"
 
 
+async def test_local_knows_a_model_by_a_part_of_its_name_that_no_other_has(server) -> None:
+    server.says(
+        "/v1/models", {"data": [{"id": "models/SmolLM2-135M.Q4_1.gguf"}, {"id": "qwen3:4b"}, {"id": "qwen3:8b"}]}
+    )
+    server.says("/v1/chat/completions", ANSWER)
+    assert (await heard(LocalProvider([server.port]), "smollm2"))[0] == "local:models/SmolLM2-135M.Q4_1.gguf"
+    with pytest.raises(ModelError, match="no model 'qwen3' on this machine"):
+        await heard(LocalProvider([server.port]), "qwen3")
+
+
+async def test_a_local_server_that_wants_a_key_is_to_be_named(server) -> None:
+    server.says("/v1/models", MODELS)
+    server.says("/v1/chat/completions", {"error": {"message": "Invalid API Key"}}, 401)
+    with pytest.raises(ModelError) as caught:
+        await heard(LocalProvider([server.port]))
+    assert "[plugins.openai.servers.NAME]" in caught.value.message
+
+
 async def test_local_without_a_server_says_where_it_looked_and_what_to_start() -> None:
     port = unused_port()
     with pytest.raises(ModelError) as caught:

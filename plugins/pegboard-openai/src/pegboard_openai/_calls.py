@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ToolCall, ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_chat.portable.export import MAX_ARGUMENTS
+from pegboard_chat.portable.export import MAX_ARGUMENTS, MAX_ID
 
 if TYPE_CHECKING:
     from pegboard_chat.portable import PortableExport
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 INVALID = "INVALID_JSON"
 MAX_BROKEN = 1_000
 """Of arguments that are no JSON object so many characters are kept."""
-MAX_ID = 200
 _ALPHABET = string.ascii_letters + string.digits
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -77,8 +76,8 @@ def written(export: PortableExport, call: ToolCall) -> str:
 
 
 def _id_of(given: Any, taken: set[str]) -> str:
-    call_id = str(given)[:MAX_ID] if isinstance(given, str) or type(given) is int else ""
-    if not call_id.isprintable() or not call_id.strip() or call_id in taken:
+    call_id = str(given) if isinstance(given, str) or (type(given) is int and abs(given) < 10**MAX_ID) else ""
+    if not call_id.isprintable() or not call_id.strip() or len(call_id) > MAX_ID or call_id in taken:
         call_id = draw_id()
     taken.add(call_id)
     return call_id

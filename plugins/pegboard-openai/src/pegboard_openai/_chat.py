@@ -87,7 +87,7 @@ class ChatExport(PortableExport):
         """One `tool` message for each result, and a user's with what a tool message does not carry."""
         texts, following = split_results(results, lambda block: chat_part(block, self._flavour) is not None)
         messages: list[dict[str, Any]] = [
-            {"role": "tool", "tool_call_id": self._flavour.id_of(result.id), "content": text}
+            {"role": "tool", "tool_call_id": result.id, "content": text}
             for result, text in zip(results, texts, strict=True)
         ]
         if following:
@@ -224,7 +224,10 @@ class ChatDialect:
 
     def _results(self, message: Message, export: Any) -> Sequence[dict[str, Any]]:
         own = export if isinstance(export, ChatExport) else self.export(())
-        return own.format(message.results)
+        return [
+            {**one, "tool_call_id": self._flavour.id_of(one["tool_call_id"])} if one["role"] == "tool" else one
+            for one in own.format(message.results)
+        ]
 
     def _assistant(self, message: Message, export: Any) -> dict[str, Any]:
         """An assistant's turn as it goes back: its own form where it is of this dialect, else made of what it says."""

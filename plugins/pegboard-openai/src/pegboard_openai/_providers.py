@@ -186,10 +186,9 @@ class LocalProvider:
         return [_Found(port, found[port]) for port in self._ports if port in found]
 
     def _chosen(self, found: list[_Found], model: str | None) -> tuple[str, str]:
-        for server in found:
-            for name in server.models:
-                if _is_chat(name) if model is None else name.lower() in (model.lower(), f"{model.lower()}:latest"):
-                    return _local_url(server.port), name
+        there_are = [(server.port, name) for server in found for name in server.models]
+        if chosen := _first_of(there_are, model):
+            return _local_url(chosen[0]), chosen[1]
         there = "; ".join(f"port {one.port} has {', '.join(one.models[:10]) or 'none'}" for one in found)
         lacks = "no model" if model is None else f"no model {model[:60]!r}"
         raise ModelError(
@@ -198,6 +197,17 @@ class LocalProvider:
             provider=self.name,
             reason="no_model",
         )
+
+
+def _first_of(models: Sequence[tuple[int, str]], wanted: str | None) -> tuple[int, str] | None:
+    """The first that answers questions; or the one of a name, as it is, as Ollama's latest, or as the only one that
+    has it in its own: llama.cpp names a model by its file."""
+    if wanted is None:
+        return next((one for one in models if _is_chat(one[1])), None)
+    name = wanted.lower()
+    near = [one for one in models if name in one[1].lower()]
+    exact = [one for one in near if one[1].lower() in (name, f"{name}:latest")]
+    return next(iter(exact or (near if len(near) == 1 else ())), None)
 
 
 class _Found(NamedTuple):
@@ -234,7 +244,7 @@ def _place_of(provider: str, base_url: str, key: str | None, variable: str | Non
     if is_loopback(base_url):
         # llama.cpp closes the connection behind a streamed answer, and says that it would not.
         headers["connection"] = "close"
-    advice = {} if variable or provider == "local" else {"wrong_key": _SET_KEY.format(provider)}
+    advice = {} if variable else {"wrong_key": _SET_KEY.format("NAME" if provider == "local" else provider)}
     return Place(
         provider, "", lambda model, stream: f"{base_url}/{end}", headers, key=key, key_variable=variable, advice=advice
     )

@@ -76,7 +76,7 @@ class ResponsesExport(PortableExport):
             output: str | list[dict[str, Any]] = text
             if self._flavour.media_in_results and result.error is None:
                 output = self._output(result, text)
-            items.append({"type": "function_call_output", "call_id": self._flavour.id_of(result.id), "output": output})
+            items.append({"type": "function_call_output", "call_id": result.id, "output": output})
         if following and not self._flavour.media_in_results:
             content = parts_of_following(following, self._part, "input_text")
             items.append({"type": "message", "role": "user", "content": content})
@@ -212,7 +212,8 @@ class ResponsesDialect:
         items: list[dict[str, Any]] = []
         for message in request.conversation.messages:
             if message.role == "tool":
-                items += (export if isinstance(export, ResponsesExport) else self.export(())).format(message.results)
+                own = export if isinstance(export, ResponsesExport) else self.export(())
+                items += self._with_ids(own.format(message.results))
             elif message.role == "assistant":
                 items += self._assistant(message, export)
             else:
@@ -226,10 +227,7 @@ class ResponsesDialect:
         """An assistant's turn as it goes back: its own items where the server gave them, else made of what it says."""
         is_own = self._provider is None or provider_of(message.model) == self._provider
         if message.dialect == self.name and isinstance(message.raw, list) and is_own:
-            return [
-                {**item, "call_id": self._flavour.id_of(item["call_id"])} if "call_id" in item else item
-                for item in message.raw
-            ]
+            return self._with_ids(message.raw)
         items: list[dict[str, Any]] = []
         if text := text_of_blocks(message.content).strip("\n"):
             items.append({"type": "message", "role": "assistant", "content": text})
@@ -243,6 +241,12 @@ class ResponsesDialect:
             for call in message.calls
         ]
         return items
+
+    def _with_ids(self, items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The items with ids of calls as the server takes them."""
+        return [
+            {**item, "call_id": self._flavour.id_of(item["call_id"])} if "call_id" in item else item for item in items
+        ]
 
 
 def _define(tool: Tool, alias: str, compiled: Compiled, description: str) -> dict[str, Any]:
