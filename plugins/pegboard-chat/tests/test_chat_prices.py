@@ -40,7 +40,7 @@ def test_every_price_of_the_table_is_sound() -> None:
         ("openai:gpt-4.1-2025-04-14", True),
         ("openai-responses:gpt-4.1", True),
         ("gemini:gemini-3.1-pro-preview", True),
-        ("gemini:gemini-2.5-flash-preview-09-2025", False),
+        ("gemini:gemini-2.5-flash-preview-09-2025", True),
         ("local:whatever.gguf", True),
         ("echo:echo", True),
         ("openai:gpt-4.1-turbo", False),

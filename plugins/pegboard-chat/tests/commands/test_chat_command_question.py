@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import stat
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -324,3 +325,29 @@ def test_the_shell_completes_providers(chat_run: Callable[..., Any]) -> None:
     assert _complete_model(root, click.Option(["--model"]), "e") == ["echo"]
     root.obj = ProgramRun(config="nowhere.toml")
     assert _complete_model(root, click.Option(["--model"]), "e") == []
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_a_person_is_told_what_the_first_question_waits_for(
+    is_slow: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pegboard_chat.commands._shown import Shown
+    from pegboard_chat.commands.chat import settle
+
+    class Host:
+        is_settling = True
+
+        async def settle(self, *, timeout_s: float) -> None:
+            self.is_settling = is_slow and timeout_s == 1
+
+    host: Any = Host()
+    await settle(host, Shown())
+    assert not host.is_settling
+    assert ("waiting for sources" in capsys.readouterr().err) is is_slow
+
+
+def test_the_commands_import_nothing_heavy() -> None:
+    code = "import sys, pegboard_chat.commands.chat, pegboard_chat.commands.eval; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"trio", "httpx2", "prompt_toolkit", "rich", "asyncio", "yaml", "keyring", "fastjsonschema", "mimetypes"}
+    assert heavy & set(done.stdout.split()) == set()

@@ -53,6 +53,14 @@ _COPIED = (
 )
 _NOT_AT_ROOT = ("enum", "const", "not", "if", "then", "else", "dependentSchemas")
 _NOTHING: Any = object()
+_HOISTED = "(hoisted)"
+"""Marks a merged schema that had alternatives."""
+_ASKING = frozenset(
+    {
+        *("minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "propertyNames"),
+        *("not", "if", "contains", "uniqueItems"),
+    }
+)
 _LONG = 256
 """So many characters of a description weigh as much as one schema more."""
 
@@ -279,7 +287,9 @@ class _Compiler:
         circles: list[Any] = []
         flat = {}
         try:
-            trail, exact = self._collect(schema, path, trail, parts, circles, set(), top=True)
+            seen: dict[int, None] = {}
+            exact = self._collect(schema, path, trail, parts, circles, seen, top=True)
+            trail = (*trail, *seen)
             rest: list[Schema] = []
             for part in parts:
                 flat, beside = merge(flat, part)
@@ -299,20 +309,21 @@ class _Compiler:
         trail: tuple[int, ...],
         parts: list[Schema],
         circles: list[Any],
-        seen: set[int],
+        seen: dict[int, None],
         *,
         top: bool = False,
-    ) -> tuple[tuple[int, ...], bool]:
-        """The schema objects whose conjunction a schema is: what it refers to, its `allOf`, itself."""
+    ) -> bool:
+        """The schema objects whose conjunction a schema is: what it refers to, its `allOf`, itself; `seen` are those
+        that were looked at. False where something was left out."""
         if schema is False:
             raise NeverError
         if schema is True or id(schema) in seen:
-            return trail, True
-        seen.add(id(schema))
+            return True
+        seen[id(schema)] = None
         self._charge(schema)
         if self.left < 0:
             self._widen(path, "it is too large to be written out")
-            return trail, False
+            return False
         exact = True
         ref = schema.get("$ref")
         if isinstance(ref, str):
@@ -321,7 +332,7 @@ class _Compiler:
                 self._widen((*path, "$ref"), "it points outside of the schema")
                 exact = False
             elif not isinstance(target.schema, dict):
-                trail, exact = self._collect(target.schema, path, trail, parts, circles, seen)
+                exact = self._collect(target.schema, path, trail, parts, circles, seen)
             else:
                 rounds = trail.count(id(target.schema))
                 if rounds and self.profile.recursion:
@@ -334,21 +345,20 @@ class _Compiler:
                     if isinstance(target.schema.get("type"), (str, list)):
                         parts.append({"type": target.schema["type"]})
                 else:
-                    trail, exact = self._collect(target.schema, path, (*trail, id(target.schema)), parts, circles, seen)
+                    exact = self._collect(target.schema, path, trail, parts, circles, seen)
             if self.old:
-                return trail, exact
+                return exact
         if "$dynamicRef" in schema and not self.old:
             self._widen((*path, "$dynamicRef"), "it is a dynamic reference")
             exact = False
         for part in schema.get("allOf", ()):
-            trail, is_exact = self._collect(part, path, trail, parts, circles, seen)
-            exact = exact and is_exact
+            exact = self._collect(part, path, trail, parts, circles, seen) and exact
         flat = normal(schema, old=self.old)
         if not top:
             words: list[str] = []
             exact = self._settle(flat, path, words, whole=not ("$ref" in schema or "allOf" in schema)) and exact
         parts.append(flat)
-        return trail, exact
+        return exact
 
     def _settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool) -> bool:
         """Say what stands for unevaluated values as what stands for additional ones, where that is the same; else leave
@@ -444,6 +454,7 @@ class _Compiler:
                 exact = False
                 kinds = {_kind_of(value) for value in _values_of(flat)}
                 types = [kind for kind in types or kinds if kind in kinds or (kind == "number" and "integer" in kinds)]
+                flat = {**flat, "type": types}
         else:
             fixed = {}
         if profile.typed:
@@ -492,7 +503,7 @@ class _Compiler:
 
     def _hoisted(self, flat: Schema, keyword: str, path: Path, trail: tuple[int, ...], words: list[str]) -> Schema:
         """An object with the properties that its alternatives name among its own, and the alternatives in words."""
-        flat = dict(flat)
+        flat = {**flat, _HOISTED: True}
         branches = flat.pop(keyword)
         self._say(keyword, branches, path, words)
         union = self._union_of(branches, path, trail)
@@ -507,7 +518,7 @@ class _Compiler:
             parts: list[Schema] = []
             circles: list[Any] = []
             try:
-                self._collect(branch, path, trail, parts, circles, set())
+                self._collect(branch, path, trail, parts, circles, {})
                 form: Schema = {}
                 for part in parts:
                     form = merge(form, part)[0]
@@ -936,6 +947,7 @@ class _Compiler:
                 and item.get("default", _NOTHING) is None
             ):
                 is_dropped = True
+                self._check_presence(flat, (*path, "properties", name))
                 some = {"allOf": [item, {"type": [kind for kind in KINDS if kind != "null"]}]}
                 out = self._value(some, (*path, "properties", name), trail, level + 1)
             else:
@@ -955,6 +967,8 @@ class _Compiler:
             if profile.all_required and name not in required:
                 sub, is_null = self._nulled(sub, item, (*path, "properties", name))
                 absent, is_null = True, is_null and out.exact
+                if is_null:
+                    self._check_presence(flat, (*path, "properties", name))
             elif name not in required:
                 self.optional += 1
             if "anyOf" in sub or isinstance(sub.get("type"), list):
@@ -1162,6 +1176,24 @@ class _Compiler:
                 self._say(name, said.pop(name), path, words)
                 if name == "patternProperties":
                     said.pop("additionalProperties", None)
+
+    def _check_presence(self, flat: Schema, path: Path) -> None:
+        """Null and nothing are the same only where no rule asks which properties there are."""
+        if flat.get(_HOISTED) or self._asks():
+            raise NotStrictError(path, "it may be left out and may be null, and a rule asks which properties there are")
+
+    def _asks(self) -> bool:
+        """Whether any rule of the document may ask which properties there are."""
+        waiting: list[Any] = [self.schema]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, dict):
+                if not _ASKING.isdisjoint(item):
+                    return True
+                waiting += item.values()
+            elif isinstance(item, list):
+                waiting += item
+        return False
 
     def _check_level(self, path: Path, level: int) -> None:
         most = self.profile.max_levels

@@ -28,8 +28,9 @@ def text_of(result: ToolResult, *, flagged: bool = False) -> str:
         flagged: whether the provider has an error flag of its own; without one the text begins with the error's code.
 
     Returns:
-        For an error its code, its message and what `details` say for the repair of the call; else the text blocks, one
-        a line, with a line for each block that is no text; else the data as JSON; empty where there is nothing at all.
+        For an error its code, its message, what its content shows beside it, and what `details` say for the repair of
+        the call; else the text blocks, one a line, with a line for each block that is no text; else the data as JSON;
+        empty where there is nothing at all.
 
     .. versionadded:: 0.1
     """
@@ -47,6 +48,7 @@ def error_text(result: ToolResult, *, flagged: bool = False) -> str:
     if error is None:
         return ""
     lines = [error.message if flagged and error.message else f"{error.code.value}: {error.message}"]
+    lines += [text for text in map(text_of_block, result.content) if text and text not in error.message]
     faults = error.details.get("faults")
     if isinstance(faults, (list, tuple)):
         lines += [line for line in map(_fault_line, faults[:MAX_FAULTS]) if line and line not in error.message]
