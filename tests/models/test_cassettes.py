@@ -214,9 +214,6 @@ KNOWN: list[Known] = [
     Known("openai*", _numbered, "servers gave no ids, or others than the recorded program sent back"),
     Known("openai:llm/test_tools_streaming*", _one_turn, "they made two turns of one, the first of them empty"),
     Known("openai:*test_multiple_agent*", _trimmed, "space around a text of another provider says nothing"),
-    Known(
-        "openai:*test_multiple_agent*", without("additionalProperties"), "they close objects that the tool left open"
-    ),
     Known("openai-responses:*", without("id", "status"), "items go back as they came; they make new ones"),
     Known("openai-responses:*", without("type", of="message"), "an item with a role is a message"),
     Known("openai-responses:*", without("store"), "nothing is kept at the provider here; they leave it to its default"),
