@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from typing import TYPE_CHECKING
 
 from pegboard import ConfigError
@@ -30,6 +29,8 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         ConfigError: it cannot be written; it is as it was.
     """
+    import tempfile
+
     name = None
     try:
         target = path.resolve()

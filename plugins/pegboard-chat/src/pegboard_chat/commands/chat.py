@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mimetypes
 import os
 import sys
 import time
@@ -35,6 +34,7 @@ MAX_QUESTION = 4 * 1024 * 1024
 """The longest question that is read from a pipe, and the largest attachment, in bytes."""
 SETTLE_S = 30.0
 """How long the first question waits for sources to offer their tools."""
+PATIENCE_S = 1.0
 
 
 def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -182,6 +182,8 @@ def attachment(name: str) -> Content:
     Raises:
         ConfigError: it cannot be read, or is too large.
     """
+    import mimetypes
+
     from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
 
     path = Path(name)
@@ -201,6 +203,14 @@ def attachment(name: str) -> Content:
         return TextContent(f"{path.name}:\n\n{data.decode('utf-8')}\n")
     except UnicodeDecodeError:
         return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
+
+
+async def settle(host: Host, shown: Shown | Lines) -> None:
+    """Wait for the sources to offer their tools; say so where that takes a while."""
+    await host.settle(timeout_s=PATIENCE_S)
+    if host.is_settling:
+        shown.tell("waiting for sources to offer their tools (Ctrl-C ends)")
+        await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
 
 
 @contextlib.asynccontextmanager
@@ -276,7 +286,7 @@ class Talk:
         """Answer one question, or talk; the exit status."""
         self.host = host
         session = self._session()
-        await host.settle(timeout_s=SETTLE_S)
+        await settle(host, self.shown)
         self.require_tools(session)
         try:
             if question is None:

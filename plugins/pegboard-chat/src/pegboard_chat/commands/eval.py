@@ -11,7 +11,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import SETTLE_S, _complete_model, raise_first
+from pegboard_chat.commands.chat import _complete_model, raise_first, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,11 +128,12 @@ class Evaluation:
     async def run(self, host: Host) -> Report:
         """Run both series, or the one."""
         from pegboard.cli._person import say_yes
+        from pegboard_chat.commands._shown import Shown
         from pegboard_chat.evals.report import Report
 
         options, found = self._options, self._found
         session = host.session(options.user, channel="eval", confirm=say_yes if options.yes else None)
-        await host.settle(timeout_s=SETTLE_S)
+        await settle(host, Shown())
         self._check(session)
         model = options.model or found.model
         total = found.runs * len(found.questions) * (1 if options.compare is None else 2)
