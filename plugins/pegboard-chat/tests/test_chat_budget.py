@@ -8,8 +8,8 @@ import pytest
 import trio
 
 import pegboard_chat.plugin
-from pegboard import ConfigError, ErrorCode, tool
-from pegboard_chat import Budget, Chat, ChatSettings, Usage
+from pegboard import ConfigError, ErrorCode, TextContent, ToolCall, tool
+from pegboard_chat import Budget, Chat, ChatSettings, Message, Reply, Stop, Usage
 from pegboard_chat.budget import LAST_S, MAX_FINDS, Spending
 
 ran: list[int] = []
@@ -69,6 +69,13 @@ async def test_a_model_that_calls_for_ever_is_ended(host: Any, scripted: Any, al
     assert events[-1].reason == "max_tool_calls"
     assert events[-1].text == ""
     assert reasons(chat)[-1] == "max_tool_calls"
+
+
+async def test_what_is_said_beside_a_call_that_does_not_run_is_told(host: Any, scripted: Any, all_events: Any) -> None:
+    call = ToolCall("a", "count", {"n": 1})
+    said = Reply(Message("assistant", (TextContent("I would count"),), (call,)), (call,), Usage(), Stop.CALLS)
+    events = await all_events(Chat(host, scripted(said), budget=Budget(max_rounds=1)).ask("go"))
+    assert (events[-1].text, events[-1].stop, events[-1].reason) == ("I would count", Stop.CALLS, "max_rounds")
 
 
 async def test_each_question_has_its_own_budget(host: Any, scripted: Any, all_events: Any) -> None:

@@ -59,12 +59,13 @@ class ChatEnded(NamedTuple):
     """The question is answered, or a budget ended it: the last event.
 
     Args:
-        text: the model's last text; empty where it said nothing.
+        text: of the model's last answer; empty where it said nothing.
         usage: what the question cost, in tokens: all requests, those of tools to the model included.
         cost: the same in the currency of the price table; None: a price is not known.
         stop: why the model stopped at last.
-        reason: what cut the question short: a budget (`max_tool_calls`, `max_rounds`, `max_tokens`, `max_seconds`,
-            `max_cost`), or `tool_choice`: the model did not call what it had to. None: nothing did.
+        reason: the budget that was used up, so that the last request was the last (`max_tool_calls`, `max_rounds`,
+            `max_tokens`, `max_seconds`, `max_cost`); `tool_choice`: the model did not call what it had to. None: the
+            model came to its end by itself.
 
     .. versionadded:: 0.1
     """

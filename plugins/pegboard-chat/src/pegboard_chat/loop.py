@@ -261,6 +261,7 @@ class _Question:
         self.spending = Spending(chat.budget)
         self.reason: str | None = None
         self.stop = Stop.OTHER
+        self._said: Message | None = None
         self._last: str | None = None  # the budget after which no call runs and no request follows
         self._turn: _Turn | None = None
         self._offer = _Offer({}, None)
@@ -306,7 +307,7 @@ class _Question:
         chat = self.chat
         self._offer = chat._offered()
         reply = await self._ask(chat._request(self._offer, "none" if self._last is not None else self.choice))
-        self.stop = reply.stop
+        self.stop, self._said = reply.stop, reply.message
         cost = self._spend(reply.usage)
         self.events.put(RoundEnded(reply, reply.usage, cost))
         if not reply.calls:
@@ -503,9 +504,8 @@ class _Question:
         self._turn = None
 
     def _end(self) -> None:
-        chat, spending = self.chat, self.spending
-        last = chat.conversation.messages[-1]
-        text = last.text if last.role == "assistant" else ""
+        spending = self.spending
+        text = "" if self._said is None else self._said.text
         self.events.put(ChatEnded(text, spending.usage, spending.cost, self.stop, self.reason))
 
 

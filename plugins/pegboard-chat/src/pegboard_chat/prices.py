@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pegboard_chat.conversation import Usage
 
 MILLION = 1_000_000
-_VERSION = re.compile(r"-(latest|preview|\d{2}-\d{2}|\d{4}-\d{2}-\d{2}|\d{6}|\d{8}|\d{3})$", re.ASCII)
+_VERSION = re.compile(r"-(latest|preview|exp|\d{2}-\d{2}|\d{2}-\d{4}|\d{4}-\d{2}-\d{2}|\d{6}|\d{8}|\d{3})$", re.ASCII)
 _NUMBERS = ("input", "output", "cached")
 
 
