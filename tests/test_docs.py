@@ -41,11 +41,13 @@ import pytest
 import trio
 
 import pegboard
+import pegboard_chat
 import pegboard_mcp
 from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
-from pegboard_mcp.plugin import register_commands
+from pegboard_chat.plugin import register_commands as register_chat
+from pegboard_mcp.plugin import register_commands as register_mcp
 from pegboard_mcp.settings import OAuthSettings, ServerSettings
 
 if TYPE_CHECKING:
@@ -371,10 +373,11 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
             assert options_that_are_missing(text, path, command) == []
 
 
-@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import"])
-def test_every_command_of_pegboard_mcp_is_documented_with_every_option(path: str) -> None:
+@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import", "chat", "eval"])
+def test_every_command_of_our_packages_is_documented_with_every_option(path: str) -> None:
     program = Program()
-    register_commands(program)
+    register_mcp(program)
+    register_chat(program)
     command, context = cast("click.Command", program), click.Context(program)
     for name in path.split():
         assert isinstance(command, click.Group)
@@ -425,7 +428,7 @@ def test_every_setting_below_those_of_pegboard_mcp_is_documented(heading: str, c
     assert [key for key in keys if f"`{key}`" not in text] == []
 
 
-@pytest.mark.parametrize("name", [*pegboard.__all__, *pegboard_mcp.__all__])
+@pytest.mark.parametrize("name", [*pegboard.__all__, *pegboard_mcp.__all__, *pegboard_chat.__all__])
 def test_every_name_of_the_api_is_documented(name: str) -> None:
     assert re.search(rf"^#+ .*`{name}\b", reference("python-api"), re.MULTILINE), f"{name} has no heading"
 
