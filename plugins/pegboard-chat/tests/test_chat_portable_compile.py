@@ -20,6 +20,7 @@ from pegboard_chat.portable.profiles import (
     Profile,
 )
 
+NUMBER = {"type": "integer"}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
@@ -501,3 +502,144 @@ def test_what_does_not_fit_the_plan_comes_back_as_it_was() -> None:
     for value in (None, 3, [], {"tree": 3}, {"tree": {"children": 3, "next": []}}, {"other": None}):
         assert compiled.restore(value) == value
         compiled.fill(value)
+
+
+# The corners: what is rare, and still sound.
+
+
+def test_a_dynamic_reference_is_any_value() -> None:
+    schema = closed({"x": {"$dynamicRef": "#/properties/y", "description": "A node."}, "y": NUMBER}, "x")
+    assert "dynamic reference" in why_not(schema, OPENAI_STRICT)
+    assert compile_schema(schema, OPENAI_PLAIN).schema["properties"]["x"] == {"description": "A node."}
+
+
+def test_a_circle_beside_other_rules_stays_beside_them() -> None:
+    node = closed({"next": {"$ref": "#/$defs/Node", "minProperties": 1, "description": "Next."}}, "next")
+    schema = closed({"x": {"$ref": "#/$defs/Node"}}, "x", **{"$defs": {"Node": node}})
+    assert "beside other rules" in why_not(schema, OPENAI_STRICT)
+    said = compile_schema(schema, OPENAI_PLAIN).schema["properties"]["x"]["properties"]["next"]
+    assert said == {"allOf": [{"$ref": "#/$defs/Node"}, {"minProperties": 1}], "description": "Next."}
+
+
+def test_references_go_by_the_base_that_is_in_force() -> None:
+    inner = {"$id": "https://example.org/inner", "$defs": {"A": {"type": "integer"}}, "$ref": "#/$defs/A"}
+    schema = closed({"x": inner, "y": {"$ref": "#/$defs/A"}}, "x", "y", **{"$defs": {"A": {"type": "string"}}})
+    properties = compile_schema(schema, OPENAI_STRICT).schema["properties"]
+    assert (properties["x"]["type"], properties["y"]["type"]) == ("integer", "string")
+
+
+def test_geminis_parameters_say_null_of_a_union_once() -> None:
+    schema = {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}
+    assert argument(schema, GEMINI_PARAMETERS) == {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": True}
+    assert argument({"type": ["string", "integer", "null"]}, GEMINI_PARAMETERS)["nullable"] is True
+    assert argument({"type": "null"}, GEMINI_PARAMETERS) == {"type": "NULL"}
+    assert argument({"type": ["object", "null"], "required": ["a"]}, GEMINI_PARAMETERS) == {
+        "type": "OBJECT",
+        "properties": {},
+        "nullable": True,
+        "description": '(needs "a")',
+    }
+
+
+def test_geminis_json_schema_says_conditions_in_words() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": NUMBER},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+        "anyOf": [{"minProperties": 1}],
+        "not": {"required": ["c"]},
+        "if": {"required": ["a"]},
+        "then": {"required": ["b"]},
+        "dependentSchemas": {"a": {"required": ["b"]}},
+        "patternProperties": {"^x": NUMBER},
+        "additionalProperties": False,
+    }
+    said = argument(schema, GEMINI_JSON_SCHEMA)
+    assert said.keys() == {"type", "properties", "anyOf", "description"}
+    for words in ("exactly one", "must not fit", "if it fits", "then it fits", "no other properties", "names match"):
+        assert words in said["description"]
+
+
+def test_a_list_that_contains_is_said_in_words_where_it_cannot_be_kept() -> None:
+    schema = {"type": "array", "items": NUMBER, "contains": {"const": 1}, "minContains": 2, "maxContains": 3}
+    said = argument(schema, GEMINI_JSON_SCHEMA)
+    assert said["description"] == '(contains an item that fits {"const": 1}; at least 2 of those; at most 3 of those)'
+    assert argument(schema, OPENAI_PLAIN) == schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "enum": [1]},
+        {"enum": ["a"], "const": "b"},
+        {"allOf": [{"type": "string"}, {"type": "integer"}]},
+        {"allOf": [{"const": 1}, {"const": 2}]},
+        {"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]},
+        {"anyOf": [False]},
+        {"allOf": [{"type": "array"}, False]},
+        closed({"a": False}, "a"),
+        closed({}, "a"),
+    ],
+)
+def test_what_nothing_fits_is_no_property_and_a_tool_that_needs_it_takes_any_arguments(schema: Any) -> None:
+    for profile in (OPENAI_STRICT, GEMINI_JSON_SCHEMA, ANTHROPIC_STRICT, GEMINI_PARAMETERS):
+        optional = compile_schema(closed({"x": schema, "y": NUMBER}, "y"), profile)
+        assert list(optional.schema["properties"]) in (["y"], ["x", "y"])
+        needed = compile_schema(closed({"x": schema}, "x"), profile, tool="t")
+        assert not needed.strict
+
+
+def test_folding_keeps_the_narrower_of_two() -> None:
+    one = {
+        "type": ["string", "array", "object"],
+        "maxLength": 5,
+        "uniqueItems": True,
+        "items": NUMBER,
+        "dependentRequired": {"a": ["b"]},
+        "propertyNames": {"maxLength": 3},
+        "enum": [[1], [2], True, 1],
+        "multipleOf": 2,
+    }
+    two = {
+        "type": ["array", "string"],
+        "maxLength": 3,
+        "uniqueItems": False,
+        "items": {"minimum": 1},
+        "dependentRequired": {"a": ["c"], "b": ["a"]},
+        "propertyNames": {"minLength": 1},
+        "enum": [[2], 1.0, {"a": 1}],
+        "multipleOf": 3,
+    }
+    from pegboard_chat.portable.merge import merge
+
+    merged, rest = merge(one, two)
+    assert rest == {"multipleOf": 3}
+    assert merged == {
+        "type": ["string", "array"],
+        "maxLength": 3,
+        "uniqueItems": True,
+        "items": {"allOf": [NUMBER, {"minimum": 1}]},
+        "dependentRequired": {"a": ["b", "c"], "b": ["a"]},
+        "propertyNames": {"allOf": [{"maxLength": 3}, {"minLength": 1}]},
+        "enum": [[2], 1],
+        "multipleOf": 2,
+    }
+
+
+def test_null_for_nothing_is_not_strict_where_a_rule_asks_what_there_is() -> None:
+    schema = closed({"a": {"type": ["string", "null"], "default": None}, "b": NUMBER}, dependentRequired={"a": ["b"]})
+    assert "asks which properties there are" in why_not(schema, OPENAI_STRICT)
+
+
+def test_a_list_of_alternatives_finds_its_way_back() -> None:
+    item = closed({"a": NUMBER})
+    schema = closed({"x": {"type": ["array", "null"], "items": item, "default": None}, "y": {"anyOf": [item, NUMBER]}})
+    compiled = compile_schema(schema, OPENAI_STRICT)
+    assert compiled.strict, compiled.losses
+    for value in ({"x": [{}, {"a": 1}], "y": {}}, {"x": [], "y": 3}, {"x": None, "y": {"a": 1}}):
+        assert compiled.restore(compiled.fill(value)) == value
+    union = closed({"x": {"type": ["object", "array"], **item, "items": item}}, "x")
+    both = compile_schema(union, OPENAI_STRICT)
+    assert both.strict, both.losses
+    for value in ({"x": {}}, {"x": [{}, {"a": 1}]}):
+        assert both.restore(both.fill(value)) == value
