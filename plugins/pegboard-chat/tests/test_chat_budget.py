@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -219,3 +223,30 @@ def test_searches_are_counted_apart_and_end() -> None:
     spending = Spending(Budget())
     assert [spending.take_find() for _ in range(MAX_FINDS + 1)].count(True) == MAX_FINDS
     assert spending.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("user", "found", "is_refused"),
+    [
+        ("max_cost = 0.5", "max_cost = 5.0", True),
+        ("max_cost = 0.5", "max_cost = 0.1", False),
+        ("", "max_cost = 5.0", False),
+        ("max_tokens = 5", "max_tokens = 50", True),
+        ("max_cost = 0.5", 'prices = { "echo:echo" = { input = 0, output = 0 } }', True),
+        ("max_cost = 0.5", 'system = "Be brief."', False),
+    ],
+)
+def test_a_file_that_was_merely_found_raises_no_bound_in_money(
+    tmp_path: Path, user: str, found: str, is_refused: bool
+) -> None:
+    own, project = tmp_path / "config" / "pegboard", tmp_path / "project"
+    own.mkdir(parents=True)
+    project.mkdir()
+    (own / "pegboard.toml").write_text(f"[plugins.chat]\n{user}\n", encoding="utf-8")
+    (project / "pegboard.toml").write_text(f"[plugins.chat]\n{found}\n", encoding="utf-8")
+    variables = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pegboard", "--plugin", "chat", "list"],
+        capture_output=True, text=True, check=False, cwd=project, env={**os.environ, **variables},
+    )  # fmt: skip
+    assert (ran.returncode, "pegboard trust" in ran.stderr) == ((2, True) if is_refused else (0, False)), ran.stderr

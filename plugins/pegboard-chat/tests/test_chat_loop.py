@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
 import attrs
@@ -252,6 +253,21 @@ async def test_ids_that_a_model_repeats_or_forgets_are_drawn_anew(host: Any, scr
     assert turn.raw is None, "the provider's own turn has the ids that were wrong"
     assert [result.text for result in results_of(chat)] == ["3.0"] * 4
     assert_continuable(chat.conversation)
+
+
+async def test_ids_that_repeat_ten_thousand_times_take_no_time(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted([("x", "nope", {})] * 10_000, "done"))
+    began = time.perf_counter()
+    await all_events(chat.ask("go"))
+    assert time.perf_counter() - began < 5
+    assert len({result.id for result in results_of(chat)}) == 10_000
+
+
+async def test_calls_that_are_large_together_are_left_as_they_are(host: Any, scripted: Any, all_events: Any) -> None:
+    half = {"a": "x" * 600_000}
+    chat = Chat(host, scripted([("add", half), ("add", half)], "done"))
+    await all_events(chat.ask("go"))
+    assert chat.conversation.messages[1].raw == {"said": "2"}
 
 
 async def test_a_turn_without_faults_keeps_its_raw_form(host: Any, scripted: Any, all_events: Any) -> None:

@@ -631,13 +631,15 @@ def _sendable(reply: Reply, host: Host) -> Reply:
     if len(ids) == len(calls) and "" not in ids and not _is_larger([call.arguments for call in calls], most):
         return reply
     seen: set[str] = {""}
+    drawn: dict[str, int] = {}
     said: list[ToolCall] = []
     asked: list[ToolCall | ToolResult] = []
     for written, call in zip(calls, reply.calls, strict=True):
-        name, number = written.id, 1
-        while name in seen or (name != written.id and name in ids):
-            number += 1
-            name = f"{written.id or 'call'}_{number}"
+        name = base = written.id or "call"
+        if written.id in seen:
+            while name in ids or name in seen:
+                drawn[base] = drawn.get(base, 1) + 1
+                name = f"{base}_{drawn[base]}"
         seen.add(name)
         if _is_larger([written.arguments], most):
             written = ToolCall(name, written.name, {"INVALID_JSON": f"(more than {most} characters)"})
@@ -647,6 +649,8 @@ def _sendable(reply: Reply, host: Host) -> Reply:
             call = ToolResult.of_error(error)
         said.append(attrs.evolve(written, id=name))
         asked.append(attrs.evolve(call, id=name, name=written.name))
+    if tuple(said) == calls:  # large together, and each of them fits
+        return reply
     message = attrs.evolve(reply.message, calls=tuple(said), raw=None, dialect=None)
     return attrs.evolve(reply, message=message, calls=tuple(asked))
 

@@ -22,6 +22,16 @@ def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> N
         raise ValueError("a number not below zero")
 
 
+def _costs_more(value: float | None, otherwise: float | None) -> bool:
+    """A bound that holds is let go, or raised."""
+    return otherwise is not None and (value is None or value > otherwise)
+
+
+def _says_prices(value: Any, otherwise: Any) -> bool:
+    """A price that is too low is a way around a bound in money."""
+    return bool(value) and value != otherwise
+
+
 @attrs.frozen
 class ChatSettings:
     """The settings of pegboard-chat."""
@@ -35,18 +45,22 @@ class ChatSettings:
         20, validator=_above_zero, help="requests to the model that one question may make; the last may call nothing"
     )
     max_tokens: int | None = setting(
-        None, validator=_above_zero, help="tokens, read and written, after which only one last request is made"
+        None,
+        widens=_costs_more,
+        validator=_above_zero,
+        help="tokens, read and written, after which only one last request is made",
     )
     max_seconds: float = setting(
         600.0, validator=_above_zero, help="how long one question may take, in seconds; a last request comes on top"
     )
     max_cost: float | None = setting(
         None,
+        widens=_costs_more,
         validator=_above_zero,
         help="cost, in the currency of the price table, after which one last request is made",
     )
     prices: Mapping[str, Any] = setting(
-        factory=dict, help="by provider:model: input, output and cached, a million tokens"
+        factory=dict, widens=_says_prices, help="by provider:model: input, output and cached, a million tokens"
     )
     tools_tokens: int = setting(
         8_000,
