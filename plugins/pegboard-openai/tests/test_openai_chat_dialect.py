@@ -13,6 +13,7 @@ from pegboard import ImageContent, TextContent, ToolCall, ToolResult
 from pegboard_chat import Conversation, ForcedTool, Message, ModelError, ModelRequest, Stop
 from pegboard_openai._chat import BRIDGE, ChatDialect
 from pegboard_openai._flavours import COMPATIBLE, GROQ, MISTRAL, OPENAI, flavour_of
+from pegboard_openai._responses import ResponsesDialect
 
 PNG = ImageContent(b"\x89PNG", "image/png")
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
@@ -242,6 +243,19 @@ def test_a_refusal_goes_back_as_one_or_as_text(ask) -> None:
     assert ChatDialect().body(conversation, "m")["messages"][1]["refusal"] == "I won't."
     elsewhere = ChatDialect(COMPATIBLE, "local").body(conversation, "m")["messages"][1]
     assert elsewhere == {"role": "assistant", "content": "I won't."}
+
+
+@pytest.mark.parametrize("dialect", [ChatDialect(), ResponsesDialect()], ids=["chat", "responses"])
+@settings(max_examples=40, deadline=None)
+@given(raw=st.deferred(lambda: JSON))
+def test_a_raw_turn_that_is_none_is_passed_over(dialect, raw) -> None:
+    """Whatever a saved file holds as the turn of this dialect, the body repeats the calls that the results answer."""
+    turn = Message("assistant", (TextContent("x"),), (ToolCall("a", "now"),), raw=raw, dialect=dialect.name)
+    results = Message("tool", results=(attrs.evolve(ToolResult.text("noon"), id="a", name="now"),))
+    body = dialect.body(ModelRequest(Conversation().ask("y").add(turn, results)), "gpt")
+    said = json.dumps(body)
+    assert said.count('"a"') == 2
+    assert '"now"' in said
 
 
 # Answers

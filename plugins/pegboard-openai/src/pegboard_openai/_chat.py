@@ -231,7 +231,7 @@ class ChatDialect:
 
     def _assistant(self, message: Message, export: Any) -> dict[str, Any]:
         """An assistant's turn as it goes back: its own form where it is of this dialect, else made of what it says."""
-        if message.dialect == self.name and isinstance(message.raw, dict):
+        if message.dialect == self.name and _is_turn(message):
             return self._echo(message)
         text = text_of_blocks(message.content).strip("\n")
         turn: dict[str, Any] = {"role": "assistant", "content": text or (None if message.calls else "")}
@@ -255,6 +255,17 @@ class ChatDialect:
         if flavour.reasoning and is_own:
             turn |= {key: raw[key] for key in _THOUGHTS if key in raw}
         return turn
+
+
+def _is_turn(message: Message) -> bool:
+    """Whether the raw turn is one, with the very calls that the results answer: a saved file may say anything."""
+    raw = message.raw
+    if not isinstance(raw, dict) or raw.get("role") != "assistant":
+        return False
+    calls = raw.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        return False
+    return [call.get("id") for call in calls] == [call.id for call in message.calls]
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any]:

@@ -226,7 +226,7 @@ class ResponsesDialect:
     def _assistant(self, message: Message, export: Any) -> list[dict[str, Any]]:
         """An assistant's turn as it goes back: its own items where the server gave them, else made of what it says."""
         is_own = self._provider is None or provider_of(message.model) == self._provider
-        if message.dialect == self.name and isinstance(message.raw, list) and is_own:
+        if message.dialect == self.name and is_own and _is_turn(message):
             return self._with_ids(message.raw)
         items: list[dict[str, Any]] = []
         if text := text_of_blocks(message.content).strip("\n"):
@@ -247,6 +247,16 @@ class ResponsesDialect:
         return [
             {**item, "call_id": self._flavour.id_of(item["call_id"])} if "call_id" in item else item for item in items
         ]
+
+
+def _is_turn(message: Message) -> bool:
+    """Whether the raw turn is one, with the very calls that the results answer: a saved file may say anything."""
+    items = message.raw
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return False
+    return [item.get("call_id") for item in items if _is_call(item)] == [call.id for call in message.calls] and all(
+        isinstance(item.get("call_id", ""), str) for item in items
+    )
 
 
 def _define(tool: Tool, alias: str, compiled: Compiled, description: str) -> dict[str, Any]:
