@@ -263,13 +263,6 @@ async def test_ids_that_repeat_ten_thousand_times_take_no_time(host: Any, script
     assert len({result.id for result in results_of(chat)}) == 10_000
 
 
-async def test_calls_that_are_large_together_are_left_as_they_are(host: Any, scripted: Any, all_events: Any) -> None:
-    half = {"a": "x" * 600_000}
-    chat = Chat(host, scripted([("add", half), ("add", half)], "done"))
-    await all_events(chat.ask("go"))
-    assert chat.conversation.messages[1].raw == {"said": "2"}
-
-
 async def test_a_turn_without_faults_keeps_its_raw_form(host: Any, scripted: Any, all_events: Any) -> None:
     chat = Chat(host, scripted([("add", {"a": 1, "b": 2})], "done"))
     await all_events(chat.ask("go"))

@@ -353,6 +353,9 @@ class _Question:
         is_many, is_free = self._offer.prompt is not None, self._is_free
         take_call = self.spending.take_call
         for index, call in enumerate(reply.calls):
+            if is_free and not is_many and isinstance(call, ToolCall) and take_call():  # nearly every call there is
+                allowed.append((index, call))
+                continue
             if isinstance(call, ToolResult):
                 is_cut = reply.stop is Stop.LENGTH and index == len(reply.calls) - 1
                 self._ended(turn, index, _cut(call) if is_cut else call)
@@ -366,7 +369,7 @@ class _Question:
                     refused = meant
                 else:
                     call = meant
-                    refused = None if is_free and take_call() else self._refused(call, len(allowed) + len(finds))
+                    refused = self._refused(call, len(allowed) + len(finds))
                 taken = allowed
             if refused is None:
                 taken.append((index, call))
@@ -468,13 +471,15 @@ class _Question:
         waiting: list[tuple[int, ToolCall]] = []
         direct: list[tuple[int, ToolCall]] = []
         tools = self.chat.session.tools
+        put = self.events.put
         for pair in calls:
-            self.events.put(CallStarted(pair[1]))
+            put(CallStarted(pair[1]))
             (direct if _cannot_wait(tools.get(pair[1].name)) else waiting).append(pair)
         if not waiting:
-            ask = self.chat.session.call
+            ask, results = self.chat.session.call, turn.results
             for index, call in direct:
-                self._ended(turn, index, await ask(call.name, call.arguments, id=call.id))
+                results[index] = result = await ask(call.name, call.arguments, id=call.id)
+                put(CallEnded(result))
             return
         async with trio.open_nursery() as nursery:
             for number, (index, call) in enumerate(waiting, 1):
@@ -628,20 +633,21 @@ def _sendable(reply: Reply, host: Host) -> Reply:
         return reply
     most = host.board.config.core.max_arguments_bytes
     ids = {call.id for call in calls}
-    if len(ids) == len(calls) and "" not in ids and not _is_larger([call.arguments for call in calls], most):
+    large = {index for index, call in enumerate(calls) if len(repr(call.arguments)) > most}
+    if len(ids) == len(calls) and "" not in ids and not large:
         return reply
     seen: set[str] = {""}
     drawn: dict[str, int] = {}
     said: list[ToolCall] = []
     asked: list[ToolCall | ToolResult] = []
-    for written, call in zip(calls, reply.calls, strict=True):
+    for index, (written, call) in enumerate(zip(calls, reply.calls, strict=True)):
         name = base = written.id or "call"
         if written.id in seen:
             while name in ids or name in seen:
                 drawn[base] = drawn.get(base, 1) + 1
                 name = f"{base}_{drawn[base]}"
         seen.add(name)
-        if _is_larger([written.arguments], most):
+        if index in large:
             written = ToolCall(name, written.name, {"INVALID_JSON": f"(more than {most} characters)"})
             error = ToolError(
                 ErrorCode.INVALID_INPUT, f"the arguments have more than {most} characters; write a shorter call"
@@ -649,29 +655,8 @@ def _sendable(reply: Reply, host: Host) -> Reply:
             call = ToolResult.of_error(error)
         said.append(attrs.evolve(written, id=name))
         asked.append(attrs.evolve(call, id=name, name=written.name))
-    if tuple(said) == calls:  # large together, and each of them fits
-        return reply
     message = attrs.evolve(reply.message, calls=tuple(said), raw=None, dialect=None)
     return attrs.evolve(reply, message=message, calls=tuple(asked))
-
-
-def _is_larger(value: Any, most: int) -> bool:
-    """Whether a JSON value takes more than so many characters; what is no text counts as eight."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            most -= sum(map(len, item))
-            item = item.values()
-        most -= 8 * len(item)
-        for inner in item:
-            if isinstance(inner, str):
-                most -= len(inner)
-            elif isinstance(inner, (dict, list, tuple)):
-                waiting.append(inner)
-        if most < 0:
-            return True
-    return False
 
 
 def _leaf(problem: BaseException) -> BaseException:
