@@ -121,6 +121,22 @@ class NotStrictError(Exception):
         self.why = why
 
 
+class At(NamedTuple):
+    """Where a schema stands: its path, the definitions that were entered on the way, and how deep it lies."""
+
+    path: Path = ()
+    trail: tuple[int, ...] = ()
+    level: int = 0
+
+    def step(self, *steps: str | int) -> At:
+        """A schema that looks at the same value."""
+        return At((*self.path, *steps), self.trail, self.level)
+
+    def inside(self, *steps: str | int) -> At:
+        """A schema that looks at what is inside of the value."""
+        return At((*self.path, *steps), self.trail, self.level + 1)
+
+
 class _Out(NamedTuple):
     """One compiled schema; None where no value fits the original."""
 
@@ -208,9 +224,9 @@ class _Compiler:
             self.schema = {"type": "object"}
         if is_plain(self.schema):  # it has no references either
             if self.schema.keys() <= _QUICK and self.schema.get("type") == "object":
-                out = self._object(self.schema, (), (), 0, self.notes, {"type": self._type("object")})
+                out = self._object(self.schema, At(), self.notes, {"type": self._type("object")})
             else:
-                out = self._value(self.schema, (), (), 0)
+                out = self._value(self.schema, At())
             return out if out.schema is not None else self._open_root("no arguments fit it")
         from pegboard.schema.check import faults_of
         from pegboard.schema.keywords import DRAFT_7, dialect_of
@@ -223,7 +239,7 @@ class _Compiler:
         self.refs = References(self.schema, dialect)
         self.bases: dict[int, str] | None = None
         self.dialect = dialect
-        out = self._value(self.schema, (), (), 0)
+        out = self._value(self.schema, At())
         return out if out.schema is not None else self._open_root("no arguments fit it")
 
     def _open_root(self, why: str) -> _Out:
@@ -255,13 +271,14 @@ class _Compiler:
             cost += len(text) // _LONG
         self.left -= cost
 
-    def _value(self, schema: Any, path: Path, trail: tuple[int, ...], level: int) -> _Out:
+    def _value(self, schema: Any, at: At) -> _Out:
+        path = at.path
         if schema is False:
             return _NEVER
         if schema is True or not schema:
             return self._anything(path)
         self._charge(schema)
-        if self.left < 0 or level > MAX_LEVELS:
+        if self.left < 0 or at.level > MAX_LEVELS:
             return self._cut(path)
         kind = schema.get("type")
         if (
@@ -279,7 +296,7 @@ class _Compiler:
             words: list[str] = []
             try:
                 exact = self._settle(flat, path, words, whole=True)
-                out = self._emit(flat, [], [], path, trail, level, words)
+                out = self._emit(flat, [], [], at, words)
             except NeverError:
                 return _NEVER
             return out if exact or not out.exact else out._replace(exact=False)
@@ -288,8 +305,8 @@ class _Compiler:
         flat = {}
         try:
             seen: dict[int, None] = {}
-            exact = self._collect(schema, path, trail, parts, circles, seen, top=True)
-            trail = (*trail, *seen)
+            exact = self._collect(schema, at, parts, circles, seen, top=True)
+            at = At(at.path, (*at.trail, *seen), at.level)
             rest: list[Schema] = []
             for part in parts:
                 flat, beside = merge(flat, part)
@@ -297,7 +314,7 @@ class _Compiler:
                     rest.append(beside)
             words = []
             exact = self._settle(flat, path, words, whole=not rest and not circles) and exact
-            out = self._emit(flat, rest, circles, path, trail, level, words)
+            out = self._emit(flat, rest, circles, at, words)
         except NeverError:
             return _NEVER
         return out if exact or not out.exact else out._replace(exact=False)
@@ -305,8 +322,7 @@ class _Compiler:
     def _collect(
         self,
         schema: Any,
-        path: Path,
-        trail: tuple[int, ...],
+        at: At,
         parts: list[Schema],
         circles: list[Any],
         seen: dict[int, None],
@@ -315,6 +331,7 @@ class _Compiler:
     ) -> bool:
         """The schema objects whose conjunction a schema is: what it refers to, its `allOf`, itself; `seen` are those
         that were looked at. False where something was left out."""
+        path = at.path
         if schema is False:
             raise NeverError
         if schema is True or id(schema) in seen:
@@ -332,9 +349,9 @@ class _Compiler:
                 self._widen((*path, "$ref"), "it points outside of the schema")
                 exact = False
             elif not isinstance(target.schema, dict):
-                exact = self._collect(target.schema, path, trail, parts, circles, seen)
+                exact = self._collect(target.schema, at, parts, circles, seen)
             else:
-                rounds = trail.count(id(target.schema))
+                rounds = at.trail.count(id(target.schema))
                 if rounds and self.profile.recursion:
                     if not any(target.schema is other for other in circles):
                         circles.append(target.schema)
@@ -345,14 +362,14 @@ class _Compiler:
                     if isinstance(target.schema.get("type"), (str, list)):
                         parts.append({"type": target.schema["type"]})
                 else:
-                    exact = self._collect(target.schema, path, trail, parts, circles, seen)
+                    exact = self._collect(target.schema, at, parts, circles, seen)
             if self.old:
                 return exact
         if "$dynamicRef" in schema and not self.old:
             self._widen((*path, "$dynamicRef"), "it is a dynamic reference")
             exact = False
         for part in schema.get("allOf", ()):
-            exact = self._collect(part, path, trail, parts, circles, seen) and exact
+            exact = self._collect(part, at, parts, circles, seen) and exact
         flat = normal(schema, old=self.old)
         if not top:
             words: list[str] = []
@@ -424,20 +441,19 @@ class _Compiler:
         flat: Schema,
         rest: list[Schema],
         circles: list[Any],
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
     ) -> _Out:
+        path = at.path
         profile, exact = self.profile, True
         types = _without_integer(types_of(flat["type"])) if "type" in flat else None
         if not path:
             if types is not None and "object" not in types:
                 return _NEVER
-            flat, types = self._rooted(flat, rest, trail, words), ["object"]
+            flat, types = self._rooted(flat, rest, at, words), ["object"]
             rest = []
         if circles:
-            return self._circle(flat, rest, circles, path, trail, level, words)
+            return self._circle(flat, rest, circles, at, words)
         if rest and "allOf" not in profile.keywords:
             for beside in rest:
                 for name, value in beside.items():
@@ -457,15 +473,12 @@ class _Compiler:
                 flat = {**flat, "type": types}
         else:
             fixed = {}
-        if profile.typed:
-            out = self._typed(flat, types, path, trail, level, words)
-        else:
-            out = self._free(flat, types, path, trail, level, words)
+        out = self._typed(flat, types, at, words) if profile.typed else self._free(flat, types, at, words)
         if out.schema is None:
             return out
         said = {**out.schema, **fixed}
         if rest:
-            others = [self._value(beside, path, trail, level) for beside in rest]
+            others = [self._value(beside, at) for beside in rest]
             if any(other.schema is None for other in others):
                 return _NEVER
             said["allOf"] = [*said.get("allOf", ()), *(other.schema for other in others)]
@@ -490,35 +503,36 @@ class _Compiler:
             said["description"] = text
         return _Out(said, exact=exact)
 
-    def _rooted(self, flat: Schema, rest: list[Schema], trail: tuple[int, ...], words: list[str]) -> Schema:
+    def _rooted(self, flat: Schema, rest: list[Schema], at: At, words: list[str]) -> Schema:
         """The root's schema as an object without alternatives, which no provider takes there."""
         for name in ("anyOf", "oneOf"):
             if name in flat:
-                flat = self._hoisted(flat, name, (), trail, words)
+                flat = self._hoisted(flat, name, at, words)
         for beside in (flat, *rest):
             for name in list(beside):
                 if name in _NOT_AT_ROOT or (beside is not flat and name not in _ANNOTATIONS):
                     self._say(name, beside[name], (), words)
         return {name: value for name, value in flat.items() if name not in _NOT_AT_ROOT}
 
-    def _hoisted(self, flat: Schema, keyword: str, path: Path, trail: tuple[int, ...], words: list[str]) -> Schema:
+    def _hoisted(self, flat: Schema, keyword: str, at: At, words: list[str]) -> Schema:
         """An object with the properties that its alternatives name among its own, and the alternatives in words."""
+        path = at.path
         flat = {**flat, _HOISTED: True}
         branches = flat.pop(keyword)
         self._say(keyword, branches, path, words)
-        union = self._union_of(branches, path, trail)
+        union = self._union_of(branches, at)
         if union is None:
             raise NeverError
         return merge(union, flat)[0]
 
-    def _union_of(self, branches: list[Any], path: Path, trail: tuple[int, ...]) -> Schema | None:
+    def _union_of(self, branches: list[Any], at: At) -> Schema | None:
         """An object that takes what any of several alternatives takes."""
         forms: list[Schema] = []
         for branch in branches:
             parts: list[Schema] = []
             circles: list[Any] = []
             try:
-                self._collect(branch, path, trail, parts, circles, {})
+                self._collect(branch, at, parts, circles, {})
                 form: Schema = {}
                 for part in parts:
                     form = merge(form, part)[0]
@@ -557,12 +571,11 @@ class _Compiler:
         flat: Schema,
         rest: list[Schema],
         circles: list[Any],
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
     ) -> _Out:
         """A reference to a definition that contains it: it stays one."""
+        path = at.path
         rules = [{name: value for name, value in flat.items() if name not in _ANNOTATIONS}, *rest]
         rules = [rule for rule in rules if rule]
         names = [self._define(node) for node in circles]
@@ -574,7 +587,7 @@ class _Compiler:
             return self._finished(dict(refs[0]), flat, path, words, exact=False)._replace(plan=plan)
         if self.profile.typed:
             raise NotStrictError(path, "it refers to itself beside other rules")
-        others = [self._value(rule, path, trail, level) for rule in rules]
+        others = [self._value(rule, at) for rule in rules]
         if any(other.schema is None for other in others):
             return _NEVER
         return self._finished({"allOf": [*refs, *(other.schema for other in others)]}, flat, path, words, exact=False)
@@ -584,7 +597,7 @@ class _Compiler:
         if name not in self.definitions:
             # Whether it takes null is asked while it is being compiled, where it contains itself.
             self.definitions[name] = {"type": node["type"]} if "type" in node else {}
-            out = self._value(node, ("$defs", name), (id(node),), 1)
+            out = self._value(node, At(("$defs", name), (id(node),), 1))
             self.definitions[name] = {"not": {}} if out.schema is None else out.schema
             self.plans[name] = out.plan
             if out.schema is None and self.profile.strict:
@@ -625,11 +638,10 @@ class _Compiler:
         self,
         flat: Schema,
         types: list[str] | None,
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
     ) -> _Out:
+        path = at.path
         for name in ("not", "if", "then", "else", "dependentSchemas"):
             if name in flat:
                 self._say(name, flat[name], path, words)
@@ -638,9 +650,9 @@ class _Compiler:
         keyword = "anyOf" if "anyOf" in flat else "oneOf" if "oneOf" in flat else None
         if keyword is not None:
             if not any(name in KIND_OF_KEYWORD for name in flat):
-                return self._alternatives(flat[keyword], types, path, keyword, trail, level)
+                return self._alternatives(flat[keyword], types, at, keyword)
             if types is None or "object" in types:
-                flat = self._hoisted(flat, keyword, path, trail, words)
+                flat = self._hoisted(flat, keyword, at, words)
             else:
                 self._say(keyword, flat[keyword], path, words)
         kinds = list(types or KINDS)
@@ -650,7 +662,7 @@ class _Compiler:
             raise NotStrictError(path, "it takes null, which is no type there")
         if not mains:
             return _Out({"type": self._type("null")})
-        outs = [self._body([kind], flat, path, trail, level, words) for kind in mains]
+        outs = [self._body([kind], flat, at, words) for kind in mains]
         outs = [out for out in outs if out.schema is not None]
         if not outs:
             return _Out({"type": self._type("null")}, exact=False) if is_null else _NEVER
@@ -664,15 +676,14 @@ class _Compiler:
         self,
         branches: list[Any],
         types: list[str] | None,
-        path: Path,
+        at: At,
         keyword: str,
-        trail: tuple[int, ...],
-        level: int,
     ) -> _Out:
+        path = at.path
         outs = []
         for number, branch in enumerate(branches):
             item = branch if types is None else {"allOf": [branch, {"type": types}]}
-            out = self._value(item, (*path, keyword, number), trail, level)
+            out = self._value(item, at.step(keyword, number))
             if out.schema is not None:
                 outs.append(out)
         if not outs:
@@ -730,14 +741,13 @@ class _Compiler:
         self,
         flat: Schema,
         types: list[str] | None,
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
     ) -> _Out:
+        path = at.path
         keywords = self.profile.keywords
         kinds = list(types or KINDS)
-        out = self._body(kinds, flat, path, trail, level, words)
+        out = self._body(kinds, flat, at, words)
         if out.schema is None:
             return self._without_body(kinds, path)
         said = dict(out.schema)
@@ -747,7 +757,7 @@ class _Compiler:
         for name in ("anyOf", "oneOf"):
             if name not in flat:
                 continue
-            outs = [self._value(branch, (*path, name, n), trail, level) for n, branch in enumerate(flat[name])]
+            outs = [self._value(branch, at.step(name, n)) for n, branch in enumerate(flat[name])]
             schemas = [one.schema for one in outs if one.schema is not None]
             if not schemas:
                 return _NEVER
@@ -763,7 +773,7 @@ class _Compiler:
                 is_exact = False
             exact = exact and is_exact
         if "not" in flat:
-            inner = self._value(flat["not"], (*path, "not"), trail, level) if "not" in keywords else None
+            inner = self._value(flat["not"], at.step("not")) if "not" in keywords else None
             if inner is not None and inner.exact:
                 if inner.schema is not None:
                     said["not"] = inner.schema
@@ -771,12 +781,12 @@ class _Compiler:
                 self._say("not", flat["not"], path, words)
                 exact = False
         if "if" in flat:
-            exact = self._condition(flat, said, path, trail, level, words) and exact
+            exact = self._condition(flat, said, at, words) and exact
         if "dependentSchemas" in flat:
             if "dependentSchemas" in keywords:
                 forms = {}
                 for name, item in flat["dependentSchemas"].items():
-                    form = self._value(item, (*path, "dependentSchemas", name), trail, level)
+                    form = self._value(item, at.step("dependentSchemas", name))
                     forms[name] = {"not": {}} if form.schema is None else form.schema
                     exact = exact and form.exact
                 said["dependentSchemas"] = forms
@@ -791,12 +801,11 @@ class _Compiler:
             return _NEVER
         return self._anything(path)._replace(exact=False)
 
-    def _condition(
-        self, flat: Schema, said: dict[str, Any], path: Path, trail: tuple[int, ...], level: int, words: list[str]
-    ) -> bool:
+    def _condition(self, flat: Schema, said: dict[str, Any], at: At, words: list[str]) -> bool:
+        path = at.path
         names = [name for name in ("if", "then", "else") if name in flat]
         if "if" in self.profile.keywords:
-            outs = {name: self._value(flat[name], (*path, name), trail, level) for name in names}
+            outs = {name: self._value(flat[name], at.step(name)) for name in names}
             if outs["if"].exact:
                 for name, out in outs.items():
                     said[name] = {"not": {}} if out.schema is None else out.schema
@@ -807,10 +816,9 @@ class _Compiler:
 
     # What one type may say.
 
-    def _body(
-        self, kinds: list[str], flat: Schema, path: Path, trail: tuple[int, ...], level: int, words: list[str]
-    ) -> _Out:
+    def _body(self, kinds: list[str], flat: Schema, at: At, words: list[str]) -> _Out:
         """The keywords that look at values of these types, of which at most one is an object."""
+        path = at.path
         said: dict[str, Any] = {"type": self._type(kinds[0]) if len(kinds) == 1 else [self._type(k) for k in kinds]}
         exact = True
         for name in _COPIED:
@@ -825,12 +833,12 @@ class _Compiler:
         plan: Plan | None = None
         shape = None
         if "array" in kinds:
-            out = self._array(flat, path, trail, level, words, said)
+            out = self._array(flat, at, words, said)
             if out.schema is None:
                 return _NEVER
             plan, exact = out.plan, exact and out.exact
         if "object" in kinds:
-            out = self._object(flat, path, trail, level, words, said)
+            out = self._object(flat, at, words, said)
             if out.schema is None:
                 return _NEVER
             exact = exact and out.exact
@@ -858,18 +866,17 @@ class _Compiler:
     def _type(self, kind: str) -> str:
         return kind.upper() if self.profile.upper_types else kind
 
-    def _array(
-        self, flat: Schema, path: Path, trail: tuple[int, ...], level: int, words: list[str], said: dict[str, Any]
-    ) -> _Out:
+    def _array(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> _Out:
+        path = at.path
         profile = self.profile
-        self._check_level(path, level)
+        self._check_level(at)
         exact = True
         plan: Plan | None = None
         items = flat.get("items", True)
         first = flat.get("prefixItems")
         most: int | None = None
         if first is not None and "prefixItems" in profile.keywords:
-            outs = [self._value(item, (*path, "prefixItems", n), trail, level + 1) for n, item in enumerate(first)]
+            outs = [self._value(item, at.inside("prefixItems", n)) for n, item in enumerate(first)]
             here = next((n for n, out in enumerate(outs) if out.schema is None), None)
             if here is not None:
                 outs, most = outs[:here], here
@@ -886,7 +893,7 @@ class _Compiler:
         is_due = profile.typed or (profile.items_required and "type" in flat)
         sub: dict[str, Any] | None = None
         if items is not True or is_due:
-            got = self._value(items, (*path, "items"), trail, level + 1)
+            got = self._value(items, at.inside("items"))
             sub, exact = got.schema, exact and got.exact
             plan = ArrayPlan(got.plan) if got.plan is not None else None
             if sub is None:
@@ -900,15 +907,14 @@ class _Compiler:
         if sub is not None:
             said["items"] = sub
         if "contains" in flat:
-            exact = self._contains(flat, path, trail, level, words, said) and exact
+            exact = self._contains(flat, at, words, said) and exact
         return _Out(said, plan, exact)
 
-    def _contains(
-        self, flat: Schema, path: Path, trail: tuple[int, ...], level: int, words: list[str], said: dict[str, Any]
-    ) -> bool:
+    def _contains(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> bool:
+        path = at.path
         names = [name for name in ("contains", "minContains", "maxContains") if name in flat]
         if "contains" in self.profile.keywords:
-            out = self._value(flat["contains"], (*path, "contains"), trail, level + 1)
+            out = self._value(flat["contains"], at.inside("contains"))
             if out.exact or (out.schema is not None and "maxContains" not in flat):
                 said["contains"] = {"not": {}} if out.schema is None else out.schema
                 said.update({name: flat[name] for name in names[1:]})
@@ -917,11 +923,10 @@ class _Compiler:
             self._say(name, flat[name], path, words)
         return False
 
-    def _object(
-        self, flat: Schema, path: Path, trail: tuple[int, ...], level: int, words: list[str], said: dict[str, Any]
-    ) -> _Out:
+    def _object(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> _Out:
+        path = at.path
         profile = self.profile
-        self._check_level(path, level)
+        self._check_level(at)
         given: Mapping[str, Any] = flat.get("properties", {})
         others = flat.get("additionalProperties", True)
         patterns = flat.get("patternProperties") or {}
@@ -949,9 +954,9 @@ class _Compiler:
                 is_dropped = True
                 self._check_presence(flat, (*path, "properties", name))
                 some = {"allOf": [item, {"type": [kind for kind in KINDS if kind != "null"]}]}
-                out = self._value(some, (*path, "properties", name), trail, level + 1)
+                out = self._value(some, at.inside("properties", name))
             else:
-                out = self._value(item, (*path, "properties", name), trail, level + 1)
+                out = self._value(item, at.inside("properties", name))
             if out.schema is None:
                 if name in required:
                     return _NEVER
@@ -991,9 +996,9 @@ class _Compiler:
             said["required"] = list(properties)
         elif required:
             said["required"] = [aliases.get(name, name) for name in required]
-        exact = self._others(others, patterns, path, trail, level, words, said) and exact
+        exact = self._others(others, patterns, at, words, said) and exact
         if "propertyNames" in flat:
-            exact = self._property_names(flat["propertyNames"], path, trail, level, words, said, aliases) and exact
+            exact = self._property_names(flat["propertyNames"], at, words, said, aliases) and exact
         if aliases:
             self._rename_rules(said, aliases, path, words)
         shape = None
@@ -1104,13 +1109,12 @@ class _Compiler:
         self,
         others: Any,
         patterns: Mapping[str, Any],
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
         said: dict[str, Any],
     ) -> bool:
         """Properties without a name of their own."""
+        path = at.path
         keywords = self.profile.keywords
         exact = True
         if patterns and "patternProperties" not in keywords:
@@ -1121,7 +1125,7 @@ class _Compiler:
         if patterns:
             forms = {}
             for pattern, item in patterns.items():
-                out = self._value(item, (*path, "patternProperties", pattern), trail, level + 1)
+                out = self._value(item, at.inside("patternProperties", pattern))
                 forms[pattern] = {"not": {}} if out.schema is None else out.schema
                 exact = exact and out.exact
             said["patternProperties"] = forms
@@ -1131,22 +1135,21 @@ class _Compiler:
             if others is not False:
                 self._say("additionalProperties", others, path, words)
             return False
-        out = self._value(others, (*path, "additionalProperties"), trail, level + 1)
+        out = self._value(others, at.inside("additionalProperties"))
         said["additionalProperties"] = False if out.schema is None else out.schema
         return exact and out.exact
 
     def _property_names(
         self,
         names: Any,
-        path: Path,
-        trail: tuple[int, ...],
-        level: int,
+        at: At,
         words: list[str],
         said: dict[str, Any],
         aliases: Mapping[str, str],
     ) -> bool:
+        path = at.path
         if "propertyNames" in self.profile.keywords and not aliases:
-            out = self._value(names, (*path, "propertyNames"), trail, level + 1)
+            out = self._value(names, at.inside("propertyNames"))
             said["propertyNames"] = {"not": {}} if out.schema is None else out.schema
             return out.exact
         self._say("propertyNames", names, path, words)
@@ -1195,10 +1198,10 @@ class _Compiler:
                 waiting += item
         return False
 
-    def _check_level(self, path: Path, level: int) -> None:
+    def _check_level(self, at: At) -> None:
         most = self.profile.max_levels
-        if most is not None and level >= most:
-            raise NotStrictError(path, f"it nests deeper than {most} levels")
+        if most is not None and at.level >= most:
+            raise NotStrictError(at.path, f"it nests deeper than {most} levels")
 
 
 _QUICK = frozenset({"type", "properties", "required", "additionalProperties", "title", "description"})
