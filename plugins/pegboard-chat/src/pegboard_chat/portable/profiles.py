@@ -146,6 +146,11 @@ OPENAI_STRICT = Profile(
     fallback=OPENAI_PLAIN,
 )
 
+# llama.cpp turns the schema into a grammar, and refuses the request for a pattern that it cannot turn.
+OPENAI_COMPATIBLE = Profile(
+    "openai compatible", JSON_SCHEMA - {"pattern", "patternProperties"}, items_required=True, recursion=True
+)
+
 _ANTHROPIC_NAMES = r"[a-zA-Z0-9_.-]{1,64}"
 ANTHROPIC_PLAIN = Profile("anthropic plain", JSON_SCHEMA, recursion=True, property_names=_ANTHROPIC_NAMES)
 ANTHROPIC_STRICT = Profile(
@@ -204,6 +209,7 @@ GEMINI_JSON_SCHEMA = Profile(
 PROFILES = (
     OPENAI_STRICT,
     OPENAI_PLAIN,
+    OPENAI_COMPATIBLE,
     ANTHROPIC_STRICT,
     ANTHROPIC_PLAIN,
     COHERE_STRICT,
