@@ -15,7 +15,7 @@ from pegboard_chat.contract import ForcedTool, Reply, Stop
 from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.content import split_results
-from pegboard_chat.portable.profiles import OPENAI_PLAIN, OPENAI_STRICT
+from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
 from pegboard_chat.wire.faults import error_of
 from pegboard_openai._answers import cleaned, provider_of, usage_of
 from pegboard_openai._calls import read_call, written
@@ -61,7 +61,7 @@ class ChatExport(PortableExport):
     """Tools for chat completions, calls and results of theirs."""
 
     def __init__(self, tools: Iterable[Tool], flavour: Flavour) -> None:
-        super().__init__(tools, OPENAI_STRICT if flavour.strict else OPENAI_PLAIN, _define)
+        super().__init__(tools, OPENAI_STRICT if flavour.strict else OPENAI_COMPATIBLE, _define)
         self._flavour = flavour
 
     def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
