@@ -69,6 +69,7 @@ def _kit(name: str) -> Any:
 oracles = _kit("oracles")
 relays = _kit("relay")
 recorded = _kit("tapes")
+faulty_server = _kit("faulty")
 
 
 # What is installed.
@@ -296,6 +297,17 @@ def aimock(aimock_address: str) -> Control:
 
 
 @pytest.fixture
+def judge_request() -> Callable[[str, Any], list[str]]:
+    """`judge_request(path, body)`: what the SDK of whoever listens there has against a body."""
+
+    def judge(path: str, body: Any) -> list[str]:
+        found: list[str] = oracles.judge_request(path, body)
+        return found
+
+    return judge
+
+
+@pytest.fixture
 def judged() -> Iterator[Callable[[str, Any], None]]:
     """`judged(path, body)` keeps a request; when the test ends, the types of the provider's SDK have to take each."""
     kept: list[tuple[str, Any]] = []
@@ -386,3 +398,47 @@ def heard() -> Callable[..., Awaitable[list[Any]]]:
             return [event async for event in events]
 
     return hear
+
+
+# What goes wrong.
+
+
+@pytest.fixture(scope="session")
+def faulty() -> Any:
+    """A server that answers as a test says, in every provider's words (see `kit/faulty.py`)."""
+    return faulty_server
+
+
+class Stage(NamedTuple):
+    """A model whose every answer the test gives."""
+
+    host: Any
+    model: Any
+    server: Any
+
+    def chat(self, **options: Any) -> Any:
+        """A conversation in which every tool of the board may be called."""
+        from pegboard_chat import Chat
+
+        return Chat(self.host, self.model, **options)
+
+
+@pytest.fixture
+def stage(nursery: trio.Nursery) -> Callable[..., Any]:
+    """`async with stage(provider) as stage`: a model of that provider, whose server says what the test tells it."""
+    from pegboard import open_host
+    from pegboard_chat import open_model
+
+    @contextlib.asynccontextmanager
+    async def open_stage(
+        provider: str, *plugins: Any, model: str | None = None, chat: dict[str, Any] | None = None, **settings: Any
+    ) -> AsyncIterator[Stage]:
+        server = await nursery.start(faulty_server.Server().run)
+        server.otherwise = faulty_server.says(provider, "Well again.")
+        base = {"base_url": server.url + faulty_server.PATHS[provider], "api_key": faulty_server.KEY, **settings}
+        config = {"plugins": {provider.partition("-")[0]: base, "chat": {"timeout_s": 20, **(chat or {})}}}
+        named = f"{provider}:{model or faulty_server.MODELS[provider]}"
+        async with open_host(config, plugins or None) as host, open_model(host, named) as opened:
+            yield Stage(host, opened, server)
+
+    return open_stage

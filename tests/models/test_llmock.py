@@ -83,6 +83,34 @@ async def test_several_calls_of_one_turn_are_all_answered_in_their_order(
 
 
 @every_provider
+async def test_a_hundred_calls_of_one_turn_are_all_answered_and_few_run(llmock, reach, heard, provider) -> None:
+    calls = [{"name": "calculator", "arguments": {"expression": f"{at} + 1000"}} for at in range(100)]
+    script(llmock, {"type": "reply", "tool_calls": calls})
+    async with reach(provider, llmock.address + PATHS[provider]) as reached:
+        chat = reached.chat("calculator")
+        events = await heard(chat, "Please calculate.")
+    results = chat.conversation.messages[2].results
+    assert [result.id for result in results] == [call.id for call in chat.conversation.messages[1].calls]
+    assert [result.ok for result in results] == [True] * 5 + [False] * 95
+    assert len(of(CallEnded, events)) == 100
+    assert events[-1].reason == "max_tool_calls"
+    assert events[-1].text
+
+
+@every_provider
+async def test_arguments_of_ten_megabytes_are_refused_and_do_not_go_back(llmock, reach, heard, provider) -> None:
+    calls = [{"name": "calculator", "arguments": {"expression": "1" * 10_000_000}}]
+    script(llmock, {"type": "reply", "tool_calls": calls})
+    async with reach(provider, llmock.address + PATHS[provider]) as reached:
+        chat = reached.chat("calculator", stream=False)
+        events = await heard(chat, "Please calculate.")
+    (ended,) = of(CallEnded, events)
+    assert ended.result.error.code is ErrorCode.INVALID_INPUT
+    assert events[-1].text
+    assert len(str(reached.wire.sent[1].body)) < 1_000_000
+
+
+@every_provider
 @streamed_or_not
 @pytest.mark.parametrize(
     ("fault", "code"),
@@ -116,9 +144,8 @@ async def test_a_limit_is_waited_for_as_long_as_it_says(llmock, reach, heard, pr
 
 @every_provider
 @streamed_or_not
-@pytest.mark.parametrize("status", [500, 503])
-async def test_a_server_that_fails_once_is_asked_again(llmock, reach, heard, provider, stream, status) -> None:
-    script(llmock, {"type": "fail", "status": status})
+async def test_a_server_that_fails_once_is_asked_again(llmock, reach, heard, provider, stream) -> None:
+    script(llmock, {"type": "fail", "status": 500 if stream else 503})
     async with reach(provider, llmock.address + PATHS[provider]) as reached:
         events = await heard(reached.chat(stream=stream), "Hello?")
     assert events[-1].text
