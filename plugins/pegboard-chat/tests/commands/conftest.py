@@ -88,6 +88,10 @@ class KitModel:
         yield TextDelta(str(request.conversation.system))
         yield reply(str(request.conversation.system))
 
+    async def asked(self, request):
+        text = f"{request.max_tokens} tokens at {request.temperature}"
+        yield reply(text)
+
     async def blocks(self, request):
         text = ", ".join(type(one).__name__ for one in request.conversation.messages[-1].content)
         yield TextDelta(text)

@@ -174,6 +174,12 @@ def test_only_the_named_questions_are_asked(evaluate: Callable[..., Any]) -> Non
     assert [question["id"] for question in report["series"][0]["questions"]] == ["off"]
 
 
+def test_the_file_says_how_a_request_is_made(evaluate: Callable[..., Any]) -> None:
+    question = {**NONE, "answer": "7 tokens at 0.5"}
+    said = {"max_tokens": 7, "temperature": 0.5, "questions": [question], "thresholds": {"rate": 1}}
+    assert evaluate(said, model="kit:asked").status == 0
+
+
 def test_the_file_names_the_model_and_the_tools(evaluate: Callable[..., Any]) -> None:
     said = {"model": "echo", "runs": 1, "tools": ["add"], "system": "x", "questions": [RIGHT]}
     assert (

@@ -34,6 +34,7 @@ WHOLE: dict[str, Any] = {
     "rounds": 4,
     "system": "be brief",
     "temperature": 0,
+    "max_tokens": 100,
     "tools": ["add"],
     "run": True,
     "thresholds": {"rate": 0.9, "each": 0.5, "low": 0},
@@ -59,6 +60,7 @@ def test_a_file_says_everything_that_it_may() -> None:
     found = eval_of(WHOLE, faults)
     assert faults.found == []
     assert (found.model, found.runs, found.parallel, found.temperature, found.run) == ("echo", 2, 3, 0.0, True)
+    assert found.max_tokens == 100
     assert (found.thresholds.rate, found.thresholds.each, found.thresholds.low) == (0.9, 0.5, 0.0)
     first, second = found.questions
     assert (first.id, first.order, first.more_calls, first.rounds, first.system) == ("sum", True, True, 5, "be long")
@@ -93,6 +95,7 @@ def test_one_round_is_judged_unless_calls_are_carried_out(run: bool, rounds: int
         ({"runs": True}, "runs"),
         ({"runs": 1.5}, "runs"),
         ({"temperature": -1}, "temperature"),
+        ({"max_tokens": 0}, "max_tokens"),
         ({"thresholds": {"rate": 90}}, "thresholds.rate"),
         ({"thresholds": {"rat": 0.9}}, "thresholds.rat"),
         ({"descriptions": {"add": 3}}, "descriptions.add"),

@@ -1,6 +1,6 @@
 """A file into questions, and everything that is wrong with it in one list.
 
-    model, runs, parallel, rounds, system, temperature, tools, run     how it is asked
+    model, runs, parallel, rounds, system, temperature, max_tokens, tools, run     how it is asked
     [thresholds] rate, each, low                                       when it counts as failed
     [descriptions] NAME = "..."                                        other descriptions of tools, and of their
     [descriptions.NAME] description = "...", [...parameters]           parameters
@@ -196,6 +196,7 @@ class EvalFile:
     temperature: float | None = None
     tools: tuple[str, ...] | None = None
     run: bool = False
+    max_tokens: int | None = None
 
 
 # -- reading
@@ -248,7 +249,7 @@ def eval_of(table: Any, faults: Faults) -> EvalFile:
     table = faults.table(table)
     faults.known_keys(table, (
         "questions", "thresholds", "descriptions", "model", "runs", "parallel", "rounds", "system", "temperature",
-        "tools", "run",
+        "tools", "run", "max_tokens",
     ))  # fmt: skip
     run = faults.truth(table, "run", False)
     rounds = faults.count(table, "rounds", 5 if run else 1, MAX_ROUNDS)
@@ -278,6 +279,7 @@ def eval_of(table: Any, faults: Faults) -> EvalFile:
         _from_zero(table, "temperature", 10.0, faults),
         names,
         run,
+        faults.count(table, "max_tokens", 1, 1_000_000) if "max_tokens" in table else None,
     )
 
 

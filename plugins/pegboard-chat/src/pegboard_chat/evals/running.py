@@ -169,7 +169,10 @@ class _Asking:
         return Ran(tuple(mistakes), tuple(made), answer, None, usage)
 
     async def _reply(self, conversation: Conversation) -> Reply:
-        request = ModelRequest(conversation, self._export, stream=False, temperature=self._found.temperature)
+        found = self._found
+        request = ModelRequest(
+            conversation, self._export, stream=False, max_tokens=found.max_tokens, temperature=found.temperature
+        )
         reply: Reply | None = None
         async with self._model.respond(request) as stream:
             async for piece in stream:
