@@ -198,7 +198,7 @@ async def _call(tools, name, arguments):
     return await tool[0](**arguments)
 
 
-def _loop():
+def _loop(with_deadlines):
     """A fake provider, and every round's calls in a nursery."""
     tools = {"add": LeanTool(add, fastjsonschema.compile(ADD_SCHEMA))}
 
@@ -211,7 +211,12 @@ def _loop():
             async def one(index, name, arguments, results=results):
                 tool = tools[name]
                 tool.validate(arguments)
-                results[index] = Result(await tool.handler(**arguments), None)
+                if with_deadlines:
+                    with trio.fail_after(30):
+                        value = await tool.handler(**arguments)
+                else:
+                    value = await tool.handler(**arguments)
+                results[index] = Result(value, None)
 
             async with trio.open_nursery() as nursery:
                 for index, (name, arguments) in enumerate(asked):
@@ -228,5 +233,5 @@ async def open_contestant():
         calls=_calls(),
         parallels={TRIO: _parallel_bare, LEAN: _parallel_lean()},
         registries={"a dict, lazy fastjsonschema": Registry(_build, _listing, _call)},
-        loops={"trio nursery": _loop()},
+        loops={TRIO: _loop(with_deadlines=False), f"{TRIO}, with deadlines": _loop(with_deadlines=True)},
     )

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 
-from pegboard_chat import Message, Reply, Stop, Usage
-from pegboard_chat.budget import Budget
-from pegboard_chat.echo import EchoDialect
-from pegboard_chat.loop import Chat
 from workload import ADD_ARGS, add
 
 from contestants import Contestant
 from pegboard import TextContent, ToolCall, open_host, tool
+from pegboard_chat import Message, Reply, Stop, Usage
+from pegboard_chat.budget import Budget
+from pegboard_chat.echo import EchoDialect
+from pegboard_chat.loop import Chat
 
 RUNNER = "trio"
 DIALECTS = ("openai", "openai-responses", "anthropic", "cohere", "gemini")
 UNBOUNDED = Budget(max_tool_calls=10_000, max_rounds=1_000)
+
+
+def add_in_place(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
 
 
 class _Model:
@@ -37,9 +42,7 @@ class _Model:
             yield Reply(Message("assistant", (TextContent("done"),)), (), Usage(1, 1), Stop.END)
             return
         self.rounds -= 1
-        calls = tuple(
-            ToolCall(f"{self.rounds}-{index}", self.tool_name, dict(ADD_ARGS)) for index in range(self.calls)
-        )
+        calls = tuple(ToolCall(f"{self.rounds}-{index}", self.tool_name, dict(ADD_ARGS)) for index in range(self.calls))
         yield Reply(Message("assistant", calls=calls), calls, Usage(1, 1), Stop.CALLS)
 
 
@@ -71,8 +74,8 @@ def _export(board, name):
 @asynccontextmanager
 async def open_contestant():
     async with open_host({}) as host:
-        host.add(tool(name="bench_add", read_only=True)(add), tool(name="bench_add_alone")(add))
+        host.add(tool(name="add", read_only=True)(add), tool(name="add_in_place", run="inplace")(add_in_place))
         yield Contestant(
-            loops={"Chat.ask": _loop(host, "bench_add"), "Chat.ask, one by one": _loop(host, "bench_add_alone")},
+            loops={"Chat.ask, in place": _loop(host, "add_in_place"), "Chat.ask, async": _loop(host, "add")},
             exports={name: _export(host.board, name) for name in DIALECTS if name in host.board.dialects},
         )

@@ -18,6 +18,9 @@ FLOOR = ("floors", "fastjsonschema + await")
 LEAN = ("floors", "lean host")
 IN_PLACE = ("pegboard", "session.call, in place")
 ASYNC = ("pegboard", "session.call, async")
+PLAIN = ("Chat.ask, in place", "trio nursery")
+TIMED = ("Chat.ask, async", "trio nursery, with deadlines")
+"""Loops that are compared: without deadlines, and with one for every call."""
 REGISTRY = "host.add(*functions)"
 
 
@@ -149,9 +152,11 @@ def loop_floor(results: Results) -> Row | None:
     return find_row(results, "loop", contestant="floors", path="trio nursery")
 
 
-def _loop(rounds: str) -> Callable[[Results], float | None]:
+def _loop(rounds: str, ours: str, floor: str) -> Callable[[Results], float | None]:
     return lambda results: paired(
-        find_row(results, "loop", contestant="pegboard", path="Chat.ask"), loop_floor(results), rounds
+        find_row(results, "loop", contestant="pegboard", path=ours),
+        find_row(results, "loop", contestant="floors", path=floor),
+        rounds,
     )
 
 
@@ -192,8 +197,10 @@ LIMITS: Sequence[Limit] = (
         "x",
         _server("mcp-http", "pegboard serve, async", "lowlevel under uvicorn"),
     ),
-    Limit("a round of chat with one call, against the trio floor", 2.0, "x", _loop("rounds")),
-    Limit("a call in a round of ten, against the trio floor", 1.5, "x", _loop("call_rounds")),
+    Limit("a round of chat with one call, in place, against the floor", 2.0, "x", _loop("rounds", *PLAIN)),
+    Limit("a round of chat with one call, async, against the floor", 2.0, "x", _loop("rounds", TIMED[0], PLAIN[1])),
+    Limit("a call in a round of ten, in place, against the floor", 1.5, "x", _loop("call_rounds", *PLAIN)),
+    Limit("a call in a round of ten, async, against the floor with deadlines", 1.5, "x", _loop("call_rounds", *TIMED)),
     Limit("exporting 1,000 tools, the first time, slowest dialect", 50, "ms", _slowest_export("first_ms")),
     Limit("exporting 1,000 tools again, slowest dialect", 5, "ms", _slowest_export("again_ms")),
     Limit("a streamed token to the terminal, the first", 5, "ms", _value("tokens", "first_ms", contestant="pegboard")),

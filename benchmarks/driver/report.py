@@ -252,7 +252,8 @@ def _loop(results: Results, section: dict[str, Any]) -> str:
     ]
     head = ("CPU us", "a round of one call", "against the floor", "a call in a round of ten", "against the floor")
     note = """The model is a fake that answers at once; the tool is `add`. The floor validates and runs each round's
-calls in a nursery, and keeps nothing else. What a conversation without a call costs is taken off."""
+calls in a nursery, and keeps nothing else; no tool of it has a deadline, as none has that runs in place. What a
+conversation without a call costs is taken off."""
     return f"## The loop of a chat\n\n{table(head, rows)}\n\n{note}"
 
 

@@ -20,6 +20,7 @@ Invariants:
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -49,13 +50,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
+    import trio
+
     from pegboard import Content
     from pegboard.host import Host
     from pegboard_chat.contract import Model, ModelExport, ToolChoice
     from pegboard_chat.events import Event
-
-AT_ONCE = 64
-"""How many calls begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
 
 @attrs.frozen(eq=False)
@@ -444,9 +444,6 @@ class _Question:
 
     async def _call(self, turn: _Turn, index: int, call: ToolCall) -> None:
         self.events.put(CallStarted(call))
-        await self._run_call(turn, index, call)
-
-    async def _run_call(self, turn: _Turn, index: int, call: ToolCall) -> None:
         self._ended(turn, index, await self.chat.session.call(call.name, call.arguments, id=call.id))
 
     async def _call_several(self, turn: _Turn, calls: list[tuple[int, ToolCall]]) -> None:
@@ -465,29 +462,17 @@ class _Question:
                 start = end
 
     async def _call_at_once(self, turn: _Turn, calls: list[tuple[int, ToolCall]]) -> None:
-        """Calls that may overlap: each that can wait in a task of its own, those that cannot one after the other."""
+        """Calls that may overlap, in as many tasks as there are calls that wait."""
         import trio
 
-        waiting: list[tuple[int, ToolCall]] = []
-        direct: list[tuple[int, ToolCall]] = []
-        tools = self.chat.session.tools
-        put = self.events.put
-        for pair in calls:
-            put(CallStarted(pair[1]))
-            (direct if _cannot_wait(tools.get(pair[1].name)) else waiting).append(pair)
-        if not waiting:
-            ask, results = self.chat.session.call, turn.results
-            for index, call in direct:
-                results[index] = result = await ask(call.name, call.arguments, id=call.id)
-                put(CallEnded(result))
+        put, tools = self.events.put, self.chat.session.tools
+        for _, call in calls:
+            put(CallStarted(call))
+        if all(_cannot_wait(tools.get(call.name)) for _, call in calls):
+            await _Overlapping(self, turn, calls).run()
             return
         async with trio.open_nursery() as nursery:
-            for number, (index, call) in enumerate(waiting, 1):
-                nursery.start_soon(self._run_call, turn, index, call)
-                if number % AT_ONCE == 0:
-                    await trio.lowlevel.checkpoint()
-            for index, call in direct:
-                await self._run_call(turn, index, call)
+            await _Overlapping(self, turn, calls, nursery).run()
 
     def _ended(self, turn: _Turn, index: int, result: ToolResult) -> None:
         turn.results[index] = result
@@ -512,6 +497,42 @@ class _Question:
         spending = self.spending
         text = "" if self._said is None else self._said.text
         self.events.put(ChatEnded(text, spending.usage, spending.cost, self.stop, self.reason))
+
+
+class _Overlapping:
+    """Calls that may overlap, run by as few tasks as that takes.
+
+    A task of its own for every call costs more than most calls. So a task goes from call to call as long as none of
+    them waits. Beside it there is always one that has not begun yet: it begins when the first waits, goes on with the
+    calls that are left, and has the next one put beside itself first.
+    """
+
+    __slots__ = ("_ask", "_has_spare", "_left", "_nursery", "_put", "_results")
+
+    def __init__(
+        self, question: _Question, turn: _Turn, calls: list[tuple[int, ToolCall]], nursery: trio.Nursery | None = None
+    ) -> None:
+        self._left = deque(calls)
+        self._nursery = nursery
+        self._has_spare = False
+        self._ask = question.chat.session.call
+        self._put = question.events.put
+        self._results = turn.results
+
+    async def run(self) -> None:
+        """Run calls until none is left."""
+        left, ask, results, put = self._left, self._ask, self._results, self._put
+        while left:
+            index, call = left.popleft()
+            if left and not self._has_spare and self._nursery is not None:
+                self._has_spare = True
+                self._nursery.start_soon(self._run_beside)
+            results[index] = result = await ask(call.name, call.arguments, id=call.id)
+            put(CallEnded(result))
+
+    async def _run_beside(self) -> None:
+        self._has_spare = False
+        await self.run()
 
 
 class _Turn:
@@ -597,10 +618,11 @@ def _cut(result: ToolResult) -> ToolResult:
 
 
 def _cannot_wait(tool: Tool | None) -> bool:
-    """Whether a call of it is over at once, so that a task of its own would be wasted."""
+    """Whether a call of it is over at once, so that nothing can overlap with it."""
     if tool is None:
         return False
-    return tool.run == "inplace" and not tool.limits.requires_confirmation and tool.limits.concurrency is None
+    limits = tool.limits
+    return tool.run == "inplace" and not limits.requires_confirmation and limits.concurrency is None
 
 
 def _left_error() -> ToolError:
