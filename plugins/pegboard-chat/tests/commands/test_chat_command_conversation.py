@@ -157,7 +157,7 @@ def test_completions_are_commands_providers_and_tools(
 # -- Ctrl-C
 
 
-async def test_a_signal_ends_the_answer_or_else_the_prompt() -> None:
+async def test_a_signal_ends_the_answer_or_else_the_prompt(autojump_clock: trio.testing.MockClock) -> None:
     script = Script([])
     stops = Stops(script)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
@@ -170,6 +170,10 @@ async def test_a_signal_ends_the_answer_or_else_the_prompt() -> None:
         assert await stops.during(work) is False
         assert not stops.left
         assert await stops.during(trio.lowlevel.checkpoint) is True
+        signal.raise_signal(signal.SIGINT)  # too late for the answer: it was meant for that
+        await trio.testing.wait_all_tasks_blocked()
+        assert not stops.left
+        await trio.sleep(1)
         signal.raise_signal(signal.SIGINT)
         while not script.left:
             await trio.lowlevel.checkpoint()

@@ -6,6 +6,7 @@ Pressed again while they do not end, it ends the program. One model is closed be
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -41,6 +42,8 @@ COMMANDS = {
 }
 HINT = "Ask something; /help shows the commands, Ctrl-D leaves."
 MAX_LISTED = 200
+LATE_S = 0.5
+"""So long after an answer Ctrl-C is still meant for it."""
 
 
 async def converse(talk: Talk, session: Session) -> int:
@@ -86,6 +89,8 @@ class Stops:
         self.left = False
         self._prompt = prompt
         self._scope: trio.CancelScope | None = None
+        self._ended = -math.inf
+        """When the last answer ended: a key that was pressed for it may come late."""
 
     async def listen(self, task_status: trio.TaskStatus[None]) -> None:
         """Hear the signal."""
@@ -98,8 +103,9 @@ class Stops:
             task_status.started()
             async for _ in signals:
                 if self._scope is None:
-                    self.left = True
-                    self._prompt.leave()
+                    if trio.current_time() - self._ended > LATE_S:
+                        self.left = True
+                        self._prompt.leave()
                 elif self._scope.cancel_called:  # asked again: what runs does not end by itself
                     os.write(2, b"\ninterrupted; what did not end by itself was left behind\n")
                     os._exit(INTERRUPTED)
@@ -115,6 +121,7 @@ class Stops:
                 await work()
             finally:
                 scope, self._scope = self._scope, None
+                self._ended = trio.current_time()
         return not scope.cancelled_caught
 
 
