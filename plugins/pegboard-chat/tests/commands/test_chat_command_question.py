@@ -138,6 +138,12 @@ def test_budgets_say_that_they_cut_a_question_short(chat_run: Callable[..., Any]
     assert "FORBIDDEN" in answer.err
 
 
+def test_time_that_is_over_before_there_is_an_answer_is_exit_1(chat_run: Callable[..., Any]) -> None:
+    answer = chat_run("chat", "--model", "kit:slow", "--max-seconds", "0.05", "hello")
+    assert answer.status == 1
+    assert "(--max-seconds)" in answer.err
+
+
 def test_a_result_without_text_shows_its_data(chat_run: Callable[..., Any]) -> None:
     assert '<- silent: {"a": [1]}' in chat_run("chat", "--model", "echo", "silent {}").err
 

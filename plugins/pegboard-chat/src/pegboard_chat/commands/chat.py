@@ -363,7 +363,8 @@ class Talk:
                         self.usage += event.usage
                         self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
                     elif isinstance(event, ChatEnded):
-                        status = FAILED if event.stop in (Stop.LENGTH, Stop.REFUSED) else DONE
+                        is_whole = event.stop not in (Stop.LENGTH, Stop.REFUSED)
+                        status = DONE if is_whole and (event.text or event.reason is None) else FAILED
         except ModelError as problem:
             self.shown.break_line()
             self.shown.fail(problem)
