@@ -303,3 +303,17 @@ def test_what_a_dialect_says_stays_where_there_is_no_key() -> None:
 def test_a_cut_in_long_text_leaves_no_part_of_a_word() -> None:
     assert clean("a" * (faults.MAX_READ + 1)) == ""
     assert clean("well " + " " * faults.MAX_READ + KEY, [KEY]) == "well"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'{"a": "x\ud83d"}', "x\ufffd"),
+        (r'{"a": "\ude00x"}', "\ufffdx"),
+        (r'{"a": "\ud83d\ude00 \uDE00\uD83D"}', "\U0001f600 \ufffd\ufffd"),
+        (r'{"a": "\\ud83d \ud83d\ud83d\ude00"}', "\\ud83d \ufffd\U0001f600"),
+        (rb'{"a": "\n\ud83d"}', "\n\ufffd"),
+    ],
+)
+def test_half_a_character_is_replaced_and_a_whole_one_kept(text: str | bytes, value: str) -> None:
+    assert read_json("acme", text) == {"a": value}

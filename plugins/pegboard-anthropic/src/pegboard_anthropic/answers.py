@@ -9,7 +9,6 @@ Source: https://platform.claude.com/docs/en/api/messages, https://platform.claud
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
@@ -34,8 +33,6 @@ STOPS = {
     "refusal": Stop.REFUSED,
 }
 """Of `stop_reason`; any other, `pause_turn` among them, is `Stop.OTHER`."""
-
-_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 MAX_REPEATED = 2_000
 """Of arguments that were no JSON so much is repeated to the model, in characters."""
@@ -96,7 +93,7 @@ class Reader:
         """One server-sent event."""
         if self._ended or (event == "ping" and not data):
             return ()
-        value = _json_of(data, self._model)
+        value = read_json(self._model.partition(":")[0], data)
         if not isinstance(value, dict):
             raise no_answer(self._model, "an event of the stream is no JSON object")
         if event == "error" or value.get("type") == "error" or value.get("error") is not None:
@@ -203,18 +200,6 @@ class Reader:
             arguments = _json_object(text)
             block["input"] = block.get("input") if arguments is None else arguments
         return block
-
-
-def _json_of(data: str, model: str) -> Any:
-    """The JSON of an event; halves of characters, which some servers send one by one, are replaced."""
-    provider = model.partition(":")[0]
-    try:
-        return read_json(provider, data)
-    except ModelError:
-        whole = _HALF.sub(r"\\ufffd", data)
-        if whole == data:
-            raise
-    return read_json(provider, whole)
 
 
 def no_answer(model: str, why: str) -> ModelError:

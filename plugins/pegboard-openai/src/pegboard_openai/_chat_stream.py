@@ -12,12 +12,11 @@ be drawn aside.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_chat.contract import CallDelta, ModelError, TextDelta, ThinkingDelta
-from pegboard_chat.wire.faults import MAX_DEPTH, error_of, half_answer, read_json
+from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,19 +28,15 @@ REASONING = ("reasoning_content", "reasoning")
 MAX_CALLS = 1_000
 MAX_CHECKS = 16
 """How often a call is looked at to see whether it is whole; a server that asks for more has its pieces joined."""
-_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 def parse_event(provider: str, data: str) -> dict[str, Any]:
-    """The JSON of one event; characters that the server cut in two are replaced.
+    """The JSON of one event.
 
     Raises:
-        ModelError: it is no JSON object.
+        ModelError: it is no JSON.
     """
-    try:
-        value = loads(data, max_depth=MAX_DEPTH)
-    except JsonTextError:
-        value = read_json(provider, _HALF.sub(r"\\ufffd", data))
+    value = read_json(provider, data)
     return value if isinstance(value, dict) else {"error": "a piece of the answer is no object"}
 
 

@@ -108,6 +108,10 @@ _WHAT = {
     "no_network": "cannot be reached: the proxy wants to know who asks",
 }
 
+_ESCAPE = re.compile(
+    r"\\(?:[^u]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2}))"
+)
+"""An escape of a JSON string; `half` of a character where its other half is not beside it."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
@@ -275,7 +279,7 @@ def may_repeat(status: int, headers: Mapping[str, str], error: ModelError) -> bo
 
 
 def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) -> Any:
-    """An answer, or the data of an event, as JSON.
+    """An answer, or the data of an event, as JSON. Half a character, as servers send that cut one in two, is replaced.
 
     Raises:
         ModelError: reason `no_json`, or `half_answer` where the text ends before its JSON does.
@@ -283,7 +287,7 @@ def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) 
     .. versionadded:: 0.1
     """
     try:
-        return loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
+        return _loads(text)
     except JsonTextError as problem:
         why = problem.reason
         ends = problem.position is not None and problem.position >= len(text.rstrip())
@@ -299,6 +303,17 @@ def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) 
         provider=provider,
         reason="no_json",
     )
+
+
+def _loads(text: str | bytes) -> Any:
+    try:
+        return loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
+    except JsonTextError as problem:
+        if "surrogate" not in problem.reason:
+            raise
+    text = text if isinstance(text, str) else text.decode("utf-8")
+    whole = _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
+    return loads(whole, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
 
 
 def half_answer(provider: str) -> ModelError:
