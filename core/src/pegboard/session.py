@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Mapping
@@ -22,7 +23,9 @@ from pegboard.results import ToolResult, stamped
 from pegboard.tools import MAX_NAME, Tool, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+    import trio
 
     from pegboard.context import CallContext
     from pegboard.host import Host
@@ -75,6 +78,7 @@ class Session:
     """Who is calling and what they may use. Made by `Host.session`.
 
     Attributes:
+        host: the host that the session is of.
         id: unique in this run of the host.
         user_id: who calls, None for nobody; the only identity that a tool may trust.
         channel: how they came: "program", "cli", "chat", "mcp", ...
@@ -113,9 +117,16 @@ class Session:
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
         self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
+        self._asking = 0
+        self._held: dict[trio.CancelScope, float] = {}  # what their deadlines have left, while a person is asked
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.user_id or 'nobody'} on {self.channel}>"
+
+    @property
+    def host(self) -> Host:
+        """The host that the session is of."""
+        return self._host
 
     @property
     def profile(self) -> str | None:
@@ -334,7 +345,7 @@ class Session:
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._confirm(Confirmation(question, tool, arguments, self))
+        answer = await self._answer_to(Confirmation(question, tool, arguments, self))
         if answer == "session":
             self.approvals.add(tool.fingerprint)
         return answer is True or answer == "session"
@@ -353,10 +364,47 @@ class Session:
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._confirm(Confirmation(question, tool, EMPTY, self, schema, url))
+        answer = await self._answer_to(Confirmation(question, tool, EMPTY, self, schema, url))
         if schema is None:
             return None if answer is None else answer is True or answer == "session"
         return answer if answer is None or isinstance(answer, Mapping) else False
+
+    async def _answer_to(self, confirmation: Confirmation) -> Answer:
+        import trio
+
+        assert self._confirm is not None, "whoever asks has looked"
+        if not self._asking:
+            for scope in self._held:
+                self._held[scope], scope.deadline = scope.deadline - trio.current_time(), float("inf")
+        self._asking += 1
+        try:
+            return await self._confirm(confirmation)
+        finally:
+            self._asking -= 1
+            if not self._asking:  # of several questions at once the last one
+                for scope, left in self._held.items():
+                    scope.deadline = trio.current_time() + left
+
+    @contextlib.contextmanager
+    def hold_while_asked(self, scope: trio.CancelScope) -> Iterator[None]:
+        """Within the block the scope's deadline stands still whenever the person behind the session is asked.
+
+        For those who give a whole turn some time, a conversation for one: a person takes as long as a person takes.
+        How long that may be is said by `approval_timeout_s`.
+
+        .. versionadded:: 0.1
+        """
+        import trio
+
+        self._held[scope] = scope.deadline - trio.current_time()
+        if self._asking:
+            scope.deadline = float("inf")
+        try:
+            yield
+        finally:
+            left = self._held.pop(scope)
+            if self._asking:
+                scope.deadline = trio.current_time() + left
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
         """Cut a result that is too large, and offer `read_result` where that was needed."""

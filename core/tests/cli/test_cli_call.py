@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
+
+from pegboard import CallContext
 
 
 def test_the_text_goes_to_stdout_and_nothing_else(run, tools):
@@ -176,29 +181,78 @@ def test_the_audit_goes_to_a_file_or_stderr(run, tools, tmp_path):
     assert '"tool": "add"' in answer.err
 
 
+def typing(*lines: bytes) -> Callable[[], Awaitable[str]]:
+    """A person who types these."""
+    left = iter(lines)
+
+    async def read() -> str:
+        return next(left).decode()
+
+    return read
+
+
 @pytest.mark.parametrize(("typed", "status"), [(b"y\n", 0), (b"Yes\n", 0), (b"no\n", 1), (b"", 1)])
 def test_a_person_answers_at_the_terminal(run, tools, monkeypatch, typed, status):
     from pegboard.cli import _call, _person
 
     monkeypatch.setattr(_call, "has_person", lambda: True)
-    monkeypatch.setattr(_person, "_read_terminal_line", lambda: typed)
+    monkeypatch.setattr(_person, "read_typed_line", typing(typed))
     answer = run("call", "wipe", "disk=c\x1b[1m")
     assert answer.status == status
     assert answer.err.startswith('Really wipe it? [wipe {"disk": "c\\u001b[1m"}] (y/N) ')
 
 
-def test_what_a_person_types_is_read_below_pythons_buffers(monkeypatch):
+async def test_what_a_person_types_is_read_when_it_is_there_and_by_nobody_who_gave_up(monkeypatch):
     import os
     import sys
 
     from pegboard.cli import _person
 
     reading, writing = os.pipe()
-    os.write(writing, b"y\n")
-    os.close(writing)
     with os.fdopen(reading) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert _person._read_terminal_line() == b"y\n"
+        with trio.move_on_after(0.01) as given_up:
+            await _person.read_typed_line()
+        assert given_up.cancelled_caught
+        os.write(writing, b"y\n")
+        assert await _person.read_typed_line() == "y\n"
+        os.close(writing)
+        assert await _person.read_typed_line() == ""
+
+
+async def test_two_who_ask_at_once_are_asked_for_one_after_the_other(monkeypatch, capsys):
+    from pegboard import open_host, tool
+    from pegboard.cli import _person
+
+    @tool
+    async def ask_twice(context: CallContext) -> list[bool]:
+        """Ask two things at once."""
+        said = []
+
+        async def ask(question: str) -> None:
+            said.append(await context.confirm(question))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, "First?")
+            nursery.start_soon(ask, "Second?")
+        return said
+
+    asking = 0
+
+    async def typed() -> str:
+        nonlocal asking
+        asking += 1
+        assert asking == 1
+        await trio.testing.wait_all_tasks_blocked()
+        asking -= 1
+        return "y\n"
+
+    monkeypatch.setattr(_person, "read_typed_line", typed)
+    async with open_host({}, []) as host:
+        host.add(ask_twice)
+        result = await host.session(confirm=_person.ask_person).call("ask_twice")
+    assert result.data == {"result": [True, True]}
+    assert capsys.readouterr().err.count("(y/N)") == 2
 
 
 def test_progress_is_shown_to_a_person(run, tools, monkeypatch):
@@ -264,8 +318,7 @@ async def test_a_person_fills_in_a_form_at_the_terminal(monkeypatch, capsys, typ
         """Pack a box."""
         return "packed"
 
-    lines = iter(typed)
-    monkeypatch.setattr(_person, "_read_terminal_line", lambda: next(lines))
+    monkeypatch.setattr(_person, "read_typed_line", typing(*typed))
     async with open_host({}, []) as host:
         session = host.session(confirm=_person.ask_person)
         assert await session.elicit(pack, "How shall it be packed?", schema=FORM) == answer
@@ -281,7 +334,7 @@ async def test_a_person_says_that_they_visited_an_address(monkeypatch, capsys):
         """Pay."""
         return "paid"
 
-    monkeypatch.setattr(_person, "_read_terminal_line", lambda: b"y\n")
+    monkeypatch.setattr(_person, "read_typed_line", typing(b"y\n"))
     async with open_host({}, []) as host:
         session = host.session(confirm=_person.ask_person)
         assert await session.elicit(pay, "Log in.", url="https://example.org/login\x1b[1m") is True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import trio
 
     from pegboard.session import Confirmation
 
@@ -29,7 +33,15 @@ async def say_yes(asked: Confirmation) -> bool:
 
 
 async def ask_person(asked: Confirmation) -> bool | Mapping[str, Any] | None:
-    """Ask at the terminal: yes or no, or the fields of a form. Everything but a plain yes is a no."""
+    """Ask at the terminal: yes or no, or the fields of a form. Everything but a plain yes is a no.
+
+    Of several that ask at once each waits for its turn.
+    """
+    async with _turn():
+        return await _ask_now(asked)
+
+
+async def _ask_now(asked: Confirmation) -> bool | Mapping[str, Any] | None:
     shown = printable_line(json.dumps(asked.arguments, ensure_ascii=False), 400) if asked.arguments else ""
     call = f"{printable_line(asked.tool.name)} {shown}".rstrip()
     question = printable_line(asked.question, 400)
@@ -73,17 +85,46 @@ def _prompt_of(name: str, field: Any, *, required: bool) -> str:
 
 
 async def _ask(question: str) -> str:
-    import trio
-
     sys.stderr.write(question)
     sys.stderr.flush()
-    # Read below Python's buffers: a thread that is left behind in them would hold their lock when the process ends.
-    answer = await trio.to_thread.run_sync(_read_terminal_line, abandon_on_cancel=True)
-    text = answer.decode("utf-8", "replace").strip()
+    text = (await read_typed_line()).strip()
     return text.lower() if "(y/N)" in question else text
 
 
-def _read_terminal_line() -> bytes:
-    import os
+async def read_typed_line() -> str:
+    """A line that a person types; empty at the end of stdin.
 
+    It is read below Python's buffers, and without a thread where that can be: one that is left waiting for the terminal
+    when a question is given up would take the first keys of what is typed next.
+    """
+    import trio
+
+    if sys.platform == "win32":
+        line = await trio.to_thread.run_sync(_read_terminal, abandon_on_cancel=True)
+    else:
+        await trio.lowlevel.wait_readable(sys.stdin.fileno())
+        line = _read_terminal()
+    return line.decode("utf-8", "replace")
+
+
+def _read_terminal() -> bytes:
     return os.read(sys.stdin.fileno(), 4096)
+
+
+@functools.cache
+def _turns() -> trio.lowlevel.RunVar[trio.Lock]:
+    import trio
+
+    return trio.lowlevel.RunVar("who asks the person")
+
+
+def _turn() -> trio.Lock:
+    """Held by whoever asks: two questions at once could not be told apart."""
+    import trio
+
+    try:
+        return _turns().get()
+    except LookupError:
+        lock = trio.Lock()
+        _turns().set(lock)
+        return lock
