@@ -1,19 +1,16 @@
 """The person at the terminal is asked, one question after the other, in the middle of a turn.
 
-Yes or no is read without a thread: Ctrl-C ends a question and the conversation goes on, and a thread that is left
-waiting for the terminal would take the first keys of what is typed next. What was typed before a question was shown is
-no answer to it.
+What was typed before a question was shown is no answer to it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from pegboard.cli._person import ask_person
+from pegboard.cli._person import ask_person, read_typed_line
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
@@ -51,20 +48,8 @@ class Asking:
         call = f"{printable_line(asked.tool.name)} {shown}{cut}".rstrip()
         sys.stderr.write(f"{printable_line(asked.question, 400)} [{call}] (y/N, a: always in this conversation) ")
         sys.stderr.flush()
-        said = (await _read_line()).strip().lower()
+        said = (await read_typed_line()).strip().lower()
         return "session" if said in ("a", "always") else said in ("y", "yes")
-
-
-async def _read_line() -> str:
-    """A line of the terminal; empty at its end."""
-    import trio
-
-    number = sys.stdin.fileno()
-    if sys.platform == "win32":
-        data = await trio.to_thread.run_sync(os.read, number, 4096, abandon_on_cancel=True)
-        return data.decode("utf-8", "replace")
-    await trio.lowlevel.wait_readable(number)
-    return os.read(number, 4096).decode("utf-8", "replace")
 
 
 def _forget_typed() -> None:
