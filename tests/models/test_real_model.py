@@ -5,25 +5,33 @@ So small a model says nothing that could be relied on: these tests look at the s
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trio
 
-from pegboard import ErrorCode
+from pegboard import ErrorCode, open_host
 from pegboard_chat import (
     CallDelta,
     CallEnded,
     CallStarted,
+    Chat,
     ChatEnded,
     Conversation,
     ModelError,
     RoundEnded,
     Stop,
     TextDelta,
+    open_model,
+    providers_of,
 )
 
-MAX_TOKENS = 48
+MAX_TOKENS = 32
 """Enough for a call; a text is cut here at the latest."""
 
 
@@ -165,3 +173,48 @@ async def test_a_conversation_goes_from_one_api_to_the_next_with_its_calls(llama
         assert of(CallEnded, events)[0].result.ok
         said = chat.conversation.to_json()
     assert len(said["messages"]) == 4 * len(APIS)
+
+
+async def test_local_finds_the_server_and_its_model_by_itself(llama, heard) -> None:
+    config = {"plugins": {"openai": {"local_ports": [9, urlsplit(llama).port]}}}
+    async with open_host(config) as host:
+        provider = providers_of(host)["local"]
+        (name,) = await provider.list_models()
+        async with open_model(host, "local") as model:
+            assert model.name == f"local:{name}"
+            events = await heard(Chat(host, model, tools=[], max_tokens=4), "Say something.")
+    assert isinstance(events[-1], ChatEnded)
+
+
+@pytest.mark.parametrize("api", ["openai", "openai-responses"])
+async def test_the_models_of_the_server_are_listed(llama, api) -> None:
+    config = {"plugins": {"openai": {"base_url": llama + "/v1"}}}
+    async with open_host(config) as host:
+        assert len(await providers_of(host)[api].list_models()) == 1
+
+
+@pytest.mark.parametrize("api", ["openai", "openai-responses"])
+def test_the_program_talks_with_it_and_goes_on_where_it_ended(llama, tmp_path, api) -> None:
+    """`pegboard chat`, as a person would call it; an answer that its limit cut off ends with status 1."""
+
+    def say(question: str) -> dict[str, Any]:
+        words = ["chat", "--model", f"{api}:smollm2", "--no-tools", "--save", "said.json", "--json"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "pegboard", *words, question],
+            env={**os.environ, "OPENAI_BASE_URL": llama + PATHS[api], "XDG_DATA_HOME": str(tmp_path)},
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        said = [json.loads(line) for line in ran.stdout.splitlines()]
+        assert said, ran.stderr
+        assert ran.returncode == (0 if said[-1]["stop"] == "end" else 1), ran.stdout + ran.stderr
+        return said[-1]
+
+    for question in ("Say something.", "And something else."):
+        assert say(question)["type"] == "end"
+    saved = json.loads((tmp_path / "said.json").read_text())
+    assert [message["role"] for message in saved["messages"]] == ["user", "assistant"] * 2

@@ -14,13 +14,15 @@ from pathlib import Path
 import xllamacpp
 
 CONTEXT = 4096
+MOST = 100
+"""Tokens of an answer whose request names no limit."""
 
 
 def main(model: str, port: str, template: str) -> None:
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.hostnames, params.port = ["127.0.0.1"], int(port)
-    params.n_ctx, params.n_parallel = CONTEXT, 1
+    params.n_ctx, params.n_parallel, params.n_predict = CONTEXT, 1, MOST
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.sampling.temp = 0.0
     params.use_jinja = True
