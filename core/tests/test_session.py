@@ -7,6 +7,8 @@ import enum
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from pegboard import CallContext, ErrorCode, Tool, ToolError, open_host, tool
 
@@ -224,3 +226,71 @@ async def test_a_person_is_asked_for_more_than_a_yes(hosted: Any, said: Any, ask
         assert await host.session(confirm=confirm).elicit(host.tools["ship"], "Where?", **asked) == answer
         with pytest.raises(ToolError, match="nobody to ask"):
             await host.session().elicit(host.tools["ship"], "Where?", **asked)
+
+
+async def test_a_person_may_take_their_time_over_a_scope_that_is_held(hosted: Any, autojump_clock: Any) -> None:
+    @tool
+    def ship() -> None:
+        """Ship it."""
+
+    async def confirm(question: Any) -> bool:
+        await trio.sleep(50)
+        return True
+
+    async with hosted(ship) as host:
+        session = host.session(confirm=confirm)
+        assert session.host is host
+        with trio.move_on_after(10) as scope, session.hold_while_asked(scope):
+            await trio.sleep(4)
+            async with trio.open_nursery() as nursery:  # two questions, of which one is longer in hand
+                nursery.start_soon(session.ask, host.tools["ship"], {}, "Ship?")
+                await trio.sleep(20)
+                nursery.start_soon(session.elicit, host.tools["ship"], "Where?")
+            assert scope.deadline == trio.current_time() + 6
+            await trio.sleep(9)
+        assert scope.cancelled_caught
+        assert trio.current_time() == pytest.approx(80, abs=1)
+        await session.ask(host.tools["ship"], {}, "Ship?")
+        assert scope.deadline < trio.current_time(), "it is held no more"
+
+
+async def test_a_scope_that_begins_or_ends_while_a_person_is_asked_keeps_its_time(
+    hosted: Any, autojump_clock: Any
+) -> None:
+    @tool
+    def ship() -> None:
+        """Ship it."""
+
+    async def confirm(question: Any) -> bool:
+        await trio.sleep(50)
+        return True
+
+    async with hosted(ship) as host, trio.open_nursery() as nursery:
+        session = host.session(confirm=confirm)
+        nursery.start_soon(session.ask, host.tools["ship"], {}, "Ship?")
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.move_on_after(10) as scope:
+            with session.hold_while_asked(scope):
+                await trio.sleep(30)
+            assert scope.deadline == trio.current_time() + 10
+        assert not scope.cancelled_caught
+
+
+async def test_a_tool_has_its_time_while_the_call_that_it_makes_is_approved(hosted: Any, autojump_clock: Any) -> None:
+    @tool(requires_confirmation=True, run="inplace")
+    def erase() -> str:
+        """Erase."""
+        return "erased"
+
+    @tool(timeout_s=5)
+    async def clean(context: CallContext) -> str:
+        """Clean up."""
+        return (await context.call("erase")).text
+
+    async def confirm(question: Any) -> bool:
+        await trio.sleep(50)
+        return True
+
+    async with hosted(erase, clean) as host:
+        result = await host.session(confirm=confirm).call("clean")
+        assert result.text == "erased"

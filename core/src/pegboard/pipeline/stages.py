@@ -7,6 +7,7 @@ guess. One in mode observe is heard and noted, and never refuses, waits or repla
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import os
@@ -230,7 +231,9 @@ async def approve(
     for guard in guards:
         started = perf_counter()
         refusal: Any = None
-        with trio.move_on_after(timeout_s) as scope:
+        # The calls around this one wait for it, and do not run out of time meanwhile.
+        still = context._stopped_clock() if context.depth else contextlib.nullcontext()
+        with still, trio.move_on_after(timeout_s) as scope:
             try:
                 if guard.mode == "observe":
                     refusal = _observe(guard, (context, arguments), context.session, arguments)
