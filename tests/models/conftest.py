@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import importlib.util
 import json
+import logging
 import os
 import shutil
 import socket
@@ -25,6 +26,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import traceback
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -442,3 +444,31 @@ def stage(nursery: trio.Nursery) -> Callable[..., Any]:
             yield Stage(host, opened, server)
 
     return open_stage
+
+
+@pytest.fixture
+def sealed(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[Any], None]]:
+    """`sealed(problem)`: no part of the key is in an error, however it is shown; nor, when the test ends, in any log
+    at DEBUG, on stdout or on stderr."""
+    caplog.set_level(logging.DEBUG)
+    key = faulty_server.KEY
+    parts = {key[at : at + 8].casefold() for at in range(len(key) - 7)}
+
+    def require_none(where: str, text: str) -> None:
+        text = text.casefold()
+        found = next((part for part in parts if part in text), None)
+        assert found is None, f"{where} has a part of the key: {text[max(0, text.find(found) - 80) :][:200]}"
+
+    def check(problem: BaseException) -> None:
+        shown = "".join(traceback.TracebackException.from_exception(problem, capture_locals=False).format())
+        require_none("a traceback", shown)
+        details = getattr(problem, "details", None)
+        require_none("an error", f"{problem!s} {problem!r} {getattr(problem, 'args', '')!r} {details!r}")
+
+    yield check
+    assert caplog.handler in logging.getLogger().handlers
+    for record in caplog.records:
+        require_none(f"the log {record.name}", f"{record.getMessage()} {record.args!r} {record.exc_info!r}")
+    out, err = capfd.readouterr()
+    require_none("stdout", out)
+    require_none("stderr", err)

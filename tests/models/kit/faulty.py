@@ -157,7 +157,9 @@ def _chat_events(said: Said) -> list[Event]:
             for piece in _cut(call.arguments, said.pieces)
         ]
     chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m"}
-    chunks = [{**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks: list[dict[str, Any]] = [
+        {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+    ]
     chunks.append({**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": _OPENAI[said.ends]}]})
     chunks.append({**chunk, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
     return [*(("", one) for one in chunks), ("", "[DONE]")]

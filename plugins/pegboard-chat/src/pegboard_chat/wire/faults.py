@@ -214,7 +214,8 @@ def error_of(
     after = retry_after_of(headers or {})
     after = _delay_in(value) if after is None else after
     known_key = key_variable or "the key of the provider"
-    to_do = (advice or {}).get(topic) or (advice or {}).get(reason) or _TO_DO[topic]
+    better = advice or {}
+    to_do = better.get(topic) or (topic != "moved" and better.get(reason)) or _TO_DO[topic]
     to_do = to_do.replace("{key}", known_key).replace("{provider}", provider)
     if topic == "limit" and after and to_do == _TO_DO["limit"]:
         to_do = f"wait {after:g} s and ask again"

@@ -52,6 +52,8 @@ CLOSE_S = 1.0
 REST_S = 0.05
 """How long the rest of an answer that is over may take, so that its connection can be used again."""
 
+UNPACKED_AT_ONCE = 1 << 20
+"""Of an answer that is packed so much is unpacked at a time, in bytes: a megabyte may hold a gigabyte."""
 MAX_BUFFERED = 50_000
 """Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
 
@@ -343,12 +345,15 @@ class Answer:
 
     def __init__(self, response: httpx2.Response, place: Place, limits: Limits, deadline: float) -> None:
         self._response = response
-        self._pieces = response.aiter_bytes()
+        # Raw: a generator of httpx2 that fails to unpack leaves those below it to the garbage collector.
+        self._pieces = response.aiter_raw()
+        self._packed = _Packed.of(response.headers.get("content-encoding", ""))
         self._place = place
         self._limits = limits
         self._deadline = deadline
         self._first: bytes | None = None
         self._count = 0
+        self._has_begun = False
         self._reader = SseReader(place.provider, max_bytes=limits.max_event_bytes)
         self._events: deque[ServerEvent] = deque()
         self._ended = False
@@ -430,25 +435,54 @@ class Answer:
                 await self._response.aclose()
 
     async def _piece(self) -> bytes | None:
-        """The next bytes as soon as they are there; None: there are no more."""
-        import httpx2
-        import trio
-
+        """The next bytes as soon as they are there, unpacked; None: there are no more."""
         if self._first is not None:
             first, self._first = self._first, None
             return first
+        piece: bytes | None = b"" if self._packed is None else self._unpacked()
+        while not piece:
+            piece = await self._received()
+            if piece is None:
+                return None
+            if self._packed is not None:
+                self._packed.add(piece)
+                piece = self._unpacked()
+        self._count += len(piece)
+        if self._count > self._limits.max_bytes:
+            self._ended = True
+            raise self._place.fault(
+                ErrorCode.UPSTREAM_ERROR,
+                "refused",
+                f"sent an answer of more than {self._limits.max_bytes:,} bytes; ask for less at once",
+            )
+        return piece
+
+    def _unpacked(self) -> bytes:
+        """What can be unpacked of what has come, a bounded part at a time."""
+        import zlib
+
+        assert self._packed is not None
+        try:
+            return self._packed.take()
+        except zlib.error:
+            self._ended = True
+        raise self._place.fault(
+            ErrorCode.UPSTREAM_ERROR, "no_json", "sent an answer that cannot be unpacked; ask again"
+        )
+
+    async def _received(self) -> bytes | None:
+        """The next bytes as they were sent."""
+        import httpx2
+        import trio
+
         if self._ended:
             return None
         piece: bytes | None = None
         error: ModelError | None = None
-        idle_at = trio.current_time() + self._limits.idle_s if self._count else math.inf
+        idle_at = trio.current_time() + self._limits.idle_s if self._has_begun else math.inf
         with trio.move_on_at(min(idle_at, self._deadline)) as scope:
             try:
                 piece = await anext(self._pieces, None)
-            except httpx2.DecodingError:
-                error = self._place.fault(
-                    ErrorCode.UPSTREAM_ERROR, "no_json", "sent an answer that cannot be unpacked; ask again"
-                )
             except (httpx2.HTTPError, httpx2.StreamError):
                 error = faults.half_answer(self._place.provider)
         if scope.cancelled_caught:
@@ -457,19 +491,62 @@ class Answer:
                 self._place,
                 f"nothing more came for {self._limits.idle_s:g} s" if is_idle else "the answer did not end in time",
             )
-        if error is None and piece is not None:
-            self._count += len(piece)
-            if self._count > self._limits.max_bytes:
-                error = self._place.fault(
-                    ErrorCode.UPSTREAM_ERROR,
-                    "refused",
-                    f"sent an answer of more than {self._limits.max_bytes:,} bytes; ask for less at once",
-                )
+        elif piece is None and error is None and self._packed is not None and not self._packed.is_whole:
+            error = faults.half_answer(self._place.provider)
+        self._has_begun = True
         self._ended = piece is None
         if error is not None:
             self._ended = True
             raise error
         return piece
+
+
+class _Packed:
+    """What was packed as gzip or deflate (RFC 9110, section 8.4.1), taken apart as it comes.
+
+    Attributes:
+        is_whole: whether the end was there, or nothing came at all.
+    """
+
+    def __init__(self) -> None:
+        import zlib
+
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, as it begins
+        self._waiting = b""
+        self._begun = False
+
+    @classmethod
+    def of(cls, encoding: str) -> _Packed | None:
+        """What unpacks an encoding; None: there is nothing to unpack, or nobody asked for this one."""
+        return cls() if encoding.strip().lower() in ("gzip", "x-gzip", "deflate") else None
+
+    @property
+    def is_whole(self) -> bool:
+        return self._inflate.eof or not self._begun
+
+    def add(self, data: bytes) -> None:
+        self._waiting += data
+
+    def take(self) -> bytes:
+        """The next part, of at most `UNPACKED_AT_ONCE` bytes; empty: more has to come.
+
+        Raises:
+            zlib.error: it is not packed so.
+        """
+        import zlib
+
+        if not self._waiting or self._inflate.eof:
+            return b""
+        try:
+            part = self._inflate.decompress(self._waiting, UNPACKED_AT_ONCE)
+        except zlib.error:
+            if self._begun:
+                raise
+            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # deflate without a head, as some servers send it
+            part = self._inflate.decompress(self._waiting, UNPACKED_AT_ONCE)
+        self._begun = True
+        self._waiting = self._inflate.unconsumed_tail
+        return part
 
 
 def _encode(body: Any, place: Place) -> bytes | None:
