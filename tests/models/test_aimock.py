@@ -158,8 +158,8 @@ async def test_a_slow_drip_arrives_piece_by_piece_as_it_comes(aimock, reach, pro
 
 @every_provider
 async def test_a_drip_that_never_ends_ends_with_the_deadline(aimock, reach, heard, provider) -> None:
-    script(aimock, {**HELLO, "latency": 400, "chunkSize": 1})
-    async with reach(provider, aimock.address + PATHS[provider], chat={"timeout_s": 0.6}) as reached:
+    script(aimock, {**HELLO, "latency": 300, "chunkSize": 1})
+    async with reach(provider, aimock.address + PATHS[provider], chat={"timeout_s": 0.4}) as reached:
         with trio.fail_after(5), pytest.raises(ModelError) as caught:
             await heard(reached.chat(), "Hello?")
     assert caught.value.code is ErrorCode.TIMEOUT
