@@ -10,6 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
+from pegboard.cli._output import note
 from pegboard.cli._person import ask_person, read_typed_line
 from pegboard.cli._text import printable_line
 
@@ -48,7 +49,11 @@ class Asking:
         call = f"{printable_line(asked.tool.name)} {shown}{cut}".rstrip()
         sys.stderr.write(f"{printable_line(asked.question, 400)} [{call}] (y/N, a: always in this conversation) ")
         sys.stderr.flush()
-        said = (await read_typed_line()).strip().lower()
+        try:
+            said = (await read_typed_line()).strip().lower()
+        except BaseException:  # nobody answered: what is said next is no part of the question's line
+            note("")
+            raise
         return "session" if said in ("a", "always") else said in ("y", "yes")
 
 

@@ -160,7 +160,7 @@ class Conversing:
 
         try:
             if not await self._stops.during(work):
-                self._talk.shown.tell("stopped; what was said so far is kept (/retry asks again)")
+                self._talk.shown.tell("stopped; everything but the half answer is kept (/retry asks again)")
         except ConfigError as problem:  # the file cannot be written, or a budget asks for what is not known
             _tell_problem(self._talk, problem)
 

@@ -77,7 +77,7 @@ class Prompt:
                 return Typed(self._session.prompt(handle_sigint=False))
             except KeyboardInterrupt:  # Ctrl-C clears the line
                 continue
-            except EOFError:
+            except (EOFError, OSError):  # Ctrl-D, or the terminal is gone
                 break
         return Typed(None)
 

@@ -86,11 +86,13 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     carries the answer only. Keys come from the environment or the keyring; --model local finds a server on this
     machine, --model echo needs nothing.
     """
+    from pegboard_chat.commands._leaving import unless_ended
+
     asked = _question(question)
     options = Options(**said)
     talk = Talk(options)
     try:
-        return run.open_host(lambda host: talk.run(host, asked))
+        return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
     except BaseExceptionGroup as group:
         raise_first(group)
 
