@@ -345,9 +345,11 @@ class Answer:
 
     def __init__(self, response: httpx2.Response, place: Place, limits: Limits, deadline: float) -> None:
         self._response = response
-        # Raw: a generator of httpx2 that fails to unpack leaves those below it to the garbage collector.
-        self._pieces = response.aiter_raw()
-        self._packed = _Packed.of(response.headers.get("content-encoding", ""))
+        # Raw: a generator of httpx2 that fails to unpack leaves those below it to the garbage collector. An answer that
+        # was there at once, of a transport without sockets, is unpacked already.
+        is_whole = response.is_stream_consumed
+        self._pieces = response.aiter_bytes() if is_whole else response.aiter_raw()
+        self._packed = None if is_whole else _Packed.of(response.headers.get("content-encoding", ""))
         self._place = place
         self._limits = limits
         self._deadline = deadline
