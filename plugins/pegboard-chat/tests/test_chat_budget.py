@@ -12,9 +12,9 @@ import pytest
 import trio
 
 import pegboard_chat.plugin
-from pegboard import ConfigError, ErrorCode, TextContent, ToolCall, tool
+from pegboard import CallContext, ConfigError, ErrorCode, TextContent, ToolCall, tool
 from pegboard_chat import Budget, Chat, ChatSettings, Message, Reply, Stop, Usage
-from pegboard_chat.budget import LAST_S, MAX_FINDS, Spending
+from pegboard_chat.budget import LAST_S, LEAST_TOKENS, MAX_FINDS, MOST_TOKENS, Spending
 
 ran: list[int] = []
 
@@ -197,6 +197,89 @@ async def test_the_last_request_has_a_time_of_its_own(
     events = await all_events(chat.ask("go"))
     assert trio.current_time() - began == pytest.approx(seconds + last)
     assert events[-1].reason == "max_seconds"
+
+
+async def test_a_call_that_never_began_when_time_was_over_says_that_it_did_not_run(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    @tool
+    async def alone(n: int) -> None:
+        """May not overlap."""
+        ran.append(n)
+        await trio.sleep(20)
+
+    host.add(alone)
+    chat = Chat(host, scripted([("alone", {"n": 1}), ("alone", {"n": 2})], "done"), budget=Budget(max_seconds=10))
+    await all_events(chat.ask("go"))
+    begun, never = (result.error for result in chat.conversation.messages[2].results)
+    assert (begun.code, "executed" in begun.details) == (ErrorCode.TIMEOUT, False)
+    assert (never.code, never.details["budget"], never.details["executed"]) == (
+        ErrorCode.FORBIDDEN,
+        "max_seconds",
+        False,
+    )
+    assert ran == [1]
+
+
+async def test_a_person_who_is_asked_takes_no_time_of_the_question(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    @tool(requires_confirmation=True, run="inplace")
+    def erase() -> str:
+        """Erase."""
+        return "erased"
+
+    @tool
+    async def choose(context: CallContext) -> bool:
+        """Ask in the middle."""
+        return await context.confirm("This one?")
+
+    async def confirm(asked: Any) -> bool:
+        await trio.sleep(100)
+        return True
+
+    host.add(erase, choose)
+    model = scripted([("erase", {}), ("choose", {}), ("wait", {"seconds": 8})], [("wait", {"seconds": 8})], "done")
+    chat = Chat(host.session(confirm=confirm), model, budget=Budget(max_seconds=10))
+    began = trio.current_time()
+    events = await all_events(chat.ask("go"))
+    assert [result.ok for result in chat.conversation.messages[2].results] == [True] * 3
+    assert events[-1].reason == "max_seconds", "what the tools take counts"
+    assert trio.current_time() - began == pytest.approx(210)
+
+
+@pytest.mark.parametrize(
+    ("budget", "own", "bounds"),
+    [
+        (Budget(max_tokens=100_000), None, [None, None]),
+        (Budget(max_tokens=13_000), None, [None, 3_000]),
+        (Budget(max_tokens=13_000), 2_000, [2_000, 2_000]),
+        (Budget(max_tokens=3_500), None, [3_500, LEAST_TOKENS]),
+        (Budget(max_tokens=3_500), 50, [50, 50]),
+        (Budget(max_tokens=13_000, max_cost=0.14), None, [None, 2_000]),
+        (Budget(max_cost=0.01), None, [1_000, LEAST_TOKENS]),
+        (Budget(max_cost=1e300), None, [None, None]),
+        (Budget(), None, [None, None]),
+    ],
+)
+async def test_a_request_may_write_what_the_budget_has_left(
+    host: Any, scripted: Any, all_events: Any, budget: Budget, own: int | None, bounds: list[int | None]
+) -> None:
+    settings = ChatSettings(prices={"fake:model": {"input": 10.0, "output": 10.0 if budget.max_cost else 0.0}})
+    model = scripted(calls(1), "done", usage=Usage(8_000, 2_000))
+    if budget.max_cost == 0.14:  # ten thousand tokens cost 0.1, and what is left 4,000 tokens more
+        budget = Budget(max_tokens=12_000, max_cost=0.14)
+    await all_events(Chat(host, model, settings=settings, budget=budget, max_tokens=own).ask("go"))
+    assert [request.max_tokens for request in model.requests] == bounds
+    assert MOST_TOKENS > LEAST_TOKENS
+
+
+async def test_an_answer_that_the_budget_cut_says_so(host: Any, scripted: Any, all_events: Any) -> None:
+    cut = Reply(Message("assistant", (TextContent("half"),)), (), Usage(100, 2_000), Stop.LENGTH)
+    events = await all_events(Chat(host, scripted(cut), budget=Budget(max_tokens=2_000)).ask("go"))
+    assert (events[-1].stop, events[-1].reason) == (Stop.LENGTH, "max_tokens")
+    events = await all_events(Chat(host, scripted(cut), budget=Budget(max_tokens=90_000)).ask("go"))
+    assert (events[-1].stop, events[-1].reason) == (Stop.LENGTH, None)
 
 
 async def test_no_bound_at_all_is_possible(host: Any, scripted: Any, all_events: Any) -> None:

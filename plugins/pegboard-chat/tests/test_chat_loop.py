@@ -414,6 +414,30 @@ async def test_only_named_tools_are_offered_and_run(host: Any, scripted: Any, al
     assert results_of(chat)[1].ok
 
 
+async def test_a_long_result_can_be_read_on_where_only_some_tools_are_named(
+    host: Any, scripted: Any, all_events: Any
+) -> None:
+    @tool(read_only=True, run="inplace")
+    def long() -> str:
+        """A megabyte."""
+        return "word " * 200_000
+
+    def read_on(request: Any) -> Any:
+        cut = request.conversation.messages[-1].results[0].details["cut"]
+        return [("read_result", {"id": cut["id"], "page": cut["pages"]})]
+
+    host.add(long)
+    model = scripted([("long", {})], read_on, "done")
+    chat = Chat(host, model, tools=["long"])
+    await all_events(chat.ask("go"))
+    assert sorted(one["name"] for one in model.requests[1].export.definitions) == ["long", "read_result"]
+    assert results_of(chat)[1].ok
+    nothing = scripted([("read_result", {"id": "x"})], "done")
+    chat = Chat(host, nothing, tools=())
+    await all_events(chat.ask("go"))
+    assert results_of(chat)[0].error.details["reason"] == "tools"
+
+
 async def test_what_a_request_holds_comes_from_the_chat(host: Any, scripted: Any, all_events: Any) -> None:
     model = scripted("ok")
     await all_events(Chat(host, model, stream=False, max_tokens=7, temperature=0.5, options={"seed": 1}).ask("?"))
@@ -496,6 +520,26 @@ async def test_leaving_in_the_middle_of_calls_answers_every_one(
     assert left.error.code is ErrorCode.OUTCOME_UNKNOWN
     assert_continuable(chat.conversation)
     assert (await all_events(chat.go_on()))[-1].text == "done"
+
+
+async def test_leaving_before_a_call_began_says_that_it_did_not_run(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    chat = Chat(host, scripted([("write", {"text": "a"}), ("write", {"text": "b"})], "done"))
+    async with chat.ask("go") as events:
+        async for event in events:
+            if isinstance(event, CallStarted):
+                break
+    begun, never = (result.error for result in results_of(chat))
+    assert (begun.code, never.code) == (ErrorCode.OUTCOME_UNKNOWN, ErrorCode.FORBIDDEN)
+    assert (never.details["executed"], "did not run" in never.message) == (False, True)
+    assert ran == ["begin a"]
+
+
+async def test_a_call_is_said_to_start_when_it_does(host: Any, scripted: Any, all_events: Any) -> None:
+    chat = Chat(host, scripted([("add", {"a": n, "b": 0}) for n in range(3)], "done"))
+    kinds = [type(event) for event in await all_events(chat.ask("go"))]
+    assert kinds[1:7] == [CallStarted, CallEnded] * 3
 
 
 async def test_events_may_be_read_under_any_deadline(host: Any, scripted: Any, autojump_clock: Any) -> None:

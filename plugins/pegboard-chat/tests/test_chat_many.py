@@ -202,6 +202,37 @@ async def test_a_search_does_not_wait_for_a_source_that_is_known(
     assert trio.current_time() == began
 
 
+async def test_the_first_question_waits_for_a_source_that_nobody_knows(
+    host_with: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    class Slow:
+        name = "slow"
+        timeout_s = None
+
+        async def run(self, slot: Any) -> None:
+            await trio.sleep(3)
+            slot.replace([Tool(name="late_weather", handler=get_time.handler, description="Weather", run="inplace")])
+            await trio.sleep_forever()
+
+    class Plugin:
+        name = "slow"
+
+        @hookimpl
+        def provide_sources(self) -> Any:
+            return [Slow()]
+
+    host = await host_with(pegboard_chat.plugin, Plugin())
+    began, without, forced, model = trio.current_time(), scripted("done"), scripted("done"), scripted("done")
+    await all_events(Chat(host, without, tools=()).ask("go"))
+    assert trio.current_time() == began, "a question without tools waits for none"
+    await all_events(Chat(host, model).ask("go"))
+    assert names(model.requests[0]) == ["late_weather"]
+    assert trio.current_time() - began == pytest.approx(3)
+    other = await host_with(Plugin())
+    await all_events(Chat(other, forced).ask("go", tool_choice=ForcedTool("late_weather")))
+    assert forced.requests[0].tool_choice == ForcedTool("late_weather")
+
+
 async def test_read_result_stays_at_hand(host: Any, scripted: Any, all_events: Any) -> None:
     @tool(read_only=True, run="inplace")
     def long() -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from typing import Any
 
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pegboard_chat.plugin
 from pegboard import CallContext, ErrorCode, ImageContent, TextContent, ToolError, tool
 from pegboard_chat import Budget, Chat, Message, ModelError, Reply, Stop, Usage
-from pegboard_chat.sampling import request_of
+from pegboard_chat.budget import LEAST_TOKENS
+from pegboard_chat.sampling import ChatSampler, request_of
 
 HELLO = {"role": "user", "content": {"type": "text", "text": "hello"}}
 PARAMS = {"messages": [HELLO], "maxTokens": 50, "systemPrompt": "Be kind.", "temperature": 0.5}
@@ -79,6 +82,37 @@ async def test_a_sampler_that_was_put_there_meanwhile_stays(host: Any, scripted:
     assert session.sampler is mine
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+async def test_samplers_go_in_any_order_and_none_of_them_comes_back(host: Any, order: tuple[int, ...]) -> None:
+    async def mine(params: Any) -> Any:
+        raise NotImplementedError
+
+    async def never(request: Any) -> Any:
+        raise NotImplementedError
+
+    session = host.session()
+    session.sampler = mine
+    samplers = [ChatSampler(never, f"fake:{number}") for number in range(3)]
+    for sampler in samplers:
+        sampler.put_on(session)
+    left = [0, 1, 2]
+    for number in order:
+        samplers[number].take_off(session)
+        left.remove(number)
+        assert session.sampler is (samplers[left[-1]] if left else mine)
+
+
+async def test_two_questions_on_one_session_are_answered_at_once(host: Any, scripted: Any, all_events: Any) -> None:
+    session = host.session()
+    chats = [Chat(session, scripted([("think", {})], "inner", "outer", "outer")) for _ in range(2)]
+    async with trio.open_nursery() as nursery:
+        for chat in chats:
+            nursery.start_soon(all_events, chat.ask("go"))
+    assert [len(chat.conversation.messages) for chat in chats] == [4, 4]
+    assert all(chat.conversation.messages[2].results[0].ok for chat in chats)
+    assert session.sampler is None
+
+
 async def test_an_answer_that_was_cut_says_so(host: Any, scripted: Any, all_events: Any) -> None:
     cut = Reply(Message("assistant", (TextContent("half"),)), (), Usage(), Stop.LENGTH)
     await all_events(Chat(host, scripted([("think", {})], cut, "outer")).ask("go"))
@@ -101,6 +135,47 @@ async def test_a_budget_that_is_used_up_refuses(host: Any, scripted: Any, all_ev
     error = chat.conversation.messages[2].results[0].error
     assert (error.code, error.details["reason"]) == (ErrorCode.FORBIDDEN, "budget")
     assert events[-1].reason in ("max_tokens", "max_rounds")
+
+
+async def test_the_last_call_that_may_be_made_does_not_hide_that_tokens_are_used_up(
+    host: Any, scripted: Any, all_events: Any
+) -> None:
+    model = scripted([("think", {})], "inner", usage=Usage(5, 5))
+    chat = Chat(host, model, budget=Budget(max_tool_calls=1, max_tokens=5))
+    events = await all_events(chat.ask("go"))
+    assert [request.max_tokens for request in model.requests] == [LEAST_TOKENS, LEAST_TOKENS], "none is the server's"
+    assert chat.conversation.messages[2].results[0].error.details["budget"] == "max_tokens"
+    assert events[-1].reason == "max_tokens"
+
+
+async def test_questions_of_many_tools_at_once_are_counted_before_they_are_answered(
+    host: Any, scripted: Any, all_events: Any, autojump_clock: Any
+) -> None:
+    async def slow(request: Any) -> str:
+        await trio.sleep(1)
+        return "inner"
+
+    model = scripted([("think", {})] * 9, slow)
+    chat = Chat(host, model, budget=Budget(max_tool_calls=9, max_rounds=4))
+    await all_events(chat.ask("go"))
+    results = chat.conversation.messages[2].results
+    assert [result.ok for result in results] == [True, True] + [False] * 7
+    assert len(model.requests) == 4
+
+
+async def test_a_server_gets_no_more_tokens_than_the_question_has_left(
+    host: Any, scripted: Any, all_events: Any
+) -> None:
+    @tool(read_only=True)
+    async def ponder(context: CallContext) -> str:
+        """Ask for much."""
+        answer = await context.session.sampler({**PARAMS, "maxTokens": 4_096})  # type: ignore[misc]
+        return str(answer["content"]["text"])
+
+    host.add(ponder)
+    model = scripted([("ponder", {})], "inner", "outer")
+    await all_events(Chat(host, model, budget=Budget(max_tokens=2_015)).ask("go"))
+    assert [request.max_tokens for request in model.requests] == [2_015, 2_000, 1_985]
 
 
 async def test_a_model_that_fails_fails_the_tool_alone(host: Any, scripted: Any, all_events: Any) -> None:

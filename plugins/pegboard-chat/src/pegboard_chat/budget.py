@@ -2,13 +2,15 @@
 
 A budget is looked at between requests. Where one is used up, calls beyond it are answered with an error, and one last
 request goes out that may call nothing: so a question ends with an answer and not in the middle. Tokens and money can
-therefore be exceeded by what the request that used them up cost, and by that last one. The time of `max_seconds` ends
-tools and requests in the middle; the last request has as long again, at most `LAST_S`.
+therefore be exceeded by what the request that used them up read, and by that last one: of output a request gets what is
+left, where that is little (`Spending.output_left`). The time of `max_seconds` ends tools and requests in the middle;
+the last request has as long again, at most `LAST_S`. While a person is asked, its clock stands still.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
@@ -16,9 +18,17 @@ from pegboard import ErrorCode, Retry, ToolError
 from pegboard_chat.conversation import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard_chat.prices import Price
     from pegboard_chat.settings import ChatSettings
 
 LAST_S = 30.0
+LEAST_TOKENS = 1_000
+"""Of output that a request may always have: an answer of a few words would be worth nothing."""
+MOST_TOKENS = 4_000
+"""Of output that every model may be asked for: a request for more than a model can write is refused."""
+MILLION = 1_000_000
 MAX_FINDS = 50
 """Searches for tools that one question may make."""
 
@@ -31,7 +41,8 @@ class Budget:
         max_tool_calls: calls, failed ones included; looking for tools is none.
         max_rounds: requests to the model; the last of them may call nothing.
         max_tokens: read and written together.
-        max_seconds: tools and requests; see the module for the last one.
+        max_seconds: tools and requests, without the time that a person takes to answer; see the module for the last
+            request.
         max_cost: in the currency of the price table.
 
     .. versionadded:: 0.1
@@ -51,6 +62,18 @@ class Budget:
         )
 
 
+class Rest(NamedTuple):
+    """How much a request may write.
+
+    Args:
+        tokens: of output.
+        budget: which one bounds it.
+    """
+
+    tokens: int
+    budget: str
+
+
 class Spending:
     """What one question has cost so far.
 
@@ -63,13 +86,14 @@ class Spending:
         cost: money; None: a price is not known.
     """
 
-    __slots__ = ("budget", "calls", "cost", "finds", "rounds", "usage")
+    __slots__ = ("_waiting", "budget", "calls", "cost", "finds", "rounds", "usage")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.calls = 0
         self.finds = 0
         self.rounds = 0
+        self._waiting = 0
         self.usage = Usage()
         self.cost: float | None = 0.0
 
@@ -92,6 +116,28 @@ class Spending:
         self.finds += 1
         return self.finds <= MAX_FINDS
 
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """A request beside others is under way: it counts before it is answered."""
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    def output_left(self, price: Price | None) -> Rest | None:
+        """How much the next request may write; None: as much as the model can."""
+        budget, left = self.budget, []
+        if budget.max_tokens is not None:
+            left.append(Rest(budget.max_tokens - self.usage.total_tokens, "max_tokens"))
+        if budget.max_cost is not None and self.cost is not None and price is not None and price.output:
+            tokens = (budget.max_cost - self.cost) * MILLION / price.output
+            left.append(Rest(int(min(tokens, MOST_TOKENS)), "max_cost"))
+        least = min(left, default=None)
+        if least is None or least.tokens >= MOST_TOKENS:
+            return None
+        return Rest(max(least.tokens, LEAST_TOKENS), least.budget)
+
     @property
     def overspent(self) -> str | None:
         """The budget of tokens or money that is used up, after which no call runs any more; None: none is."""
@@ -108,7 +154,13 @@ class Spending:
         budget = self.budget
         if budget.max_tool_calls is not None and self.calls >= budget.max_tool_calls:
             return "max_tool_calls"
-        if budget.max_rounds is not None and self.rounds >= budget.max_rounds - 1:
+        return self.requests_used_up
+
+    @property
+    def requests_used_up(self) -> str | None:
+        """The budget after which only the last request may be made, calls or not; None: none is used up."""
+        most = self.budget.max_rounds
+        if most is not None and self.rounds + self._waiting >= most - 1:
             return "max_rounds"
         return self.overspent
 

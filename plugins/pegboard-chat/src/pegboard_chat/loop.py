@@ -43,7 +43,7 @@ from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, 
 from pegboard_chat.conversation import Conversation, Message, Usage
 from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, Events, RoundEnded
 from pegboard_chat.prices import bundled_prices
-from pegboard_chat.sampling import make_sampler, over_budget
+from pegboard_chat.sampling import ChatSampler, over_budget
 from pegboard_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Chat:
         tools: the names of the tools that may be called; None: all that the session sees.
         parallel: whether several calls in one turn run; otherwise the first runs, and the others say so.
         stream: whether pieces of the answer come as they are written.
-        max_tokens: of output, a request; None: the provider's own.
+        max_tokens: of output, a request; None: the provider's own. What a budget has left bounds it too.
         temperature: None: that of the settings, else the provider's own.
         options: members to put into every request's body.
 
@@ -116,7 +116,7 @@ class Chat:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.session = session if isinstance(session, Session) else session.session(channel="chat")
-        self.host: Host = self.session._host
+        self.host: Host = self.session.host
         self.model = model
         self.settings = settings if settings is not None else settings_of(self.host)
         self.budget = budget if budget is not None else Budget.of_settings(self.settings)
@@ -126,7 +126,7 @@ class Chat:
         prices = bundled_prices().with_own(self.settings.prices)
         self.currency = prices.currency
         self._price = prices.find(model.name)
-        self._only = None if tools is None else frozenset(tools)
+        self._only = _only(tools)
         self._stream = stream
         self._max_tokens = max_tokens
         self._temperature = temperature if temperature is not None else self.settings.temperature
@@ -174,16 +174,16 @@ class Chat:
     async def _asking(self, content: tuple[str | Content, ...], choice: ToolChoice) -> AsyncIterator[Events]:
         import trio
 
+        self._require_price()
+        if isinstance(choice, ForcedTool) and not await self._has(choice.name):
+            raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {choice.name[:80]!r} that could be called first")
         if self._question is not None:
             raise RuntimeError("one question at a time: leave the block of the last one first")
-        self._require_price()
-        if isinstance(choice, ForcedTool) and choice.name not in self._offered().tools:
-            raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {choice.name[:80]!r} that could be called first")
         if content:
             self.conversation = self.conversation.ask(*content)
         question = self._question = _Question(self, choice)
-        session, before = self.session, self.session.sampler
-        sampler = session.sampler = make_sampler(question.sample, self.model.name)
+        sampler = ChatSampler(question.sample, self.model.name)
+        sampler.put_on(self.session)
         problem: BaseException | None = None
         try:
             async with trio.open_nursery() as nursery:
@@ -198,8 +198,7 @@ class Chat:
             problem = _leaf(group)
         finally:
             self._question = None
-            if session.sampler is sampler:
-                session.sampler = before
+            sampler.take_off(self.session)
         if problem is not None:
             raise problem
 
@@ -209,6 +208,20 @@ class Chat:
                 f"max_cost is set, and the price of {self.model.name} is not known",
                 hint=f'write its price: [plugins.chat.prices."{self.model.name}"] input = ..., output = ...',
             )
+
+    async def _has(self, name: str) -> bool:
+        """Whether a tool may be called; one of a source that is starting is waited for."""
+        if name not in self._offered().tools and self.host.is_settling:
+            await self.host.settle(name, timeout_s=many.SETTLE_S)
+        return name in self._offered().tools
+
+    async def _wait_for_sources(self) -> None:
+        """Wait for tools that nobody knows yet, so that the first request offers them; a search waits by itself."""
+        host = self.host
+        if not host.is_settling or self._only == frozenset() or self._offered().prompt is not None:
+            return
+        if many.has_unknown_sources(host):
+            await host.settle(timeout_s=many.SETTLE_S)
 
     def _offered(self) -> _Offer:
         """The tools as the model gets them; compiled anew only where the board has changed."""
@@ -229,7 +242,7 @@ class Chat:
         kept = [tools[name] for name in sorted(many.ALWAYS & tools.keys())]
         return _Offer(tools, dialect.export([*many.META, *kept]), many.list_of_tools(tools, most))
 
-    def _request(self, offer: _Offer, choice: ToolChoice) -> ModelRequest:
+    def _request(self, offer: _Offer, choice: ToolChoice, max_tokens: int | None) -> ModelRequest:
         conversation, export = self.conversation, offer.export
         if offer.prompt is not None:
             if isinstance(choice, ForcedTool) and (forced := offer.tools.get(choice.name)) is not None:
@@ -245,7 +258,7 @@ class Chat:
             choice if may_call else "none",
             self.parallel,
             self._stream,
-            self._max_tokens,
+            _least(self._max_tokens, max_tokens),
             self._temperature,
             self._options,
         )
@@ -275,19 +288,21 @@ class _Question:
             problem = _leaf(raised)
         finally:
             if self._turn is not None:
-                self._close(self._turn, _left_error)
+                self._close(self._turn, _left_error, _never_error)
             self.events.end(problem)
 
     async def _run_in_time(self) -> None:
         import trio
 
         seconds = self.chat.budget.max_seconds
-        with trio.CancelScope(deadline=float("inf") if seconds is None else trio.current_time() + seconds) as scope:
+        scope = trio.CancelScope(deadline=float("inf") if seconds is None else trio.current_time() + seconds)
+        with scope, self.chat.session.hold_while_asked(scope):
+            await self.chat._wait_for_sources()
             await self._rounds()
         if scope.cancelled_caught and seconds is not None:
             self.reason = self._last = "max_seconds"
             if self._turn is not None:
-                self._close(self._turn, lambda: _time_error(seconds))
+                self._close(self._turn, lambda: _time_error(seconds), lambda: refusal("max_seconds", self.chat.budget))
                 with trio.move_on_after(min(seconds, LAST_S)):
                     await self._round()
         self._end()
@@ -306,8 +321,12 @@ class _Question:
         """One request and its calls; whether another should follow."""
         chat = self.chat
         self._offer = chat._offered()
-        reply = await self._ask(chat._request(self._offer, "none" if self._last is not None else self.choice))
+        rest = self.spending.output_left(chat._price)
+        choice: ToolChoice = "none" if self._last is not None else self.choice
+        reply = await self._ask(request := chat._request(self._offer, choice, rest and rest.tokens))
         self.stop, self._said = reply.stop, reply.message
+        if rest is not None and reply.stop is Stop.LENGTH and request.max_tokens == rest.tokens:
+            self.reason = self.reason or rest.budget
         cost = self._spend(reply.usage)
         self.events.put(RoundEnded(reply, reply.usage, cost))
         if not reply.calls:
@@ -318,7 +337,7 @@ class _Question:
             return False
         turn = self._turn = _Turn(reply.message)
         await self._answer(turn, reply)
-        self._close(turn, _left_error)
+        self._close(turn, _left_error, _never_error)
         return self._last is None
 
     def _spend(self, usage: Usage) -> float | None:
@@ -336,11 +355,14 @@ class _Question:
             ToolError: FORBIDDEN, reason `budget`: it is used up.
             ModelError: the provider did not answer.
         """
-        spent = self._last or self.spending.used_up
-        if spent is not None and spent != "max_tool_calls":
+        chat, spending = self.chat, self.spending
+        if (spent := self._last or spending.requests_used_up) is not None:
             raise over_budget(spent)
-        reply = await _reply_of(self.chat.model, attrs.evolve(request, options=self.chat._options))
-        self._spend(reply.usage)
+        rest = spending.output_left(chat._price)
+        most = _least(request.max_tokens, rest and rest.tokens)
+        with spending.asking():
+            reply = await _reply_of(chat.model, attrs.evolve(request, max_tokens=most, options=chat._options))
+            self._spend(reply.usage)
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
@@ -377,6 +399,7 @@ class _Question:
                 self._ended(turn, index, _error_of(refused, call))
         self._free_the_choice(allowed)
         for index, call in finds:
+            turn.begun.add(index)
             self.events.put(CallStarted(call))
             self._ended(turn, index, await self._find(call))
         if len(allowed) == 1:
@@ -443,6 +466,7 @@ class _Question:
         return attrs.evolve(result, id=call.id, name=call.name)
 
     async def _call(self, turn: _Turn, index: int, call: ToolCall) -> None:
+        turn.begun.add(index)
         self.events.put(CallStarted(call))
         self._ended(turn, index, await self.chat.session.call(call.name, call.arguments, id=call.id))
 
@@ -465,9 +489,7 @@ class _Question:
         """Calls that may overlap, in as many tasks as there are calls that wait."""
         import trio
 
-        put, tools = self.events.put, self.chat.session.tools
-        for _, call in calls:
-            put(CallStarted(call))
+        tools = self.chat.session.tools
         if all(_cannot_wait(tools.get(call.name)) for _, call in calls):
             await _Overlapping(self, turn, calls).run()
             return
@@ -478,13 +500,13 @@ class _Question:
         turn.results[index] = result
         self.events.put(CallEnded(result))
 
-    def _close(self, turn: _Turn, error: Callable[[], ToolError]) -> None:
-        """Put the turn into the conversation; a call that has no answer gets one."""
+    def _close(self, turn: _Turn, error: Callable[[], ToolError], never: Callable[[], ToolError]) -> None:
+        """Put the turn into the conversation; a call without an answer gets one, `never` where it had not begun."""
         results: list[ToolResult] = []
         for index, call in enumerate(turn.message.calls):
             result = turn.results[index]
             if result is None:
-                result = _error_of(error(), call)
+                result = _error_of(error() if index in turn.begun else never(), call)
                 self.events.put(CallEnded(result))
             if result.name != call.name or result.id != call.id:  # a tool that was called through `call_tool`
                 result = attrs.evolve(result, id=call.id, name=call.name)
@@ -507,7 +529,7 @@ class _Overlapping:
     calls that are left, and has the next one put beside itself first.
     """
 
-    __slots__ = ("_ask", "_has_spare", "_left", "_nursery", "_put", "_results")
+    __slots__ = ("_ask", "_begun", "_has_spare", "_left", "_nursery", "_put", "_results")
 
     def __init__(
         self, question: _Question, turn: _Turn, calls: list[tuple[int, ToolCall]], nursery: trio.Nursery | None = None
@@ -517,16 +539,19 @@ class _Overlapping:
         self._has_spare = False
         self._ask = question.chat.session.call
         self._put = question.events.put
+        self._begun = turn.begun
         self._results = turn.results
 
     async def run(self) -> None:
         """Run calls until none is left."""
-        left, ask, results, put = self._left, self._ask, self._results, self._put
+        left, ask, begun, results, put = self._left, self._ask, self._begun, self._results, self._put
         while left:
             index, call = left.popleft()
             if left and not self._has_spare and self._nursery is not None:
                 self._has_spare = True
                 self._nursery.start_soon(self._run_beside)
+            begun.add(index)
+            put(CallStarted(call))
             results[index] = result = await ask(call.name, call.arguments, id=call.id)
             put(CallEnded(result))
 
@@ -536,12 +561,13 @@ class _Overlapping:
 
 
 class _Turn:
-    """A turn of the model with calls, and their answers as they come."""
+    """A turn of the model with calls, which of them have begun, and their answers as they come."""
 
-    __slots__ = ("message", "results")
+    __slots__ = ("begun", "message", "results")
 
     def __init__(self, message: Message) -> None:
         self.message = message
+        self.begun: set[int] = set()
         self.results: list[ToolResult | None] = [None] * len(message.calls)
 
 
@@ -604,6 +630,18 @@ def _closed(conversation: Conversation) -> Conversation:
     return conversation.add(Message("tool", results=tuple(_error_of(_left_error(), call) for call in calls)))
 
 
+def _only(tools: Iterable[str] | None) -> frozenset[str] | None:
+    """The names that may be called: some, with what reads on in their results; none; or, as None, all."""
+    if tools is None:
+        return None
+    names = frozenset(tools)
+    return names | many.ALWAYS if names else names
+
+
+def _least(*bounds: int | None) -> int | None:
+    return min((one for one in bounds if one is not None), default=None)
+
+
 def _error_of(error: ToolError, call: ToolCall) -> ToolResult:
     return attrs.evolve(ToolResult.of_error(error), id=call.id, name=call.name)
 
@@ -628,6 +666,16 @@ def _cannot_wait(tool: Tool | None) -> bool:
 def _left_error() -> ToolError:
     return ToolError(
         ErrorCode.OUTCOME_UNKNOWN, "the conversation was left before the call was answered; it may have run"
+    )
+
+
+def _never_error() -> ToolError:
+    return ToolError(
+        ErrorCode.FORBIDDEN,
+        "the conversation was left before the call began: it did not run",
+        reason="left",
+        executed=False,
+        retry=Retry.SAME.value,
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from pegboard import Content
+    from pegboard.session import Sampler, Session
     from pegboard_chat.contract import Reply
 
 MAX_TOKENS = 4_096
@@ -28,23 +29,43 @@ MAX_TOKENS = 4_096
 _STOPS = {Stop.LENGTH: "maxTokens", Stop.END: "endTurn"}
 
 
-def make_sampler(
-    ask: Callable[[ModelRequest], Awaitable[Reply]], model: str
-) -> Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]:
-    """A sampler for a session.
+class ChatSampler:
+    """The sampler of one question.
+
+    Questions of several chats may be under way on one session: the one that was asked last answers. One that is over
+    leaves those of the others where they are, and never comes back.
 
     Args:
         ask: sends one request, and counts what it costs; raises a `ToolError` where a budget is used up.
         model: `provider:model`, which the answers name.
     """
 
-    async def sampler(params: Mapping[str, Any]) -> Mapping[str, Any]:
-        reply = await ask(request_of(params))
+    def __init__(self, ask: Callable[[ModelRequest], Awaitable[Reply]], model: str) -> None:
+        self._ask = ask
+        self._model = model
+        self._before: Sampler | None = None
+
+    async def __call__(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer `sampling/createMessage`."""
+        reply = await self._ask(request_of(params))
         stop = _STOPS.get(reply.stop, reply.stop.value)
         content = {"type": "text", "text": reply.message.text}
-        return {"role": "assistant", "content": content, "model": model, "stopReason": stop}
+        return {"role": "assistant", "content": content, "model": self._model, "stopReason": stop}
 
-    return sampler
+    def put_on(self, session: Session) -> None:
+        """Answer for this session from now on."""
+        self._before, session.sampler = session.sampler, self
+
+    def take_off(self, session: Session) -> None:
+        """Answer no more; what was there before comes back, unless another has been put there since."""
+        if session.sampler is self:
+            session.sampler = self._before
+            return
+        above = session.sampler
+        while isinstance(above, ChatSampler):
+            if above._before is self:
+                above._before = self._before
+            above = above._before
 
 
 def request_of(params: Mapping[str, Any]) -> ModelRequest:
