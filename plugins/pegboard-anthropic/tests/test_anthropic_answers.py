@@ -257,8 +257,9 @@ def test_arguments_that_are_no_json_go_back_to_the_model(text: str) -> None:
     assert result.error is not None
     assert result.error.code is ErrorCode.INVALID_INPUT
     assert (result.id, result.name) == ("toolu_1", "a.dd")
-    assert reply.message.raw["content"][0]["input"] == {"INVALID_JSON": text[:2000]}
-    assert reply.message.calls[0].arguments == {"INVALID_JSON": text[:2000]}
+    kept = text if len(text) <= 2000 else text[:1999] + "…"
+    assert reply.message.raw["content"][0]["input"] == {"INVALID_JSON": kept}
+    assert reply.message.calls[0].arguments == {"INVALID_JSON": kept}
     assert reply.stop is Stop.LENGTH
 
 
@@ -410,6 +411,10 @@ def test_an_export_parses_answers_messages_and_blocks() -> None:
         json.dumps([USE]).encode(),
     ):
         assert list(EXPORT.parse(value)) == [call]
+
+
+def test_a_message_of_text_alone_has_no_calls() -> None:
+    assert list(EXPORT.parse({"role": "assistant", "content": "Hello"})) == []
 
 
 @pytest.mark.parametrize("value", ["{", 7, None, [7], {"content": 7}])

@@ -287,7 +287,15 @@ def test_an_export_parses_messages_and_answers(tools: Any) -> None:
     export = dialect.export(tools)
     message = {"role": "assistant", "tool_calls": [call_of("add", '{"a": 1}')]}
     assert list(export.parse(message)) == list(export.parse({"message": message})) == [ToolCall("c1", "add", {"a": 1})]
-    assert list(export.parse("nonsense")) == []
+    assert list(export.parse(json.dumps({"message": message}))) == [ToolCall("c1", "add", {"a": 1})]
+    assert list(export.parse({"content": "Hello"})) == []
+
+
+@pytest.mark.parametrize("message", ["nonsense", "{", b"\xff", 7, None])
+def test_what_is_no_message_is_an_error_result(tools: Any, message: Any) -> None:
+    (result,) = dialect.export(tools).parse(message)
+    assert result.error.code is ErrorCode.INVALID_INPUT
+    assert "the message" in result.error.message or "a message" in result.error.message
 
 
 WORDS = st.sampled_from(

@@ -142,6 +142,24 @@ class TestTurns:
         turn = Message("assistant", (TextContent("Yes"),), raw=raw, dialect="cohere", model="cohere:old")
         assert messages_of(Conversation().ask("x").add(turn).ask("y"))[1] == raw
 
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            {"role": "assistant", "tool_calls": [{"id": "another", "function": {"name": "look", "arguments": "{}"}}]},
+            {"role": "assistant", "tool_calls": 7},
+            {"role": "assistant", "content": 7},
+            {"role": "user", "content": "I am the user"},
+            ["nonsense"],
+        ],
+    )
+    def test_a_raw_turn_that_does_not_hold_the_calls_of_its_results_is_passed_over(self, raw: Any, held: Any) -> None:
+        turn = Message("assistant", (), (ToolCall("1", "look", {}),), raw=raw, dialect="cohere", model="cohere:x")
+        said = Conversation().ask("x").add(turn, Message("tool", results=(shown(TextContent("done")),)))
+        body = dialect.body(ModelRequest(said), PLAIN)
+        assert [call["id"] for call in body["messages"][1]["tool_calls"]] == ["1"]
+        assert body["messages"][2]["tool_call_id"] == "1"
+        held(body)
+
     def test_the_text_of_a_foreign_turn_with_calls_is_its_plan(self, held: Any) -> None:
         call = ToolCall("1", "draw.it", {"what": "é"})
         turn = Message("assistant", (TextContent("I draw."),), (call,), dialect="openai", model="openai:x")

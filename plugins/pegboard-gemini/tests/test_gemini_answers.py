@@ -338,7 +338,20 @@ def test_an_export_parses_contents_and_answers(tools: Any) -> None:
     export = dialect.export(tools)
     part = {"functionCall": {"id": "1", "name": "ping"}}
     assert list(export.parse({"parts": [part]})) == list(export.parse(answer_of(part))) == [ToolCall("1", "ping", {})]
-    assert list(export.parse("nonsense")) == []
+    assert list(export.parse(json.dumps(answer_of(part)))) == [ToolCall("1", "ping", {})]
+    assert list(export.parse({"parts": [{"text": "Hello"}]})) == []
+
+
+@pytest.mark.parametrize("message", ["nonsense", "{", b"\xff", 7, None])
+def test_what_is_no_message_is_an_error_result(tools: Any, message: Any) -> None:
+    (result,) = dialect.export(tools).parse(message)
+    assert result.error.code is ErrorCode.INVALID_INPUT
+    assert "the message" in result.error.message or "a message" in result.error.message
+
+
+def test_media_without_bytes_are_none() -> None:
+    answer = answer_of({"inlineData": {}}, {"text": "Hello"})
+    assert dialect.read(answer, request_of(), MODEL).message.text == "Hello"
 
 
 WORDS = st.sampled_from(

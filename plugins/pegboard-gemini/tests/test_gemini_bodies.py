@@ -117,6 +117,21 @@ class TestTurns:
         assert [part["functionResponse"].get("id") for part in answered] == [None, "g"]
         assert [part["functionResponse"]["name"] for part in answered] == ["no.such:name", "look"]
 
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            {"parts": [{"functionCall": {"name": "one", "args": {}}}, {"functionCall": {"name": "two", "args": {}}}]},
+            {"parts": [{"text": "no call at all"}]},
+            {"parts": 7},
+            "nonsense",
+        ],
+    )
+    def test_a_raw_turn_that_does_not_hold_the_calls_of_its_results_is_passed_over(self, raw: Any) -> None:
+        contents = contents_of(conversation_of(shown(TextContent("a")), raw=raw), "gemini-2.5-pro")
+        (call,) = contents[1]["parts"]
+        (answered,) = contents[2]["parts"]
+        assert call["functionCall"]["id"] == answered["functionResponse"]["id"] == "1"
+
     def test_an_empty_turn_is_left_out(self) -> None:
         said = Conversation().ask("a").add(Message("assistant")).ask("").ask("b")
         assert contents_of(said) == [{"role": "user", "parts": [{"text": one}]} for one in "ab"]

@@ -302,8 +302,8 @@ def test_a_call_to_a_tool_that_is_not_there_is_a_call(ask) -> None:
         ("[1]", {"INVALID_JSON": "[1]"}),
         ([1], {"INVALID_JSON": "[1]"}),
         (7, {"INVALID_JSON": "7"}),
-        ("x" * 5_000, {"INVALID_JSON": "x" * 1_000}),
-        ('{"a": "' + "x" * 10_000_000 + '"}', {"INVALID_JSON": '{"a": "' + "x" * 993}),
+        ("x" * 5_000, {"INVALID_JSON": "x" * 1_999 + "…"}),
+        ('{"a": "' + "x" * 10_000_000 + '"}', {"INVALID_JSON": '{"a": "' + "x" * 1_992 + "…"}),
     ],
     ids=["cut", "list", "value", "number", "long", "10 MB"],
 )

@@ -16,10 +16,11 @@ from pegboard_anthropic.blocks import Block, wire_id
 from pegboard_anthropic.messages import DIALECT, THINKING
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.portable.calls import kept_arguments, object_in, take_id
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from pegboard_anthropic.dialect import AnthropicExport
     from pegboard_chat.contract import Delta
@@ -33,9 +34,6 @@ STOPS = {
     "refusal": Stop.REFUSED,
 }
 """Of `stop_reason`; any other, `pause_turn` among them, is `Stop.OTHER`."""
-
-MAX_REPEATED = 2_000
-"""Of arguments that were no JSON so much is repeated to the model, in characters."""
 
 
 def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
@@ -56,19 +54,6 @@ def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
     cut = STOPS.get(stop) is Stop.LENGTH if isinstance(stop, str) else False
     made = [_checked(block, model) for block in blocks]
     return _reply(made, {}, stop, usage if isinstance(usage, dict) else {}, export, model, cut=cut)
-
-
-def calls_in(message: Any, export: AnthropicExport) -> Sequence[ToolCall | ToolResult]:
-    """The calls of an answer or of an assistant's message, as a value or as its JSON; what is neither is an error."""
-    from pegboard.schema.jsontext import JsonTextError, loads
-
-    try:
-        message = loads(message) if isinstance(message, (str, bytes)) else message
-        return read({"content": message} if isinstance(message, list) else message, export, f"{DIALECT}:").calls
-    except JsonTextError as problem:
-        return [ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, f"no JSON: {problem}"))]
-    except ModelError as problem:
-        return [ToolResult.of_error(problem)]
 
 
 class Reader:
@@ -197,7 +182,7 @@ class Reader:
                 block[member] = str(block.get(member) or "") + "".join(pieces)
         text = "".join(self._pieces.get((index, "partial_json"), ()))
         if text and block["type"] != "tool_use":  # a tool of the provider's own
-            arguments = _json_object(text)
+            arguments = object_in(text)
             block["input"] = block.get("input") if arguments is None else arguments
         return block
 
@@ -259,19 +244,18 @@ def _reply(
     turn: list[Block] = []
     calls: list[ToolCall] = []
     parsed: list[ToolCall | ToolResult] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     for index, block in enumerate(blocks):
         if block["type"] == "text" and not block["text"].strip():
             continue
         if block["type"] == "tool_use":
             given = arguments.get(index) or block["input"]
             last = cut and index == len(blocks) - 1
-            call = _call_of(export, block["id"] if block["id"] not in seen else "", block["name"], given, last=last)
-            seen.add(block["id"])
+            call = _call_of(export, take_id(block["id"], taken), block["name"], given, last=last)
             parsed.append(call)
-            repeated = _repeated(given, is_call=isinstance(call, ToolCall))
-            calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, repeated))
-            block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": repeated}
+            kept = kept_arguments(given)
+            calls.append(call if isinstance(call, ToolCall) else ToolCall(call.id, call.name, kept))
+            block = {**block, "id": wire_id(call.id), "name": export.alias_of(call.name), "input": kept}
         turn.append(block)
     while turn and turn[-1]["type"] in THINKING:  # cut in its thoughts; the API refuses a turn that ends so
         turn.pop()
@@ -291,27 +275,6 @@ def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, l
     why = "the answer reached its limit of output tokens in this call; its arguments may be cut: send it again, shorter"
     error = ToolError(ErrorCode.INVALID_INPUT, why, reason="truncated")
     return ToolResult(ToolResult.of_error(error).content, error=error, id=call.id, name=call.name)
-
-
-def _repeated(given: Any, *, is_call: bool) -> dict[str, Any]:
-    """The arguments as a turn repeats them: the API takes objects alone. A call of no object is one without any."""
-    if isinstance(given, dict):
-        return given
-    text = given if isinstance(given, str) else json.dumps(given)
-    parsed = _json_object(text)
-    if parsed is not None:
-        return parsed
-    return {} if is_call else {"INVALID_JSON": text[:MAX_REPEATED]}
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    from pegboard.schema.jsontext import JsonTextError, loads
-
-    try:
-        value = loads(text)
-    except JsonTextError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _usage_of(usage: Mapping[str, Any]) -> Usage:

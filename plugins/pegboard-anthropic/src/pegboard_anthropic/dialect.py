@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard import ToolResult
 from pegboard_anthropic.blocks import Block, result_block, wire_id
 from pegboard_anthropic.messages import DIALECT, THINKING, messages_of
 from pegboard_anthropic.settings import MIN_BUDGET
+from pegboard_chat.contract import ModelError
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.profiles import ANTHROPIC_PLAIN, ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pegboard import Tool, ToolCall, ToolResult
+    from pegboard import Tool, ToolCall
     from pegboard_anthropic.settings import AnthropicSettings
     from pegboard_chat.contract import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
@@ -59,11 +61,17 @@ def _examples_of(tool: Tool, compiled: Compiled) -> list[Any]:
 class AnthropicExport(PortableExport):
     """The tools of one request, and the way back."""
 
-    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
-        """The calls of an answer, or of an assistant's message."""
-        from pegboard_anthropic.answers import calls_in
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
+        """The calls of an answer, of an assistant's message, or of a list of blocks."""
+        from pegboard_anthropic.answers import read
 
-        return calls_in(message, self)
+        answer = {"content": message} if isinstance(message, list) else message
+        if isinstance(answer.get("content"), str):
+            return ()
+        try:
+            return read(answer, self, f"{DIALECT}:").calls
+        except ModelError as problem:
+            return [ToolResult.of_error(problem)]
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """All results of a turn in one user message, as the API wants them."""

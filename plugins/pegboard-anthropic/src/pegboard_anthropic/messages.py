@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard_anthropic.blocks import Block, blocks_of, result_block, wire_id, words_of
+from pegboard_chat.portable.calls import kept_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,9 +88,8 @@ def _raw_of(message: Message) -> list[Block] | None:
 
 
 def _tool_use_of(call: ToolCall, export: PortableExport) -> Block:
-    arguments = call.arguments if isinstance(call.arguments, dict) else {"INVALID_JSON": str(call.arguments)[:1000]}
-    name, written = export.alias_of(call.name), export.fill(call.name, arguments)
-    return {"type": "tool_use", "id": wire_id(call.id), "name": name, "input": written}
+    written = export.fill(call.name, kept_arguments(call.arguments))
+    return {"type": "tool_use", "id": wire_id(call.id), "name": export.alias_of(call.name), "input": written}
 
 
 def _answers(open_ids: list[str], results: Sequence[ToolResult]) -> list[Block]:

@@ -13,31 +13,22 @@ Source: https://docs.cohere.com/reference/chat and https://docs.cohere.com/refer
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard import ErrorCode, TextContent, ToolCall
-from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.portable.calls import kept_arguments, kept_text, take_name
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
 if TYPE_CHECKING:
-    from pegboard import ToolResult
     from pegboard_chat.contract import Delta
     from pegboard_cohere.dialect import CohereExport
 
 DIALECT = PROVIDER = "cohere"
-INVALID_JSON = "INVALID_JSON"
-MAX_SHOWN = 2_000
-"""Characters of broken arguments that are repeated to the model."""
 MAX_COUNT = 10**12
-MAX_NAME = 64
-NO_NAME = "no_name"
-"""What a call is called that came without a name."""
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 STOPS = {
     "COMPLETE": Stop.END,
@@ -134,17 +125,18 @@ class Collector:
         """What all pieces say together."""
         taken: set[str] = set()
         answers = tuple(self._export.call(call.id, call.name, call.arguments, taken) for call in self._calls)
+        kept = [kept_arguments(call.arguments) for call in self._calls]
         calls = tuple(
-            one if isinstance(one, ToolCall) else ToolCall(one.id, one.name, object_of(given.arguments))
-            for one, given in zip(answers, self._calls, strict=True)
+            one if isinstance(one, ToolCall) else ToolCall(one.id, one.name, arguments)
+            for one, arguments in zip(answers, kept, strict=True)
         )
         written = [
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": alias_as_taken(given.name), "arguments": arguments_as_taken(given, one)},
+                "function": {"name": take_name(given.name), "arguments": kept_text(given.arguments, arguments)},
             }
-            for call, given, one in zip(calls, self._calls, answers, strict=True)
+            for call, given, arguments in zip(calls, self._calls, kept, strict=True)
         ]
         raw = self._raw(written)
         text = self._text_of("text")
@@ -277,27 +269,6 @@ def read_answer(answer: Any, collector: Collector) -> Reply:
 def failed(code: ErrorCode, reason: str, what: str) -> ModelError:
     """An error of Cohere; `what` goes on after its name."""
     return ModelError(code, f"cohere {what}", provider=PROVIDER, reason=reason)
-
-
-def object_of(text: str) -> dict[str, Any]:
-    """Arguments that were refused, as a conversation keeps them."""
-    try:
-        value = loads(text)
-    except JsonTextError:
-        value = None
-    return value if isinstance(value, dict) else {INVALID_JSON: shorten_text(text, MAX_SHOWN)}
-
-
-def alias_as_taken(alias: str) -> str:
-    """The name of a call as the API takes it back."""
-    return _NOT_IN_NAMES.sub("_", alias)[:MAX_NAME] or NO_NAME
-
-
-def arguments_as_taken(given: _Call, answer: ToolCall | ToolResult) -> str:
-    """The arguments of a call as the API takes them back: as they came where they are an object."""
-    if isinstance(answer, ToolCall):
-        return given.arguments if given.arguments.strip() else "{}"
-    return json.dumps(object_of(given.arguments), ensure_ascii=False)
 
 
 def reported(value: Any, collector: Collector) -> ModelError:

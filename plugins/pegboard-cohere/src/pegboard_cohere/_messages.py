@@ -22,10 +22,11 @@ from pegboard_chat.portable.content import label, split, text_of, text_of_block
 from pegboard_cohere._answers import DIALECT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pegboard import Content, ToolResult
     from pegboard_chat.conversation import Conversation, Message
+    from pegboard_chat.portable import PortableExport
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 """https://docs.cohere.com/docs/image-inputs"""
@@ -34,13 +35,13 @@ NOTHING = "(no output)"
 
 
 def messages_of(
-    conversation: Conversation, alias_of: Callable[[str], str], model: str, *, images: bool, thinking: bool = True
+    conversation: Conversation, export: PortableExport, model: str, *, images: bool, thinking: bool = True
 ) -> list[dict[str, Any]]:
     """All messages; a turn that says nothing is left out.
 
     Args:
         conversation: what was said.
-        alias_of: the name that the model knows a tool by.
+        export: the tools that are offered; it knows the names of others too.
         model: Cohere's name of the model that is asked.
         images: whether it takes images.
         thinking: whether it may think, and so be told what it thought.
@@ -57,13 +58,27 @@ def messages_of(
                 asked = [result.id for result in message.results]
             messages += results_of(message.results, asked, images=images)
             continue
-        elif message.dialect == DIALECT and isinstance(message.raw, dict):
+        elif _is_turn(message):
             keep = thinking and message.model == f"{DIALECT}:{model}"
             messages += _said(message.raw if keep else _without_thinking(message.raw))
         else:
-            messages += _said(_foreign(message, alias_of))
+            messages += _said(_foreign(message, export))
         asked = [call.id for call in message.calls]
     return messages
+
+
+def _is_turn(message: Message) -> bool:
+    """Whether the raw turn is one of this dialect, with the very calls that the results answer: a saved file may say
+    anything."""
+    raw = message.raw
+    if message.dialect != DIALECT or not isinstance(raw, dict) or raw.get("role") != "assistant":
+        return False
+    calls = raw.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        return False
+    if not isinstance(raw.get("content", ""), (str, list)):
+        return False
+    return [call.get("id") for call in calls] == [call.id for call in message.calls]
 
 
 def _said(turn: dict[str, Any]) -> list[dict[str, Any]]:
@@ -79,7 +94,7 @@ def _without_thinking(turn: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "content": kept} if kept else rest
 
 
-def _foreign(message: Message, alias_of: Callable[[str], str]) -> dict[str, Any]:
+def _foreign(message: Message, export: PortableExport) -> dict[str, Any]:
     """A turn of another provider's model, or one whose raw form was not kept."""
     text = "\n".join(filter(None, map(text_of_block, message.content)))
     if not message.calls:
@@ -88,7 +103,10 @@ def _foreign(message: Message, alias_of: Callable[[str], str]) -> dict[str, Any]
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": alias_of(call.name), "arguments": json.dumps(call.arguments, ensure_ascii=False)},
+            "function": {
+                "name": export.alias_of(call.name),
+                "arguments": json.dumps(export.fill(call.name, call.arguments), ensure_ascii=False),
+            },
         }
         for call in message.calls
     ]

@@ -9,16 +9,15 @@ Source: https://docs.cohere.com/reference/chat and https://docs.cohere.com/docs/
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard_chat.contract import ForcedTool
 from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.export import refused
+from pegboard_chat.portable.calls import take_id
 from pegboard_chat.portable.profiles import COHERE_PLAIN, COHERE_STRICT
-from pegboard_cohere._answers import DIALECT, NO_NAME, calls_in
+from pegboard_cohere._answers import DIALECT, calls_in
 from pegboard_cohere._messages import messages_of, results_of
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
-MAX_ID = 200
 SEEING = ("vision", "command-a-plus")
 """In the names of models that take images: https://docs.cohere.com/docs/image-inputs"""
 LOOSE = ("r7b", "aya")
@@ -45,24 +43,14 @@ def define(tool: Tool, alias: str, compiled: Compiled, description: str) -> Any:
 class CohereExport(PortableExport):
     """The tools of one request, and the way back."""
 
-    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
         """The calls of an assistant's message, or of an answer."""
         taken: set[str] = set()
         return [self.call(*one, taken) for one in calls_in(message)]
 
     def call(self, given_id: str, alias: str, arguments: str, taken: set[str]) -> ToolCall | ToolResult:
         """One call, whatever its members are; `taken` are the ids of this turn so far."""
-        call_id = given_id[:MAX_ID]
-        if not call_id.strip() or call_id in taken:
-            call_id = f"call_{secrets.token_hex(8)}"
-        taken.add(call_id)
-        if not alias:
-            return refused(call_id, NO_NAME, "a call needs the name of a tool")
-        return self.call_of(call_id, alias, arguments)
-
-    def name_of(self, alias: str) -> str:
-        """The tool's own name; of what is no tool's the name that it came with."""
-        return self.aliases.get(alias, alias)
+        return self.call_of(take_id(given_id, taken), alias, arguments)
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """A `tool` message for each result of a turn; images are named in it."""
@@ -92,7 +80,7 @@ class CohereDialect:
         tools = self._tools_of(request, export)
         messages = messages_of(
             request.conversation,
-            export.alias_of,
+            export,
             model,
             images=any(word in model for word in SEEING) if self.images is None else self.images,
             thinking=self.thinking is not False,

@@ -22,12 +22,11 @@ from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextC
 from pegboard.schema.jsontext import shorten_text
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.portable.calls import INVALID_JSON, MAX_BROKEN
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 from pegboard_gemini._parts import (
     DIALECT,
     FOREIGN_SIGNATURE,
-    INVALID_JSON,
-    MAX_SHOWN,
     PROVIDER,
     cleaned,
     given_parts,
@@ -141,7 +140,7 @@ class Collector:
 
     def _add_held_back(self) -> None:
         """A call that Gemini held back: the model hears what it wrote, under the name that stands in it."""
-        wrote = shorten_text(self._note, MAX_SHOWN)
+        wrote = shorten_text(self._note, MAX_BROKEN)
         named = [alias for alias in self._export.aliases if re.search(rf"\b{re.escape(alias)}\b", wrote)]
         name = max(named, key=len) if named else UNKNOWN
         call = {"name": name, "args": {INVALID_JSON: wrote}}

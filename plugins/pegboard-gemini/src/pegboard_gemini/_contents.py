@@ -47,8 +47,7 @@ def contents_of(conversation: Conversation, alias_of: Callable[[str], str], mode
                 asked = [(result.id, alias_of(result.name)) for result in message.results]
             contents += results_of(message.results, asked, latest=latest)
         else:
-            own = given_parts(message.raw) if message.dialect == DIALECT else []
-            parts = own or [*_foreign_parts(message, alias_of)]
+            parts = _own_parts(message) or [*_foreign_parts(message, alias_of)]
             calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
             asked = [(text_member(call, "id"), text_member(call, "name")) for call in calls]
             contents += _content("model", signed(parts) if latest else parts)
@@ -58,6 +57,14 @@ def contents_of(conversation: Conversation, alias_of: Callable[[str], str], mode
 def _content(role: str, parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = [part for part in parts if part.get("text") != "" or "thoughtSignature" in part]
     return [{"role": role, "parts": kept}] if kept else []
+
+
+def _own_parts(message: Message) -> list[dict[str, Any]]:
+    """The parts of a turn of this dialect; none of others, and none that do not hold the calls that the results answer:
+    a saved file may say anything."""
+    parts = given_parts(message.raw) if message.dialect == DIALECT else []
+    count = sum("functionCall" in part for part in parts)
+    return parts if count == len(message.calls) else []
 
 
 def _foreign_parts(message: Message, alias_of: Callable[[str], str]) -> Iterable[dict[str, Any]]:

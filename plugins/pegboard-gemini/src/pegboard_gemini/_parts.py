@@ -9,22 +9,16 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
+from pegboard_chat.portable.calls import NO_NAME, kept_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 DIALECT = PROVIDER = "gemini"
-INVALID_JSON = "INVALID_JSON"
-"""The member that holds arguments which are no JSON object, so that the call can be repeated."""
-MAX_SHOWN = 2_000
-"""Characters of a broken call that are repeated to the model."""
 FOREIGN_SIGNATURE = "skip_thought_signature_validator"
 """What the API documents as the signature of a call that none of its own models made."""
 
 MAX_NAME = 128
-NO_NAME = "no_name"
-"""What a call is called that came without a name."""
 _BEGIN = re.compile("[a-zA-Z_]")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.:-]")
 _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
@@ -97,28 +91,15 @@ def cleaned(part: Mapping[str, Any]) -> dict[str, Any]:
     if "functionCall" in clean:
         clean["functionCall"] = _cleaned_call(clean["functionCall"])
         clean.pop("text", None)
-    if blob := clean.get("inlineData"):
+    if "inlineData" in clean:
+        blob = clean["inlineData"]
         clean["inlineData"] = {"mimeType": text_member(blob, "mimeType"), "data": text_member(blob, "data")}
     return clean
 
 
 def _cleaned_call(call: Any) -> dict[str, Any]:
     """`{id?, name, args}`; what is no object of arguments is kept as text."""
-    args = member(call, "args")
     name = _NOT_IN_NAMES.sub("_", text_member(call, "name"))[:MAX_NAME] or NO_NAME
-    named: dict[str, Any] = {"name": name if _BEGIN.match(name) else f"_{name}"[:MAX_NAME], "args": args}
-    if isinstance(args, str) and args:
-        named["args"] = _object_of(args)
-    elif args is None or args == "":
-        named["args"] = {}
-    elif not isinstance(args, dict):
-        named["args"] = {INVALID_JSON: shorten_text(str(args), MAX_SHOWN)}
+    name = name if _BEGIN.match(name) else f"_{name}"[:MAX_NAME]
+    named: dict[str, Any] = {"name": name, "args": kept_arguments(member(call, "args"))}
     return {"id": call_id, **named} if (call_id := text_member(call, "id")) else named
-
-
-def _object_of(text: str) -> dict[str, Any]:
-    try:
-        value = loads(text)
-    except JsonTextError:
-        value = None
-    return value if isinstance(value, dict) else {INVALID_JSON: shorten_text(text, MAX_SHOWN)}

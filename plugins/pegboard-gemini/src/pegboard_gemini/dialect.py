@@ -7,17 +7,16 @@ Source: https://ai.google.dev/api/generate-content and https://ai.google.dev/gem
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard_chat.contract import ForcedTool
 from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.export import refused
+from pegboard_chat.portable.calls import draw_id, refused, take_id
 from pegboard_chat.portable.profiles import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS
 from pegboard_gemini._contents import contents_of, results_of
-from pegboard_gemini._parts import DIALECT, NO_NAME, given_parts, member, text_member
+from pegboard_gemini._parts import DIALECT, given_parts, member, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
-MAX_ID = 200
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
@@ -44,7 +42,7 @@ def define_parameters(tool: Tool, alias: str, compiled: Compiled, description: s
 class GeminiExport(PortableExport):
     """The tools of one request, and the way back."""
 
-    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
         """The calls of a content, or of an answer's first candidate."""
         candidates = member(message, "candidates")
         first = candidates[0] if isinstance(candidates, list) and candidates else None
@@ -54,30 +52,16 @@ class GeminiExport(PortableExport):
 
     def call(self, given: Any, taken: set[str]) -> ToolCall | ToolResult:
         """One `functionCall`, whatever its members are; `taken` are the ids of this turn so far."""
-        call_id = text_member(given, "id")[:MAX_ID]
-        if not call_id.strip() or call_id in taken:
-            call_id = draw_id()
-        taken.add(call_id)
-        if not (alias := text_member(given, "name")):
-            return refused(call_id, NO_NAME, "a call needs the name of a tool")
-        return self.call_of(call_id, alias, member(given, "args"))
+        call_id = take_id(text_member(given, "id"), taken)
+        return self.call_of(call_id, text_member(given, "name"), member(given, "args"))
 
     def refusal(self, alias: str, why: str) -> ToolResult:
         """INVALID_INPUT for a call that never got here."""
         return refused(draw_id(), self.name_of(alias), why)
 
-    def name_of(self, alias: str) -> str:
-        """The tool's own name; of what is no tool's the name that it came with."""
-        return self.aliases.get(alias, alias)
-
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """The contents that carry the results of one turn."""
         return results_of(results, [(result.id, self.alias_of(result.name)) for result in results])
-
-
-def draw_id() -> str:
-    """An id for a call that came without."""
-    return f"call_{secrets.token_hex(8)}"
 
 
 @attrs.define

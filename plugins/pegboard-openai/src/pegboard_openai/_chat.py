@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard import TextContent, ToolResult
-from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard import TextContent
 from pegboard_chat.contract import ForcedTool, Reply, Stop
 from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
@@ -37,7 +36,7 @@ from pegboard_openai._flavours import OPENAI, Flavour
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pegboard import Content, Tool, ToolCall
+    from pegboard import Content, Tool, ToolCall, ToolResult
     from pegboard_chat.contract import ModelRequest, StreamReader
     from pegboard_chat.portable import Compiled
 
@@ -64,20 +63,10 @@ class ChatExport(PortableExport):
         super().__init__(tools, OPENAI_STRICT if flavour.strict else OPENAI_COMPATIBLE, _define)
         self._flavour = flavour
 
-    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
-        """The calls of a message, a choice, a whole answer, or the JSON text of one.
-
-        What is no call is an INVALID_INPUT result; a message without calls gives nothing.
-        """
-        if isinstance(message, (str, bytes)):
-            try:
-                message = loads(message)
-            except JsonTextError as problem:
-                return [ToolResult.error("INVALID_INPUT", f"no JSON: {problem}")]
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
+        """The calls of a message, a choice, a whole answer, or of a list of calls."""
         if isinstance(message, list):
             message = {"tool_calls": message}
-        if not isinstance(message, dict):
-            return [ToolResult.error("INVALID_INPUT", "expected a message of chat completions, an object")]
         choice = first_choice(message)
         inner = choice.get("message")
         taken: set[str] = set()

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard import TextContent, ToolResult
-from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard import TextContent
 from pegboard_chat.contract import ForcedTool, Reply, Stop
 from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
+from pegboard_chat.portable.calls import refused
 from pegboard_chat.portable.content import split_results
 from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
 from pegboard_chat.wire.faults import error_of
 from pegboard_openai._answers import cleaned, provider_of, usage_of
-from pegboard_openai._calls import Call, read_call, written
+from pegboard_openai._calls import Call, draw_id, read_call, written
 from pegboard_openai._chat_stream import failure
 from pegboard_openai._content import parts_of_following, parts_of_user, responses_part, text_of_blocks
 from pegboard_openai._flavours import OPENAI, Flavour
@@ -28,7 +28,7 @@ from pegboard_openai._responses_stream import ResponsesReader
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pegboard import Content, Tool, ToolCall
+    from pegboard import Content, Tool, ToolCall, ToolResult
     from pegboard_chat.contract import ModelRequest, StreamReader
     from pegboard_chat.portable import Compiled
 
@@ -52,19 +52,11 @@ class ResponsesExport(PortableExport):
         super().__init__(tools, OPENAI_STRICT if flavour.strict else OPENAI_COMPATIBLE, _define)
         self._flavour = flavour
 
-    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
-        """The calls of a whole answer, its items, one item, or the JSON text of any of them.
-
-        What is no call is an INVALID_INPUT result; items that are no calls give nothing.
-        """
-        if isinstance(message, (str, bytes)):
-            try:
-                message = loads(message)
-            except JsonTextError as problem:
-                return [ToolResult.error("INVALID_INPUT", f"no JSON: {problem}")]
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
+        """The calls of a whole answer, its items, or one item; items that are no calls give nothing."""
         items = message.get("output", [message]) if isinstance(message, dict) else message
         if not isinstance(items, list):
-            return [ToolResult.error("INVALID_INPUT", "expected an answer of the responses API, or its items")]
+            return [refused(draw_id(), "", "expected an answer of the responses API, or its items")]
         taken: set[str] = set()
         return [_read(self, item, taken).read for item in items if _is_call(item)]
 

@@ -1,16 +1,16 @@
 """Tools as a provider wants them, and the way back from what its model calls: what the exports of all bridges share.
 
-A bridge subclasses `PortableExport` with `parse` and `format`, and gives a function that puts one tool into the
+A bridge subclasses `PortableExport` with `calls_in` and `format`, and gives a function that puts one tool into the
 provider's words. What a tool costs to compile is paid once for each profile, and kept as long as the tool lives.
 """
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pegboard import ErrorCode, Loss, ToolCall, ToolError, ToolResult
+from pegboard import Loss, ToolCall, ToolError, ToolResult
+from pegboard_chat.portable.calls import INVALID_JSON, MAX_ID, NO_NAME, draw_id, read_arguments, refused
 from pegboard_chat.portable.compile import Compiled, compile_schema
 from pegboard_chat.portable.names import alias_for, is_safe
 
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 
     Define = Callable[[Tool, str, Compiled, str], Any]
 
-MAX_ARGUMENTS = 4 * 1024 * 1024
-"""How long the JSON text of a call's arguments may be, in characters."""
-MAX_ID = 1_000
-"""How long the id of a call may be; a longer one is no id, and another is drawn."""
 MAX_KEPT = 16
 """How many definitions of one tool are kept: one for each function that makes them."""
-MAX_TAIL = 60
 
 
 def alias_of(name: str) -> str:
@@ -64,7 +59,7 @@ def compiled(tool: Tool, profile: Profile) -> Compiled:
 
 
 class PortableExport:
-    """The tools in one provider's words. Subclasses add `parse` and `format`.
+    """The tools in one provider's words. Subclasses add `calls_in` and `format`.
 
     Args:
         tools: in the order in which they are offered.
@@ -117,7 +112,34 @@ class PortableExport:
     def fill(self, name: str, arguments: Any) -> Any:
         """Arguments of a tool in the form in which the model writes them; the inverse of `restore`."""
         compiled = self._compiled.get(name)
-        return arguments if compiled is None else compiled.fill(arguments)
+        if compiled is None or (isinstance(arguments, dict) and INVALID_JSON in arguments):
+            return arguments
+        return compiled.fill(arguments)
+
+    def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
+        """The calls of what a model said: its message, or the provider's answer around it, or the JSON text of either.
+
+        What is no call is the INVALID_INPUT result that answers it; a message without calls gives nothing.
+        """
+        from pegboard.schema.jsontext import JsonTextError, loads
+        from pegboard.schema.kinds import kind_of
+
+        if isinstance(message, (str, bytes)):
+            try:
+                message = loads(message)
+            except JsonTextError as problem:
+                return [refused(draw_id(), "", f"the message is {problem}", reason="json")]
+        if not isinstance(message, (dict, list)):
+            return [refused(draw_id(), "", f"a message of the model: expected an object, got {kind_of(message)}")]
+        return self.calls_in(message)
+
+    def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
+        """The calls of a message in the provider's form, which came from outside and may hold anything."""
+        raise NotImplementedError
+
+    def name_of(self, alias: str) -> str:
+        """The tool's own name; of what is no tool's the name that it came with."""
+        return self.aliases.get(alias, alias)
 
     def call_of(self, id: Any, alias: Any, arguments: Any) -> ToolCall | ToolResult:  # noqa: A002 - the field's name
         """One call of a provider's message.
@@ -132,12 +154,12 @@ class PortableExport:
             no call; its message tells the model what was wrong and where. A name that is on no board is a call: the
             session answers it.
         """
-        call_id = id if isinstance(id, str) and 0 < len(id) <= MAX_ID else f"call_{uuid.uuid4().hex}"
+        call_id = id if isinstance(id, str) and 0 < len(id) <= MAX_ID else draw_id()
         if not isinstance(alias, str) or not alias:
-            return refused(call_id, "", "a call needs the name of a tool")
-        name = self.aliases.get(alias, alias)
+            return refused(call_id, NO_NAME, "a call needs the name of a tool")
+        name = self.name_of(alias)
         if isinstance(arguments, str):
-            read = _read(arguments)
+            read = read_arguments(arguments)
             if isinstance(read, ToolError):
                 return refused(call_id, name, read.message, **read.details)
             arguments = read
@@ -241,26 +263,3 @@ def _aliases(tools: Sequence[Tool]) -> dict[str, str]:
         name: alias if alias == name or counts[alias] == 1 else alias_for(name, digits=24)
         for name, alias in aliases.items()
     }
-
-
-def refused(call_id: str, name: str, why: str, **details: Any) -> ToolResult:
-    """The INVALID_INPUT result that answers what is no call."""
-    error = ToolError(ErrorCode.INVALID_INPUT, why, details)
-    made = ToolResult.of_error(error)
-    return ToolResult(made.content, None, error, None, call_id, name, 0.0)
-
-
-def _read(text: str) -> Any:
-    """The arguments that a JSON text holds, or the error that tells the model what is wrong with it."""
-    from pegboard.schema.jsontext import JsonTextError, loads
-
-    if not text or text.isspace():
-        return {}
-    try:
-        return loads(text, max_bytes=MAX_ARGUMENTS)
-    except JsonTextError as problem:
-        what = str(problem).removeprefix("not valid JSON: ").replace(" starting at at ", " that starts at ")
-        why = f"the arguments are no JSON object: {what}"
-        if problem.position is not None and not text.rstrip().endswith("}"):
-            why += f"; they end in {text.rstrip()[-MAX_TAIL:]!r} and look cut off: send the whole call again"
-        return ToolError(ErrorCode.INVALID_INPUT, why, {"reason": "json"})
