@@ -422,7 +422,22 @@ class Stage(NamedTuple):
         """A conversation in which every tool of the board may be called."""
         from pegboard_chat import Chat
 
-        return Chat(self.host, self.model, **options)
+        return Chat(self.host, options.pop("model", self.model), **options)
+
+    def taped(self, *answers: Any) -> tuple[Any, Any]:
+        """The same model, asked without a network: it and its tape. After these answers it says `Well again.`"""
+        import attrs
+
+        provider = self.model.name.partition(":")[0]
+
+        def well(sent: Any) -> Any:
+            said = faulty_server.Said("Well again.")
+            is_streamed = faulty_server.is_streamed(sent)
+            return (faulty_server.events if is_streamed else faulty_server.whole)(provider, said)
+
+        tape = faulty_server.Tape(well)
+        tape.answers.extend(answers)
+        return attrs.evolve(self.model, transport=tape), tape
 
 
 @pytest.fixture

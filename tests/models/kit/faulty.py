@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import attrs
@@ -123,9 +124,13 @@ def _cut(text: str, pieces: int) -> list[str]:
 def _object(text: str) -> Any:
     """Arguments where a provider gives them as a value."""
     try:
-        return json.loads(text) if text else {}
-    except ValueError:
+        return json.loads(text, parse_constant=_no_constant) if text.strip() else {}
+    except (ValueError, RecursionError):
         return text
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 # Chat completions.
@@ -543,3 +548,61 @@ async def _read(stream: trio.abc.Stream) -> Sent | None:
             return None
         body += piece
     return Sent(line.split(" ")[1], headers, json.loads(body) if body else {})
+
+
+# The same without a network.
+
+
+@attrs.define
+class Tape:
+    """What a model is asked through instead of the wire: answers are values, and each request gets the next.
+
+    Args:
+        answers: JSON of whole answers; or lists of events, for requests that ask for them.
+        otherwise: for the requests after them, from the request to an answer.
+        sent: every request.
+    """
+
+    otherwise: Callable[[Sent], Any]
+    answers: deque[Any] = attrs.field(factory=deque)
+    sent: list[Sent] = attrs.field(factory=list)
+
+    def _next(self, url: str, body: Any) -> Any:
+        self.sent.append(Sent(url, {}, json.loads(json.dumps(body))))
+        return self.answers.popleft() if self.answers else self.otherwise(self.sent[-1])
+
+    async def post(self, url: str, body: Any, place: Any) -> Any:
+        """See `Transport.post`."""
+        await trio.lowlevel.checkpoint()
+        return self._next(url, body)
+
+    @contextlib.asynccontextmanager
+    async def stream(self, url: str, body: Any, place: Any) -> AsyncIterator[_Played]:
+        """See `Transport.stream`."""
+        await trio.lowlevel.checkpoint()
+        yield _Played(self._next(url, body))
+
+
+class _Played:
+    """An answer of a tape: events, or a whole value where a server does not stream."""
+
+    def __init__(self, answer: Any) -> None:
+        self.streamed = isinstance(answer, list)
+        self._answer = answer
+        self._left = deque(answer if self.streamed else ())
+
+    def __aiter__(self) -> _Played:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._left:
+            raise StopAsyncIteration
+        name, data = self._left.popleft()
+        return name, data if isinstance(data, str) else json.dumps(data)
+
+    async def json(self) -> Any:
+        """The whole value."""
+        return self._answer
+
+    def finish(self) -> None:
+        """Nothing is left to read over."""

@@ -366,7 +366,8 @@ class _Question:
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
-        return _sendable(await _reply_of(self.chat.model, request, self.events), self.chat.host)
+        reply = await _reply_of(self.chat.model, request, self.events)
+        return _sendable(_without_a_cut_call(reply), self.chat.host)
 
     async def _answer(self, turn: _Turn, reply: Reply) -> None:
         """Run what may run; everything else is answered with what it was instead."""
@@ -644,6 +645,18 @@ def _least(*bounds: int | None) -> int | None:
 
 def _error_of(error: ToolError, call: ToolCall) -> ToolResult:
     return attrs.evolve(ToolResult.of_error(error), id=call.id, name=call.name)
+
+
+def _without_a_cut_call(reply: Reply) -> Reply:
+    """The reply with an error for a call that the limit of output tokens cut before it had any arguments.
+
+    Such a call looks like one without arguments, and a tool that needs none would run as nobody meant it.
+    """
+    last = reply.calls[-1] if reply.calls and reply.stop is Stop.LENGTH else None
+    if not isinstance(last, ToolCall) or last.arguments:
+        return reply
+    error = ToolError(ErrorCode.INVALID_INPUT, "the call ended before its arguments", reason="truncated")
+    return attrs.evolve(reply, calls=(*reply.calls[:-1], _error_of(error, last)))
 
 
 def _cut(result: ToolResult) -> ToolResult:
