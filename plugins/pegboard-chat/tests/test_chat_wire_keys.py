@@ -12,7 +12,7 @@ import trio
 
 from pegboard_chat import ModelError
 from pegboard_chat.wire.faults import Place
-from pegboard_chat.wire.keys import Headers, check_address, find_key, is_loopback, mask, no_key
+from pegboard_chat.wire.keys import Headers, check_address, find_key, is_loopback, key_for, mask, missing_key, no_key
 
 KEY = "sk-proj-Zx81kQ0aVbN3mT7yLwE5RdJ2"
 
@@ -179,3 +179,42 @@ def test_the_error_without_a_key_says_both_ways_to_give_one() -> None:
     error = no_key("acme", "ACME_KEY")
     assert error.details["reason"] == "no_key"
     assert error.message == "acme needs a key: set ACME_KEY, or keep it in the keyring: keyring set pegboard ACME_KEY"
+
+
+async def test_a_key_goes_to_an_address_that_may_have_it(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    ring.held["pegboard", "ACME_KEY"] = "of the keyring"
+    assert await key_for("acme", "https://acme.example/v1", "ACME_KEY") == "of the keyring"
+    with pytest.raises(ModelError, match=r"unencrypted; let ACME_URL begin") as caught:
+        await key_for("acme", "http://acme.example/v1", "ACME_KEY", address="ACME_URL")
+    assert caught.value.details["reason"] == "refused"
+    monkeypatch.setenv("ACME_KEY", "of the environment")
+    assert await key_for("acme", "https://acme.example/v1", "ACME_KEY", " configured ") == "configured"
+    assert await key_for("acme", "http://127.0.0.1:8080", "ACME_KEY") == "of the environment"
+
+
+async def test_a_server_of_this_machine_does_without_the_key_of_the_keyring(ring: Ring) -> None:
+    ring.held["pegboard", "ACME_KEY"] = "of the keyring"
+    assert await key_for("acme", "http://localhost:8080", "ACME_KEY") is None
+    assert ring.asked == []
+
+
+async def test_a_key_that_nobody_has_is_missed_where_it_is_needed(ring: Ring) -> None:
+    far = "https://acme.example/v1"
+    with pytest.raises(ModelError, match="set ACME_KEY, or keep it in the keyring") as caught:
+        await key_for("acme", far, "ACME_KEY")
+    assert caught.value.details["reason"] == "no_key"
+    assert await key_for("acme", far, "ACME_KEY", needed=False) is None
+    assert await key_for("acme", far, None) is None
+
+
+def test_what_is_missing_is_said_without_a_look_at_the_keyring(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    ring.held["pegboard", "ACME_KEY"] = "of the keyring"
+    far = "https://acme.example/v1"
+    assert missing_key(far, "ACME_KEY") == "set ACME_KEY, or keep it in the keyring: keyring set pegboard ACME_KEY"
+    assert missing_key("http://127.0.0.1:1", "ACME_KEY") is None
+    assert missing_key(far, "ACME_KEY", "configured") is None
+    monkeypatch.setenv("ACME_KEY", "  ")
+    assert missing_key(far, "ACME_KEY") is not None
+    monkeypatch.setenv("ACME_KEY", "of the environment")
+    assert missing_key(far, "ACME_KEY") is None
+    assert ring.asked == []

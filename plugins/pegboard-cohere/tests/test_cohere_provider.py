@@ -34,10 +34,10 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(variable: str, configured: Any, **more: Any) -> None:
+    def nothing(service: str, variable: str) -> None:
         assert variable == "CO_API_KEY"
 
-    monkeypatch.setattr("pegboard_cohere.provider.find_key", nothing)
+    monkeypatch.setattr("pegboard_chat.wire.keys._ask_keyring", nothing)
 
 
 Seen = list[httpx2.Request]
@@ -114,7 +114,7 @@ async def test_variables_are_those_that_coheres_client_reads(
 
 async def test_without_a_key_it_says_what_to_set(provider_of: Any) -> None:
     provider, seen = provider_of()
-    assert provider.missing() == "set CO_API_KEY, or api_key under [plugins.cohere]"
+    assert provider.missing() == "set CO_API_KEY, or keep it in the keyring: keyring set pegboard CO_API_KEY"
     with pytest.raises(ModelError, match="CO_API_KEY") as caught:
         await ask(provider)
     assert caught.value.details["reason"] == "no_key"
@@ -122,10 +122,7 @@ async def test_without_a_key_it_says_what_to_set(provider_of: Any) -> None:
 
 
 async def test_the_keyring_is_asked_last(provider_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def of_keyring(variable: str, configured: Any) -> str:
-        return "kept"
-
-    monkeypatch.setattr("pegboard_cohere.provider.find_key", of_keyring)
+    monkeypatch.setattr("pegboard_chat.wire.keys._ask_keyring", lambda service, variable: "kept")
     provider, seen = provider_of(httpx2.Response(200, json=ANSWER))
     await ask(provider)
     assert seen[0].headers["authorization"] == "Bearer kept"

@@ -34,10 +34,10 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(variable: str, configured: Any, **more: Any) -> None:
+    def nothing(service: str, variable: str) -> None:
         assert variable == "GEMINI_API_KEY"
 
-    monkeypatch.setattr("pegboard_gemini.provider.find_key", nothing)
+    monkeypatch.setattr("pegboard_chat.wire.keys._ask_keyring", nothing)
 
 
 Seen = list[httpx2.Request]
@@ -137,7 +137,7 @@ async def test_variables_are_those_that_googles_client_reads(provider_of: Any, m
 
 async def test_without_a_key_it_says_what_to_set(provider_of: Any) -> None:
     provider, seen = provider_of()
-    assert provider.missing() == "set GEMINI_API_KEY, or api_key under [plugins.gemini]"
+    assert provider.missing() == "set GEMINI_API_KEY, or keep it in the keyring: keyring set pegboard GEMINI_API_KEY"
     with pytest.raises(ModelError, match="GEMINI_API_KEY") as caught:
         await ask(provider)
     assert caught.value.details["reason"] == "no_key"

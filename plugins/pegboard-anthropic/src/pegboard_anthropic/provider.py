@@ -54,11 +54,9 @@ class AnthropicProvider:
 
     def missing(self) -> str | None:
         """What has to be set first; the keyring is not asked."""
-        from pegboard_chat.wire.keys import is_loopback
+        from pegboard_chat.wire.keys import missing_key
 
-        if self._settings.api_key or os.environ.get(KEY, "").strip() or is_loopback(self.base_url):
-            return None
-        return f"set {KEY}, or keep it in the keyring: keyring set pegboard {KEY}"
+        return missing_key(self.base_url, KEY, self._settings.api_key)
 
     @contextlib.asynccontextmanager
     async def open(self, model: str | None) -> AsyncIterator[Model]:
@@ -86,17 +84,11 @@ class AnthropicProvider:
     async def _place(self, model: str) -> Place:
         """Where requests go, and with which headers."""
         from pegboard_chat.wire.faults import Place
-        from pegboard_chat.wire.keys import check_address, find_key, is_loopback, no_key
+        from pegboard_chat.wire.keys import key_for
 
         base_url = self.base_url
-        key = await find_key(KEY, self._settings.api_key)
-        check_address(self.name, base_url, has_key=key is not None, variable=BASE_URL)
-        if key is None and not is_loopback(base_url):
-            raise no_key(self.name, KEY)
+        key = await key_for(self.name, base_url, KEY, self._settings.api_key, address=BASE_URL)
         headers = {"anthropic-version": self._settings.version}
-        if is_loopback(base_url):
-            # llama.cpp closes the connection behind a streamed answer, and says that it would not.
-            headers["connection"] = "close"
         if key is not None:
             headers["x-api-key"] = key
         if self._settings.betas:

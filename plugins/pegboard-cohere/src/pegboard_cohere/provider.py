@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.http_model import HttpModel
-from pegboard_chat.wire.keys import find_key, is_loopback, no_key
+from pegboard_chat.wire.keys import key_for, missing_key
 from pegboard_chat.wire.transport import open_transport
 from pegboard_cohere.dialect import CohereDialect
 
@@ -53,9 +53,7 @@ class CohereProvider:
 
     def missing(self) -> str | None:
         """A key, unless the address is this very machine."""
-        if self._settings.api_key or os.environ.get(KEY_VARIABLE) or is_loopback(self._base_url):
-            return None
-        return f"set {KEY_VARIABLE}, or api_key under [plugins.cohere]"
+        return missing_key(self._base_url, KEY_VARIABLE, self._settings.api_key)
 
     @contextlib.asynccontextmanager
     async def open(self, model: str | None) -> AsyncIterator[Model]:
@@ -94,17 +92,12 @@ class CohereProvider:
     @property
     def _base_url(self) -> str:
         """Without the version, which some write behind it."""
-        url = (self._settings.base_url or os.environ.get(URL_VARIABLE) or BASE_URL).strip().rstrip("/")
+        url = (self._settings.base_url or os.environ.get(URL_VARIABLE, "").strip() or BASE_URL).strip().rstrip("/")
         return url.removesuffix("/v2").removesuffix("/v1")
 
     async def _place(self, model: str) -> Place:
         base = self._base_url
-        here = is_loopback(base)
-        key = self._settings.api_key or os.environ.get(KEY_VARIABLE) or None
-        if key is None and not here:
-            key = await find_key(KEY_VARIABLE, None)
-        if key is None and not here:
-            raise no_key(self.name, KEY_VARIABLE)
+        key = await key_for(self.name, base, KEY_VARIABLE, self._settings.api_key)
         headers = {"authorization": f"Bearer {key}"} if key else {}
         return Place(
             self.name, model, lambda model, stream: f"{base}/v2/chat", headers, key=key, key_variable=KEY_VARIABLE

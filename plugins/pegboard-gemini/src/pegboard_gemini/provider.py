@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.http_model import HttpModel
-from pegboard_chat.wire.keys import find_key, is_loopback, no_key
+from pegboard_chat.wire.keys import key_for, missing_key
 from pegboard_chat.wire.transport import open_transport
 from pegboard_gemini.dialect import GeminiDialect
 
@@ -56,9 +56,7 @@ class GeminiProvider:
 
     def missing(self) -> str | None:
         """A key, unless the address is this very machine."""
-        if self._configured or os.environ.get(KEY_VARIABLE) or is_loopback(self._base_url):
-            return None
-        return f"set {KEY_VARIABLE}, or api_key under [plugins.gemini]"
+        return missing_key(self._base_url, KEY_VARIABLE, self._configured)
 
     @contextlib.asynccontextmanager
     async def open(self, model: str | None) -> AsyncIterator[Model]:
@@ -95,23 +93,18 @@ class GeminiProvider:
     @property
     def _base_url(self) -> str:
         """Without the version, which some write behind it."""
-        url = self._settings.base_url or os.environ.get(URL_VARIABLE) or BASE_URL
+        url = self._settings.base_url or os.environ.get(URL_VARIABLE, "").strip() or BASE_URL
         return url.strip().rstrip("/").removesuffix(VERSION)
 
     @property
     def _configured(self) -> str | None:
         """The key of the settings, or the second variable's where neither they nor the first one say any."""
-        second = None if os.environ.get(KEY_VARIABLE) else os.environ.get(SECOND_KEY_VARIABLE)
+        second = None if os.environ.get(KEY_VARIABLE, "").strip() else os.environ.get(SECOND_KEY_VARIABLE)
         return self._settings.api_key or second or None
 
     async def _place(self, model: str) -> Place:
         base = self._base_url
-        here = is_loopback(base)
-        key = self._configured or (os.environ.get(KEY_VARIABLE) or None if here else None)
-        if key is None and not here:
-            key = await find_key(KEY_VARIABLE, None)
-        if key is None and not here:
-            raise no_key(self.name, KEY_VARIABLE)
+        key = await key_for(self.name, base, KEY_VARIABLE, self._configured)
         headers = {"x-goog-api-key": key} if key else {}
         return Place(
             self.name,

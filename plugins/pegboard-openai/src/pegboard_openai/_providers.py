@@ -62,14 +62,12 @@ class Server:
 
     def missing(self) -> str | None:
         """What has to be set first; the keyring is not asked."""
-        from pegboard_chat.wire.keys import is_loopback
+        from pegboard_chat.wire.keys import missing_key
 
         variable = self._settings.key_variable
-        if not self._wants_key or self._settings.api_key or is_loopback(self.base_url):
+        if not self._wants_key or variable is None:
             return None
-        if variable is None or os.environ.get(variable, "").strip():
-            return None
-        return f"set {variable}, or keep it in the keyring: keyring set pegboard {variable}"
+        return missing_key(self.base_url, variable, self._settings.api_key)
 
     @contextlib.asynccontextmanager
     async def open(self, model: str | None) -> AsyncIterator[Model]:
@@ -101,16 +99,11 @@ class Server:
         return kind(flavour_of(self.base_url), self.name)
 
     async def _place(self) -> Place:
-        from pegboard_chat.wire.keys import check_address, find_key, is_loopback, no_key
+        from pegboard_chat.wire.keys import key_for
 
-        base_url, variable = self.base_url, self._settings.key_variable
-        key = self._settings.api_key
-        if variable is not None:
-            key = await find_key(variable, key)
-        check_address(self.name, base_url, has_key=bool(key), variable="the base_url")
-        if not key and self._wants_key and variable is not None and not is_loopback(base_url):
-            raise no_key(self.name, variable)
-        return _place_of(self.name, base_url, key or None, variable, responses=self._responses)
+        base_url, settings = self.base_url, self._settings
+        key = await key_for(self.name, base_url, settings.key_variable, settings.api_key, needed=self._wants_key)
+        return _place_of(self.name, base_url, key, settings.key_variable, responses=self._responses)
 
 
 class LocalProvider:
@@ -237,13 +230,9 @@ def providers_of(settings: OpenAISettings) -> list[Server | LocalProvider]:
 
 def _place_of(provider: str, base_url: str, key: str | None, variable: str | None, *, responses: bool = False) -> Place:
     from pegboard_chat.wire.faults import Place
-    from pegboard_chat.wire.keys import is_loopback
 
     end = "responses" if responses else "chat/completions"
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
-    if is_loopback(base_url):
-        # llama.cpp closes the connection behind a streamed answer, and says that it would not.
-        headers["connection"] = "close"
     advice = {} if variable else {"wrong_key": _SET_KEY.format("NAME" if provider == "local" else provider)}
     return Place(
         provider, "", lambda model, stream: f"{base_url}/{end}", headers, key=key, key_variable=variable, advice=advice

@@ -60,10 +60,61 @@ async def find_key(variable: str, configured: str | None, *, service: str = SERV
 
     .. versionadded:: 0.1
     """
-    for given in (configured, os.environ.get(variable)):
+    return _said_key(variable, configured) or await _of_keyring(service, variable)
+
+
+async def key_for(
+    provider: str,
+    base_url: str,
+    variable: str | None,
+    configured: str | None = None,
+    *,
+    address: str = "the base_url",
+    needed: bool = True,
+) -> str | None:
+    """The key that goes to an address; None: none goes there.
+
+    The keyring is not asked for a server of this machine: that needs no key, and may do without the provider's own.
+
+    Args:
+        provider: whom an error names.
+        base_url: where it goes.
+        variable: of the environment, and the user name in the keyring; None: there is no key but the configured one.
+        configured: the setting `api_key`, or None.
+        address: where the address comes from, as an error says it.
+        needed: whether the provider refuses requests without a key.
+
+    Raises:
+        ModelError: reason `no_key`, or `refused` where the address is none, or would have the key in the clear.
+
+    .. versionadded:: 0.1
+    """
+    is_here = is_loopback(base_url)
+    key = _said_key(variable, configured)
+    if key is None and variable is not None and not is_here:
+        key = await find_key(variable, None)
+    check_address(provider, base_url, has_key=key is not None, variable=address)
+    if key is None and needed and variable is not None and not is_here:
+        raise no_key(provider, variable)
+    return key
+
+
+def missing_key(base_url: str, variable: str, configured: str | None = None) -> str | None:
+    """What has to be set before an address can be asked, as a sentence; None: nothing. The keyring is not asked.
+
+    .. versionadded:: 0.1
+    """
+    if _said_key(variable, configured) is not None or is_loopback(base_url):
+        return None
+    return f"set {variable}, or keep it in the keyring: keyring set {SERVICE} {variable}"
+
+
+def _said_key(variable: str | None, configured: str | None) -> str | None:
+    """The key of the configuration, else of the environment."""
+    for given in (configured, os.environ.get(variable) if variable is not None else None):
         if given and given.strip():
             return given.strip()
-    return await _of_keyring(service, variable)
+    return None
 
 
 async def _of_keyring(service: str, variable: str) -> str | None:
