@@ -146,10 +146,11 @@ def test_options_lie_over_everything(ask) -> None:
     assert (body["seed"], body["stream_options"]) == (7, None)
 
 
-@pytest.mark.parametrize("choice", ["required", "none"])
-def test_what_a_model_must_or_may_not_do_is_said(ask, choice) -> None:
-    dialect = ChatDialect()
-    assert dialect.body(ask(dialect, tool_choice=choice), "gpt-5")["tool_choice"] == choice
+@pytest.mark.parametrize("dialect", [ChatDialect(), ResponsesDialect()])
+def test_what_a_model_must_or_may_not_do_is_said(ask, dialect) -> None:
+    assert dialect.body(ask(dialect, tool_choice="required"), "gpt-5")["tool_choice"] == "required"
+    body = dialect.body(ask(dialect, tool_choice="none", parallel=False), "gpt-5")
+    assert not {"tools", "tool_choice", "parallel_tool_calls"} & body.keys(), "what is not there cannot be called"
 
 
 def test_compatible_servers_bound_the_output_by_its_old_name(ask) -> None:

@@ -127,7 +127,7 @@ class ModelRequest:
         tool_choice: what the model may or must call; servers ignore it at times, so the loop checks the answer. `none`
             with an export is the last request of a question: the tools stay defined, since providers want those of the
             calls that a conversation holds and keep them in their cache, and none may be called. A dialect whose
-            provider has no such choice leaves the tools out.
+            provider has no such choice, or whose servers ignore it, leaves the tools out.
         parallel: whether several calls in one turn are welcome; the loop checks that as well.
         stream: whether deltas are wanted; without, the stream gives the `Reply` alone.
         max_tokens: of output; None: the provider's own limit, or the bridge's where the provider wants one.

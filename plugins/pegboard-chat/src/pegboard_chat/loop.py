@@ -13,8 +13,9 @@ Invariants:
   that says nothing, which no provider takes back: what was asked is, and `go_on` asks again.
 - Every call of a model goes through the session, or is answered here with an error and without running.
 - A turn can always be sent back: each of its calls has an id of its own, and none is larger than a host reads.
-- The last request of a question names the tools and forbids every call (`tool_choice` none): providers want the tools
-  of the calls that a conversation holds, and their cache of it stays good. Calls that come all the same do not run.
+- The last request of a question may call nothing (`tool_choice` none). Its dialect leaves the tools out, or, where the
+  provider wants those of the calls that a conversation holds, forbids every call. Those that come all the same do not
+  run.
 """
 
 from __future__ import annotations

@@ -115,7 +115,8 @@ class ChatDialect:
         """The body of `POST /chat/completions`."""
         export: Any = request.export or self.export(())
         body: dict[str, Any] = {"model": model, "messages": self._messages(request, export)}
-        if request.export is not None and export.definitions:
+        # Servers of this language are many, and some call whatever they are told not to.
+        if request.export is not None and export.definitions and request.tool_choice != "none":
             body["tools"] = list(export.definitions)
             choice = request.tool_choice
             if isinstance(choice, ForcedTool):

@@ -113,7 +113,8 @@ class ResponsesDialect:
             body["instructions"] = request.conversation.system
         if self._flavour.encrypted and _THINKS.match(model):
             body["include"] = ["reasoning.encrypted_content"]
-        if request.export is not None and export.definitions:
+        # Servers of this language are many, and some call whatever they are told not to.
+        if request.export is not None and export.definitions and request.tool_choice != "none":
             body["tools"] = list(export.definitions)
             choice = request.tool_choice
             if isinstance(choice, ForcedTool):
