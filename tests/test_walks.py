@@ -53,6 +53,7 @@ async def test_a_call_goes_from_the_wire_through_the_board_and_back() -> None:
 
 TOUR = ROOT / "examples" / "tour.jsonl"
 NOT_ON_TOUR = {
+    "claude_conversation",  # wants a key, and costs money
     "forget_memory",  # takes an id that only the answer to `remember` tells
     "edit_file",  # writes, and so wants a root
     "write_file",
@@ -86,6 +87,13 @@ def test_the_tour_through_mcp_answers_as_the_board_itself_would(tmp_path) -> Non
     assert answered["attack"]["data"]["notation"] == "1d20+5"
     codes = {line["id"]: line["error"]["code"] for line in answered.values() if not line["ok"]}
     assert codes == {"wrong": "INVALID_INPUT", "unknown": "NOT_FOUND"}
+
+
+def test_the_tour_through_a_chat_calls_what_the_question_names() -> None:
+    ran = program("chat", "--model", "echo", 'roll_dice {"notation": "3d1"}', cwd=ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout == "Rolled 3d1: [1, 1, 1] = **3**\n"
+    assert "-> roll_dice" in ran.stderr
 
 
 # 2. The bad call: the model reads path and expectation, the person a cause.
