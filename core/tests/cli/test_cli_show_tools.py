@@ -208,11 +208,18 @@ def test_export_reports_names_and_losses(run, site):
             return [Tool(name="one", handler=print, description="One.")]
     """,
     )
-    err = run("export", "--to", "poor", "--report", plugins=("poor",)).err
-    assert "renamed: one is x_1 there" in err
-    assert "lost: one properties.a: no numbers there" in err
-    assert "not strict: one" in err
-    assert "for poor: 1 defined, 1 renamed, 1 lost, 0 strict" in err
+    assert run("export", "--to", "poor", "--report", plugins=("poor",)).err.splitlines() == [
+        "one: not strict, called x_1 there, 1 lost",
+        "  properties.a: no numbers there",
+        "for poor: 1 defined, 1 renamed, 1 lost, 0 strict",
+    ]
+
+
+def test_export_reports_each_tool_also_where_nothing_is_lost(run, tools):
+    assert run("export", "--to", "json", "--report", "add").err.splitlines() == [
+        "add: nothing lost",
+        "for json: 1 defined, 0 renamed, 0 lost",
+    ]
 
 
 def test_export_of_a_profile_that_selects_nothing_is_empty(run, tools, tmp_path):

@@ -11,7 +11,10 @@ from pegboard.cli._program import complete_dialect, complete_tool
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pegboard.cli._run import ProgramRun
+    from pegboard.contract import Export, Loss
 
 
 @click.command("export", short_help="Tool definitions as one consumer wants them.")
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
     help="text, json, or one that a plugin brings.",
 )
 @click.option(
-    "--report", is_flag=True, help="Say on stderr what is lost, which names had to change, and which tools are strict."
+    "--report",
+    is_flag=True,
+    help="Say on stderr what is lost of each tool, how it is called there, and if it is strict.",
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_tool)
 @click.pass_obj
@@ -40,15 +45,28 @@ def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...])
     else:
         emit_json(definitions)
     if report:
-        renamed = {alias: name for alias, name in export.aliases.items() if alias != name}
-        for alias, name in renamed.items():
-            note(f"renamed: {printable_line(name)} is {printable_line(alias)} there")
-        for loss in export.losses:
-            note(f"lost: {printable_line(loss.tool)} {printable_line(loss.path)}: {printable_line(loss.what)}")
-        counts = [f"{len(definitions)} defined", f"{len(renamed)} renamed", f"{len(export.losses)} lost"]
-        strict = getattr(export, "strict", None)
-        if strict is not None:
-            for name, is_strict in strict.items():
-                note(f"{'strict' if is_strict else 'not strict'}: {printable_line(name)}")
-            counts.append(f"{sum(strict.values())} strict")
-        note(f"for {dialect}: {', '.join(counts)}")
+        _report(dialect, export)
+
+
+def _report(dialect: str, export: Export) -> None:
+    """Say for each tool how it is called there, whether it is strict, and what is lost."""
+    called = {name: alias for alias, name in export.aliases.items()}
+    strict: Mapping[str, bool] | None = getattr(export, "strict", None)
+    lost: dict[str, list[Loss]] = {name: [] for name in called}
+    for loss in export.losses:
+        lost.setdefault(loss.tool, []).append(loss)
+    for name, losses in lost.items():
+        alias = called.get(name, name)
+        facts = [] if strict is None else ["strict" if strict.get(name) else "not strict"]
+        if alias != name:
+            facts.append(f"called {printable_line(alias)} there")
+            losses = [loss for loss in losses if loss.path != "name"]
+        facts.append("nothing lost" if not losses else f"{len(losses)} lost")
+        note(f"{printable_line(name)}: {', '.join(facts)}")
+        for loss in losses:
+            note(f"  {printable_line(loss.path)}: {printable_line(loss.what)}")
+    counts = [f"{len(export.definitions)} defined", f"{sum(name != alias for name, alias in called.items())} renamed"]
+    counts.append(f"{len(export.losses)} lost")
+    if strict is not None:
+        counts.append(f"{sum(strict.values())} strict")
+    note(f"for {dialect}: {', '.join(counts)}")
