@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +67,48 @@ async def test_a_call_that_never_began_is_told_too(host: Any, scripted: Any) -> 
     assert len(made) == 6
     refused = next(call for call in made if not call["result"]["ok"])
     assert refused["result"]["error"]["details"]["budget"] == "max_tool_calls"
-    assert refused["arguments"] is None
+    assert refused["arguments"] == {}
+
+
+async def test_what_was_no_call_has_no_arguments(host: Any) -> None:
+    made = (await answer(host, {"message": "whoami {"}, model="echo"))["tool_calls"]
+    assert [(call["name"], call["arguments"], call["result"]["ok"]) for call in made] == [("whoami", None, False)]
+
+
+async def test_fifty_at_once_are_each_answered_as_who_they_are(host: Any, scripted: Any) -> None:
+    answers: dict[int, Any] = {}
+
+    async def ask(number: int) -> None:
+        model = scripted([("whoami", {})], f"answer {number}")
+        answers[number] = await answer(host, {"message": "who?", "user": f"user {number}"}, model=model)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(50):
+            nursery.start_soon(ask, number)
+    for number, said in answers.items():
+        assert said["content"] == f"answer {number}"
+        assert said["tool_calls"][0]["result"]["content"] == [{"type": "text", "text": f"user {number}"}]
+
+
+async def test_the_profile_and_read_only_mode_of_the_host_hold(host_with: Any, scripted: Any) -> None:
+    @tool(run="inplace")
+    def write() -> None:
+        """Write."""
+        raise NotImplementedError
+
+    @tool(read_only=True, run="inplace", tags=["open"])
+    def read() -> str:
+        """Read."""
+        return "read"
+
+    profiles = {"guest": {"without": ["whoami"], "read_only": True}}
+    host = await host_with(pegboard_chat.plugin, config={"profile": "guest", "profiles": profiles})
+    host.add(whoami, write, read)
+    model = scripted([("whoami", {}), ("write", {}), ("read", {})], "done")
+    made = (await answer(host, {"message": "go", "user": "ada"}, model=model))["tool_calls"]
+    codes = {call["name"]: (call["result"]["error"] or {}).get("code") for call in made}
+    assert codes == {"whoami": "NOT_FOUND", "write": "FORBIDDEN", "read": None}
+    assert [one["name"] for one in model.requests[0].export.definitions] == ["read", "write"]
 
 
 @pytest.mark.parametrize(

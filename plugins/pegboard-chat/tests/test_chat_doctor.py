@@ -55,6 +55,7 @@ def test_a_model_of_no_provider_is_found() -> None:
     [found] = findings({"model": "nope:model"})
     assert "there is no provider of models 'nope'" in found
     assert "write one of: echo" in found
+    assert findings({"model": "nope:model", "max_cost": 1.0}) == [found], "a price would not help"
 
 
 def test_a_provider_that_lacks_something_says_what_to_set() -> None:

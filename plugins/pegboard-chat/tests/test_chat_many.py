@@ -126,6 +126,15 @@ async def test_a_forced_tool_is_offered_beside_the_two(host: Any, scripted: Any,
     assert names(model.requests[1]) == ["find_tools", "call_tool"]
 
 
+@pytest.mark.parametrize("choice", ["none", ForcedTool("roll_dice")])
+async def test_a_search_is_no_way_around_what_may_be_called(
+    host: Any, scripted: Any, all_events: Any, choice: Any
+) -> None:
+    chat = Chat(host, scripted([("find_tools", {"query": "x"})], "done"), settings=FEW)
+    await all_events(chat.ask("go", tool_choice=choice))
+    assert chat.conversation.messages[2].results[0].error.details["reason"] == "tool_choice"
+
+
 async def test_the_last_request_answers_searches_with_the_budget(host: Any, scripted: Any, all_events: Any) -> None:
     chat = Chat(host, scripted([("find_tools", {"query": "x"})]), settings=FEW, budget=Budget(max_rounds=2))
     events = await all_events(chat.ask("go"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard import ErrorCode, Fault, ToolError
-from pegboard_chat.events import CallEnded, CallStarted, ChatEnded
+from pegboard import ErrorCode, Fault, ToolCall, ToolError
+from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,8 @@ async def answer(host: Host, request: Mapping[str, Any], *, model: Model | str |
 
     Returns:
         `{"content", "tool_calls", "usage"}`: the answer's text; the calls in the order they ended, each
-        `{"id", "name", "arguments", "result"}` with the result as a line of `batch`; and
+        `{"id", "name", "arguments", "result"}` with the result as a line of `batch`, and null for arguments that were
+        no JSON object; and
         `{"input_tokens", "output_tokens", "cached_tokens", "cost", "reason"}`, where `reason` is the budget that cut it
         short, or null.
 
@@ -63,7 +64,9 @@ async def _answered(
     ended: ChatEnded | None = None
     async with chat.ask(message) as events:
         async for event in events:
-            if isinstance(event, CallStarted):
+            if isinstance(event, RoundEnded):
+                asked = {call.id: call.arguments for call in event.reply.calls if isinstance(call, ToolCall)}
+            elif isinstance(event, CallStarted):  # of a tool that was called through another, its own
                 asked[event.call.id] = event.call.arguments
             elif isinstance(event, CallEnded):
                 result = event.result

@@ -42,9 +42,11 @@ def check_cost(settings: ChatSettings, board: Board) -> Iterator[Finding]:
     from pegboard_chat.prices import bundled_prices
 
     name = settings.model
+    provider = _provider_of(settings, board)
+    if isinstance(provider, ConfigError):
+        return  # that is said already
     if ":" not in name:
-        provider = _provider_of(settings, board)
-        if isinstance(provider, ConfigError) or provider.default_model is None:
+        if provider.default_model is None:
             return  # which model it will be is not known yet
         name = f"{name}:{provider.default_model}"
     if bundled_prices().with_own(settings.prices).find(name) is None:

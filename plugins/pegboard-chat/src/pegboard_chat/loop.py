@@ -432,14 +432,12 @@ class _Question:
 
     def _refused(self, call: ToolCall, before: int) -> ToolError | None:
         """Why a call does not run; None: it may, and is counted."""
-        chat, choice = self.chat, self.choice
+        chat = self.chat
         if self._last is not None:
             self.reason = self._last
             return refusal(self._last, chat.budget)
-        if choice == "none":
-            return _refusal("nothing may be called here; answer without a call", "tool_choice")
-        if isinstance(choice, ForcedTool) and call.name != choice.name:
-            return _refusal(f"only {choice.name!r} may be called first; call it", "tool_choice")
+        if (due := self._undue(call)) is not None:
+            return due
         if before and not chat.parallel:
             return _refusal("one call a turn is made here; repeat this one alone", "parallel")
         if chat._only is not None and call.name not in chat._only:
@@ -448,11 +446,22 @@ class _Question:
             return refusal(over, chat.budget)
         return None if self.spending.take_call() else refusal("max_tool_calls", chat.budget)
 
+    def _undue(self, call: ToolCall) -> ToolError | None:
+        """Why a call is none that the model may make now, whatever it may cost; None: it is one."""
+        choice = self.choice
+        if choice == "none":
+            return _refusal("nothing may be called here; answer without a call", "tool_choice")
+        if isinstance(choice, ForcedTool) and call.name != choice.name:
+            return _refusal(f"only {choice.name!r} may be called first; call it", "tool_choice")
+        return None
+
     def _refused_find(self, call: ToolCall, before: int) -> ToolError | None:
         """Why a search for tools does not run; it counts against no budget of calls, but not for ever."""
         if self._last is not None:
             self.reason = self._last
             return refusal(self._last, self.chat.budget)
+        if (due := self._undue(call)) is not None:
+            return due
         if before and not self.chat.parallel:
             return _refusal("one call a turn is made here; repeat this one alone", "parallel")
         if not self.spending.take_find():
