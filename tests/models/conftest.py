@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import importlib.util
 import json
 import logging
@@ -442,20 +443,33 @@ class Stage(NamedTuple):
 
 @pytest.fixture
 def stage(nursery: trio.Nursery) -> Callable[..., Any]:
-    """`async with stage(provider) as stage`: a model of that provider, whose server says what the test tells it."""
+    """`async with stage(provider) as stage`: a model of that provider, whose server says what the test tells it.
+
+    `plugins` are the only installed ones that take part; with plugins `on_top` those are the bridge, the loop, the
+    calculator and they. `settings` are those of the bridge.
+    """
     from pegboard import open_host
     from pegboard_chat import open_model
 
     @contextlib.asynccontextmanager
     async def open_stage(
-        provider: str, *plugins: Any, model: str | None = None, chat: dict[str, Any] | None = None, **settings: Any
+        provider: str,
+        *plugins: str,
+        on_top: Iterable[Any] = (),
+        model: str | None = None,
+        chat: dict[str, Any] | None = None,
+        **settings: Any,
     ) -> AsyncIterator[Stage]:
+        taking_part: list[Any] | None = list(plugins) or None
+        if on_top:
+            named = ("chat", "calculator", provider.partition("-")[0])
+            taking_part = [*(importlib.import_module(f"pegboard_{one}.plugin") for one in named), *on_top]
         server = await nursery.start(faulty_server.Server().run)
         server.otherwise = faulty_server.says(provider, "Well again.")
         base = {"base_url": server.url + faulty_server.PATHS[provider], "api_key": faulty_server.KEY, **settings}
         config = {"plugins": {provider.partition("-")[0]: base, "chat": {"timeout_s": 20, **(chat or {})}}}
-        named = f"{provider}:{model or faulty_server.MODELS[provider]}"
-        async with open_host(config, plugins or None) as host, open_model(host, named) as opened:
+        name = f"{provider}:{model or faulty_server.MODELS[provider]}"
+        async with open_host(config, taking_part) as host, open_model(host, name) as opened:
             yield Stage(host, opened, server)
 
     return open_stage

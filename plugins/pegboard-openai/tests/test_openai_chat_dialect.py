@@ -223,19 +223,20 @@ def test_mistral_reads_what_it_thought_again_and_nobody_else_does(ask) -> None:
     assert other == {"role": "assistant", "content": "7"}
 
 
-def test_thoughts_go_back_to_the_server_that_had_them_and_to_no_other(ask) -> None:
+def test_thoughts_go_back_to_the_model_that_had_them_and_to_no_other(ask) -> None:
     deepseek = ChatDialect(COMPATIBLE, "deepseek")
     message = answer(content=None, reasoning_content="Hm", reasoning_details=[{"n": 1}], tool_calls=[call()])
     reply = deepseek.read(message, ask(deepseek), "deepseek:chat")
     conversation = Conversation().ask("x").add(reply.message)
 
-    def sent(dialect: ChatDialect) -> dict[str, object]:
-        return dialect.body(ModelRequest(conversation), "m")["messages"][1]
+    def sent(dialect: ChatDialect, model: str = "chat") -> dict[str, object]:
+        return dialect.body(ModelRequest(conversation), model)["messages"][1]
 
     assert sent(deepseek)["reasoning_content"] == "Hm"
     assert sent(deepseek)["reasoning_details"] == [{"n": 1}]
     for other in (ChatDialect(COMPATIBLE, "vllm"), ChatDialect(GROQ, "deepseek"), ChatDialect(OPENAI, "openai")):
         assert sent(other).keys() == {"role", "content", "tool_calls"}
+    assert sent(deepseek, "another").keys() == {"role", "content", "tool_calls"}
 
 
 def test_a_refusal_goes_back_as_one_or_as_text(ask) -> None:
@@ -337,10 +338,10 @@ def test_text_that_no_utf8_carries_is_replaced(ask) -> None:
     [
         ({"error": {"message": "no such model", "code": "model_not_found"}}, "no_model"),
         ({"object": "error", "message": "x"}, "server"),
-        ({"choices": []}, "server"),
-        ({"choices": [{"message": None}]}, "server"),
-        ([], "server"),
-        (None, "server"),
+        ({"choices": []}, "no_json"),
+        ({"choices": [{"message": None}]}, "no_json"),
+        ([], "no_json"),
+        (None, "no_json"),
     ],
 )
 def test_what_is_no_answer_is_a_model_error(ask, said, reason) -> None:

@@ -136,6 +136,16 @@ def test_thoughts_that_cannot_be_read_again_stay_out_and_so_do_the_ids_of_that_t
     ]
 
 
+def test_thoughts_of_another_model_stay_out_and_so_do_the_ids_of_that_turn(ask) -> None:
+    dialect = ResponsesDialect(provider="openai-responses")
+    turn = dialect.read(answer(thought(), says("Hello."), calls()), ask(dialect), MODEL).message
+    request = ModelRequest(Conversation().ask("x").add(turn))
+    assert [item["type"] for item in dialect.body(request, "gpt-5")["input"]][1:] == [item["type"] for item in turn.raw]
+    others = dialect.body(request, "o4-mini")["input"][1:]
+    assert [item["type"] for item in others] == ["message", "function_call"]
+    assert not any("id" in item for item in others)
+
+
 def test_thoughts_that_nothing_follows_stay_out(ask) -> None:
     said = answer(says("x"), thought(), status="incomplete", incomplete_details={"reason": "max_output_tokens"})
     reply = ResponsesDialect().read(said, ask(ResponsesDialect()), MODEL)
@@ -255,8 +265,8 @@ def test_a_refusal_is_shown_and_told() -> None:
         ({"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "slow down"}}, "limit"),
         ({"status": "cancelled"}, "server"),
         ({"error": {"message": "no", "code": "model_not_found"}}, "no_model"),
-        ({"output": None}, "server"),
-        ([], "server"),
+        ({"output": None}, "no_json"),
+        ([], "no_json"),
     ],
 )
 def test_what_is_no_answer_is_a_model_error(said, reason) -> None:

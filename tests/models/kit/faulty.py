@@ -177,7 +177,7 @@ def _response_items(said: Said) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if said.thought:
         summary = [{"type": "summary_text", "text": said.thought}]
-        items.append({"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAAA"})
+        items.append({"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": "gAAAABthought"})
     if said.text:
         part = {"type": "output_text", "text": said.text, "annotations": []}
         message = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [part]}
@@ -606,3 +606,56 @@ class _Played:
 
     def finish(self) -> None:
         """Nothing is left to read over."""
+
+
+# What every provider wants of a request: an answer to each call, right after it, and nothing else.
+
+
+def unanswered(path: str, body: Any) -> list[str]:
+    """Every call of a request's history that has not exactly one result, and every result without a call."""
+    complaints: list[str] = []
+    due: list[Any] = []
+    for kind, one in _calls_and_results(path.partition("?")[0], body):
+        if kind == "call":
+            due.append(one)
+        elif kind == "result" and one in due:
+            due.remove(one)
+        elif kind == "result":
+            complaints.append(f"a result of {one!r:.60}, which nobody called")
+        elif due:
+            complaints.append(f"{kind} while {due!r:.60} wait for their results")
+            due = []
+    return [*complaints, *(f"{one!r:.60} has no result" for one in due)]
+
+
+_ITEMS = {"function_call": "call", "function_call_output": "result"}
+
+
+def _calls_and_results(path: str, body: Any) -> list[tuple[str, Any]]:
+    """What follows what: `call` and `result` with their ids (with Gemini: their names), else who speaks."""
+    if path.endswith("/responses"):
+        return [
+            (_ITEMS.get(item["type"], "user"), item.get("call_id"))
+            for item in body["input"]
+            if item["type"] != "reasoning" and item.get("role") != "assistant"
+        ]
+    if "enerateContent" in path:
+        parts = [part for content in body["contents"] for part in content["parts"]]
+        return [
+            (kind, part[member]["name"])
+            for part in parts
+            for member, kind in (("functionCall", "call"), ("functionResponse", "result"))
+            if member in part
+        ]
+    found: list[tuple[str, Any]] = []
+    for message in body["messages"]:
+        content = message.get("content")
+        blocks = content if isinstance(content, list) and path.endswith("/messages") else []
+        found += [("call", call["id"]) for call in message.get("tool_calls") or ()]
+        found += [("call", block["id"]) for block in blocks if block.get("type") == "tool_use"]
+        found += [("result", block["tool_use_id"]) for block in blocks if block.get("type") == "tool_result"]
+        if message["role"] == "tool":
+            found.append(("result", message["tool_call_id"]))
+        elif message["role"] == "user" and not any(block.get("type") == "tool_result" for block in blocks):
+            found.append(("user", None))
+    return found

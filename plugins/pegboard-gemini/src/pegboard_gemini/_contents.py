@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
 from pegboard_chat.portable.content import label, split, text_of, text_of_block
-from pegboard_gemini._parts import DIALECT, given_parts, is_latest, signed, text_member
+from pegboard_gemini._parts import DIALECT, cleaned, given_parts, is_latest, signed, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -62,7 +62,7 @@ def _content(role: str, parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]
 def _own_parts(message: Message) -> list[dict[str, Any]]:
     """The parts of a turn of this dialect; none of others, and none that do not hold the calls that the results answer:
     a saved file may say anything."""
-    parts = given_parts(message.raw) if message.dialect == DIALECT else []
+    parts = [cleaned(part) for part in given_parts(message.raw)] if message.dialect == DIALECT else []
     count = sum("functionCall" in part for part in parts)
     return parts if count == len(message.calls) else []
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pegboard import ErrorCode
+from pegboard_chat.contract import ModelError
 from pegboard_chat.conversation import Usage
+
+if TYPE_CHECKING:
+    from pegboard_chat.conversation import Message
 
 _INPUT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")
@@ -15,6 +20,28 @@ _MAX_TOKENS = 10**12
 def provider_of(model: str | None) -> str:
     """The provider in `provider:model`."""
     return (model or "").partition(":")[0]
+
+
+def is_of(message: Message, provider: str | None, model: str) -> bool:
+    """Whether a turn is one of this very model: what it thought goes to no other.
+
+    Args:
+        message: the turn; one that says no model is anybody's.
+        provider: that of the model; None: any.
+        model: as the provider calls it.
+    """
+    said_by, _, named = (message.model or "").partition(":")
+    return not named or (named == model and provider in (None, said_by))
+
+
+def no_answer(provider: str, why: str) -> ModelError:
+    """What came is JSON, but no answer of this API."""
+    return ModelError(
+        ErrorCode.UPSTREAM_ERROR,
+        f"{provider} sent what is no answer: {why}; check the base_url, or ask again",
+        provider=provider,
+        reason="no_json",
+    )
 
 
 def cleaned(text: str) -> str:

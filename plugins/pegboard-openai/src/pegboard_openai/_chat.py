@@ -2,7 +2,7 @@
 
 An assistant's turn is kept as the message that goes back: `role`, `content`, `refusal`, `tool_calls` with arguments
 that are JSON (llama.cpp refuses a history with others), and what the model thought where the server wants it again. A
-server gets only those members that it knows, and the model's thoughts only if they are its own.
+server gets only those members that it knows, and the thoughts of the very model that is asked.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.content import split_results
 from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
-from pegboard_chat.wire.faults import error_of
-from pegboard_openai._answers import cleaned, provider_of, usage_of
+from pegboard_openai._answers import cleaned, is_of, no_answer, provider_of, usage_of
 from pegboard_openai._calls import read_call, written
 from pegboard_openai._chat_stream import (
     REASONING,
@@ -114,7 +113,7 @@ class ChatDialect:
     def body(self, request: ModelRequest, model: str) -> dict[str, Any]:
         """The body of `POST /chat/completions`."""
         export: Any = request.export or self.export(())
-        body: dict[str, Any] = {"model": model, "messages": self._messages(request, export)}
+        body: dict[str, Any] = {"model": model, "messages": self._messages(request, export, model)}
         # Servers of this language are many, and some call whatever they are told not to.
         if request.export is not None and export.definitions and request.tool_choice != "none":
             body["tools"] = list(export.definitions)
@@ -142,13 +141,13 @@ class ChatDialect:
         """
         provider = provider_of(model)
         if not isinstance(answer, dict):
-            raise error_of(provider, None, "the answer is no object")
+            raise no_answer(provider, "it is no object")
         if error := error_in(answer):
             raise failure(provider, error)
         choice = first_choice(answer)
         message = choice.get("message")
         if not isinstance(message, dict):
-            raise error_of(provider, None, "the answer holds no message")
+            raise no_answer(provider, "it holds no message")
         return self._reply(request, model, message, choice.get("finish_reason"), usage_in(answer))
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
@@ -196,7 +195,7 @@ class ChatDialect:
             stop = Stop.CALLS
         return Reply(turn, tuple(call.read for call in calls), usage_of(usage), stop)
 
-    def _messages(self, request: ModelRequest, export: Any) -> list[dict[str, Any]]:
+    def _messages(self, request: ModelRequest, export: Any, model: str) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = []
         if request.conversation.system:
             messages.append({"role": "system", "content": request.conversation.system})
@@ -204,7 +203,7 @@ class ChatDialect:
             if message.role == "tool":
                 messages += self._results(message, export)
             elif message.role == "assistant":
-                messages.append(self._assistant(message, export))
+                messages.append(self._assistant(message, export, model))
             else:
                 if self._flavour.bridge and messages and messages[-1]["role"] == "tool":
                     messages.append({"role": "assistant", "content": BRIDGE})
@@ -219,10 +218,10 @@ class ChatDialect:
             for one in own.format(message.results)
         ]
 
-    def _assistant(self, message: Message, export: Any) -> dict[str, Any]:
+    def _assistant(self, message: Message, export: Any, model: str) -> dict[str, Any]:
         """An assistant's turn as it goes back: its own form where it is of this dialect, else made of what it says."""
         if message.dialect == self.name and _is_turn(message):
-            return self._echo(message)
+            return self._echo(message, is_own=is_of(message, self._provider, model))
         text = text_of_blocks(message.content).strip("\n")
         turn: dict[str, Any] = {"role": "assistant", "content": text or (None if message.calls else "")}
         if message.calls:
@@ -232,16 +231,16 @@ class ChatDialect:
             ]
         return turn
 
-    def _echo(self, message: Message) -> dict[str, Any]:
+    def _echo(self, message: Message, *, is_own: bool) -> dict[str, Any]:
+        """A turn of this dialect, with what was thought in it where the very same model hears it."""
         flavour, raw = self._flavour, message.raw
         turn = {key: raw[key] for key in ("role", "content", "refusal", "tool_calls") if key in raw}
-        if isinstance(raw.get("content"), list) and not flavour.lists:
-            turn["content"] = "".join(map(text_of_part, raw["content"])) or (None if message.calls else "")
+        if isinstance(raw.get("content"), list) and not (flavour.lists and is_own):
+            turn["content"] = "".join(map(text_of_part, parts_of(raw["content"]))) or (None if message.calls else "")
         if not flavour.refusals and (refusal := turn.pop("refusal", None)):
             turn["content"] = turn.get("content") or refusal
         if calls := raw.get("tool_calls"):
             turn["tool_calls"] = [{**call, "id": flavour.id_of(call["id"])} for call in calls]
-        is_own = self._provider is None or provider_of(message.model) == self._provider
         if flavour.reasoning and is_own:
             turn |= {key: raw[key] for key in _THOUGHTS if key in raw}
         return turn
@@ -253,9 +252,17 @@ def _is_turn(message: Message) -> bool:
     if not isinstance(raw, dict) or raw.get("role") != "assistant":
         return False
     calls = raw.get("tool_calls") or []
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+    if not isinstance(calls, list) or not all(map(_is_function_call, calls)):
+        return False
+    content, refusal = raw.get("content"), raw.get("refusal")
+    if not (content is None or isinstance(content, (str, list))) or not (refusal is None or isinstance(refusal, str)):
         return False
     return [call.get("id") for call in calls] == [call.id for call in message.calls]
+
+
+def _is_function_call(call: Any) -> bool:
+    function = call.get("function") if isinstance(call, dict) else None
+    return isinstance(function, dict) and all(isinstance(function.get(key), str) for key in ("name", "arguments"))
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_chat.contract import CallDelta, ModelError, TextDelta, ThinkingDelta
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
+from pegboard_openai._answers import no_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,10 +35,12 @@ def parse_event(provider: str, data: str) -> dict[str, Any]:
     """The JSON of one event.
 
     Raises:
-        ModelError: it is no JSON.
+        ModelError: it is no JSON object.
     """
     value = read_json(provider, data)
-    return value if isinstance(value, dict) else {"error": "a piece of the answer is no object"}
+    if not isinstance(value, dict):
+        raise no_answer(provider, "a piece of it is no object")
+    return value
 
 
 def failure(provider: str, error: Any) -> ModelError:

@@ -1,8 +1,9 @@
 """The dialect `openai-responses`: the responses API, without anything kept at the server.
 
 Nothing is stored there (`store: false`), so what the model thought comes as `encrypted_content` and goes back with the
-turn. An assistant's turn is kept as the list of input items that it becomes. A reasoning item that the server could not
-read again is left out, and with it the ids of that turn, since the server looks for the one when it sees the others.
+turn, to the very model that said it. An assistant's turn is kept as the list of input items that it becomes. A
+reasoning item that the server could not read again is left out, and with it the ids of that turn, since the server
+looks for the one when it sees the others.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.calls import refused
 from pegboard_chat.portable.content import split_results
 from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
-from pegboard_chat.wire.faults import error_of
-from pegboard_openai._answers import cleaned, provider_of, usage_of
+from pegboard_openai._answers import cleaned, is_of, no_answer, provider_of, usage_of
 from pegboard_openai._calls import Call, draw_id, read_call, written
 from pegboard_openai._chat_stream import failure
 from pegboard_openai._content import parts_of_following, parts_of_user, responses_part, text_of_blocks
@@ -43,6 +43,7 @@ _KEPT_TYPES = frozenset(
     }
 )
 """Items of tools that run at the provider; they go back as they came."""
+_TURN_TYPES = _KEPT_TYPES | {"message", "function_call", "reasoning"}
 
 
 class ResponsesExport(PortableExport):
@@ -108,7 +109,7 @@ class ResponsesDialect:
     def body(self, request: ModelRequest, model: str) -> dict[str, Any]:
         """The body of `POST /responses`."""
         export: Any = request.export or self.export(())
-        body: dict[str, Any] = {"model": model, "input": self._input(request, export), "store": False}
+        body: dict[str, Any] = {"model": model, "input": self._input(request, export, model), "store": False}
         if request.conversation.system:
             body["instructions"] = request.conversation.system
         if self._flavour.encrypted and _THINKS.match(model):
@@ -138,11 +139,11 @@ class ResponsesDialect:
         """
         provider = provider_of(model)
         if not isinstance(answer, dict):
-            raise error_of(provider, None, "the answer is no object")
+            raise no_answer(provider, "it is no object")
         if answer.get("error") or answer.get("status") in ("failed", "cancelled"):
             raise failure(provider, answer.get("error") or f"the answer was {answer['status']}")
         if not isinstance(answer.get("output"), list):
-            raise error_of(provider, None, "the answer holds no output")
+            raise no_answer(provider, "it holds no output")
         return self._reply(answer, request, model)
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
@@ -201,14 +202,14 @@ class ResponsesDialect:
             return isinstance(item.get("encrypted_content"), str) and item["encrypted_content"] != ""
         return self._flavour.reasoning and bool(_texts(item.get("content"), "reasoning_text"))
 
-    def _input(self, request: ModelRequest, export: Any) -> list[dict[str, Any]]:
+    def _input(self, request: ModelRequest, export: Any, model: str) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = []
         for message in request.conversation.messages:
             if message.role == "tool":
                 own = export if isinstance(export, ResponsesExport) else self.export(())
                 items += self._with_ids(own.format(message.results))
             elif message.role == "assistant":
-                items += self._assistant(message, export)
+                items += self._assistant(message, export, model)
             else:
                 content = parts_of_user(
                     message.content, lambda block: responses_part(block, self._flavour), "input_text"
@@ -216,10 +217,9 @@ class ResponsesDialect:
                 items.append({"type": "message", "role": "user", "content": content})
         return items
 
-    def _assistant(self, message: Message, export: Any) -> list[dict[str, Any]]:
+    def _assistant(self, message: Message, export: Any, model: str) -> list[dict[str, Any]]:
         """An assistant's turn as it goes back: its own items where the server gave them, else made of what it says."""
-        is_own = self._provider is None or provider_of(message.model) == self._provider
-        if message.dialect == self.name and is_own and _is_turn(message):
+        if message.dialect == self.name and is_of(message, self._provider, model) and _is_turn(message):
             return self._with_ids(message.raw)
         items: list[dict[str, Any]] = []
         if text := text_of_blocks(message.content).strip("\n"):
@@ -245,11 +245,16 @@ class ResponsesDialect:
 def _is_turn(message: Message) -> bool:
     """Whether the raw turn is one, with the very calls that the results answer: a saved file may say anything."""
     items = message.raw
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    if not isinstance(items, list) or not all(map(_is_item, items)):
         return False
-    return [item.get("call_id") for item in items if _is_call(item)] == [call.id for call in message.calls] and all(
-        isinstance(item.get("call_id", ""), str) for item in items
-    )
+    return [item["call_id"] for item in items if _is_call(item)] == [call.id for call in message.calls]
+
+
+def _is_item(item: Any) -> bool:
+    kind = item.get("type") if isinstance(item, dict) else None
+    if not isinstance(kind, str) or kind not in _TURN_TYPES or not isinstance(item.get("call_id", ""), str):
+        return False
+    return kind != "function_call" or all(isinstance(item.get(key), str) for key in ("call_id", "name", "arguments"))
 
 
 def _define(tool: Tool, alias: str, compiled: Compiled, description: str) -> dict[str, Any]:
