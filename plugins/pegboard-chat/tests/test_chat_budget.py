@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
 import pegboard_chat.plugin
 from pegboard import CallContext, ConfigError, ErrorCode, TextContent, ToolCall, tool
 from pegboard_chat import Budget, Chat, ChatSettings, Message, Reply, Stop, Usage
-from pegboard_chat.budget import LAST_S, LEAST_TOKENS, MAX_FINDS, MOST_TOKENS, Spending
+from pegboard_chat.budget import LAST_S, LEAST_TOKENS, MAX_FINDS, MOST_TOKENS, Spending, refusal
 
 ran: list[int] = []
 
@@ -333,3 +334,17 @@ def test_a_file_that_was_merely_found_raises_no_bound_in_money(
         capture_output=True, text=True, check=False, cwd=project, env={**os.environ, **variables},
     )  # fmt: skip
     assert (ran.returncode, "pegboard trust" in ran.stderr) == ((2, True) if is_refused else (0, False)), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "most", "said"),
+    [
+        ("max_tool_calls", 0, "may make no calls:"),
+        ("max_tool_calls", 1, "may make 1 call and has made it:"),
+        ("max_tool_calls", 5, "may make 5 calls and has made them:"),
+        ("max_rounds", 1, "may take 1 request and"),
+        ("max_tokens", 1, "may cost 1 token and has cost it:"),
+    ],
+)
+def test_a_refusal_counts_as_people_do(reason: str, most: int, said: str) -> None:
+    assert said in refusal(reason, attrs.evolve(Budget(), **{reason: most})).message

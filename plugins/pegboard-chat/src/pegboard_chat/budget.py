@@ -165,13 +165,20 @@ class Spending:
         return self.overspent
 
 
+def _counted(most: int, what: str, done: str = "made") -> str:
+    """How much a question may have of something, and that it had it."""
+    if most == 0:
+        return f"no {what}s"
+    return f"1 {what} and has {done} it" if most == 1 else f"{most} {what}s and has {done} them"
+
+
 def refusal(reason: str, budget: Budget) -> ToolError:
     """What a call beyond a budget is answered with."""
     most = getattr(budget, reason)
     said = {
-        "max_tool_calls": f"this question may make {most} calls and has made them",
-        "max_rounds": f"this question may take {most} requests and this was the last",
-        "max_tokens": f"this question may cost {most} tokens and has cost them",
+        "max_tool_calls": f"this question may make {_counted(most, 'call')}",
+        "max_rounds": f"this question may take {most} request{'' if most == 1 else 's'} and this was the last",
+        "max_tokens": f"this question may cost {_counted(most, 'token', 'cost')}",
         "max_seconds": f"this question may take {most:g} s and they are over" if most is not None else "time is over",
         "max_cost": f"this question may cost {most} and has cost it",
     }[reason]

@@ -15,7 +15,7 @@ from pegboard import tool
 from pegboard.session import Confirmation
 from pegboard_chat.commands import _asking
 from pegboard_chat.commands._asking import MAX_ARGUMENTS, Asking
-from pegboard_chat.commands._prompt import Prompt, _completer, _exit
+from pegboard_chat.commands._prompt import Prompt, _completer, _exit, as_text
 from pegboard_chat.commands._shown import Lines
 
 if TYPE_CHECKING:
@@ -56,7 +56,61 @@ async def test_a_prompt_ends_when_it_is_left_or_cancelled(keys: Any) -> None:
     other = Prompt(lambda text: [], None)
     other.leave()
     assert (await other.read()).line is None
+    assert other._session is not None
     _exit(other._session.app)
+
+
+async def test_a_prompt_that_is_left_before_it_runs_ends_at_once(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = Prompt(lambda text: [], None)
+    assert prompt._session is not None
+    ask = prompt._session.prompt
+
+    def late(**options: Any) -> str:
+        prompt.leave()
+        return ask(**options)
+
+    monkeypatch.setattr(prompt._session, "prompt", late)
+    with trio.fail_after(5):
+        assert (await prompt.read()).line is None
+
+
+@posix
+async def test_a_terminal_that_moves_no_cursor_gets_plain_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    with open(reader, encoding="utf-8") as stdin, open(writer, "wb", buffering=0) as typing:
+        monkeypatch.setenv("TERM", "dumb")
+        monkeypatch.setattr(sys, "stdin", stdin)
+        prompt = Prompt(lambda text: [], None)
+        typing.write("Grüße\n".encode())
+        assert (await prompt.read()).line == "Grüße"
+        typing.write(b"\n")
+        assert (await prompt.read()).line == ""
+        async with trio.open_nursery() as nursery:
+
+            async def leave() -> None:
+                await trio.testing.wait_all_tasks_blocked()
+                prompt.leave()
+
+            nursery.start_soon(leave)
+            assert (await prompt.read()).line is None
+        assert (await prompt.read()).line is None
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("Grüße", "Grüße"),
+        ("Gr\udcc3\udcbc", "Grü"),
+        ("a\udcff", "a\ufffd"),
+        ("half \ud83d", "half ?"),
+        ("\U0001f600", "\U0001f600"),
+    ],
+)
+def test_bytes_that_python_could_not_read_are_utf_8_or_replaced(typed: str, text: str) -> None:
+    assert as_text(typed) == text
 
 
 def test_completions_replace_the_last_word() -> None:

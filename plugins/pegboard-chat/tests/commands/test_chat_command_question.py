@@ -197,6 +197,21 @@ def test_what_was_asked_is_kept_where_the_model_failed(chat_run: Callable[..., A
     assert chat_run("chat", "--model", "kit:blocks", "--save", "kept.json", "again").status == 0
 
 
+def test_two_at_once_do_not_lose_what_the_other_kept(
+    chat_run: Callable[..., Any], chat_start: Callable[..., Any], chat_place: Path
+) -> None:
+    (chat_place / "trip-2.json").write_text("mine")
+    child = chat_start("chat", "--model", "kit:slow", "--save", "trip.json", "first")
+    assert child.stdout.read(12) == b"let me think"
+    assert chat_run("chat", "--model", "kit:blocks", "--save", "trip.json", "second").status == 0
+    child.terminate()
+    child.wait(20)
+    assert b"trip.json was written by another program meanwhile" in child.stderr.read()
+    assert '"second"' in (chat_place / "trip.json").read_text()
+    assert '"first"' in (chat_place / "trip-3.json").read_text()
+    assert (chat_place / "trip-2.json").read_text() == "mine"
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pegboard_conversation": 99}', "{}", "\ud800", '{"a":' * 300])
 def test_a_file_that_is_no_conversation_is_left_as_it_is(
     chat_run: Callable[..., Any], chat_place: Path, content: str

@@ -138,5 +138,6 @@ def test_totals_say_what_it_cost() -> None:
     assert totals("a:b", 1, Usage(1234, 5, 200), money(0.00125, "USD"), 1.25) == (
         "a:b: 1 request, 1,234 tokens read (200 cached), 5 written, 0.00125 USD, 1.2 s"
     )
+    assert totals("a:b", 2, Usage(1, 1), "free", 0).startswith("a:b: 2 requests, 1 token read, 1 written")
     assert money(None, "USD") == "price not known"
     assert money(0, "USD") == "free"

@@ -223,18 +223,19 @@ class Conversing:
             return
         path = Path(argument).expanduser() if argument else talk.save
         assert path is not None, "one of them is there"
-        before = talk.save
+        before, version = talk.save, talk.version
         try:
             _files.require_writable(path)
             if path != before and path.exists():
                 raise ConfigError(f"{path} is there already", hint="name a file that is not there")
-            talk.save = path
+            if path != before:
+                talk.save, talk.version = path, None
             talk.keep(self._chat.conversation)
         except ConfigError as problem:
-            talk.save = before
+            talk.save, talk.version = before, version
             _tell_problem(talk, problem)
         else:
-            talk.shown.tell(f"saved in {path}, from now on after every turn")
+            talk.shown.tell(f"saved in {talk.save}, from now on after every turn")
 
     def _begin_anew(self) -> None:
         from pegboard_chat.conversation import Conversation

@@ -83,6 +83,21 @@ def save_conversation(path: Path, conversation: Conversation) -> None:
     write_private(path, text + "\n")
 
 
+def version_of(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from the same one after somebody else wrote it; None: there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def beside(path: Path) -> Path:
+    """The first name of its kind that is not taken: `trip-2.json` for `trip.json`."""
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 10_000))
+    return next((name for name in names if not os.path.lexists(name)), path)
+
+
 def load_conversation(path: Path) -> Conversation:
     """Read what `save_conversation` wrote.
 

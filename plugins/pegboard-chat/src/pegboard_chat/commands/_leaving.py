@@ -41,8 +41,9 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
         with trio.open_signal_receiver(*numbers) as signals:
             task_status.started()
             async for number in signals:
-                if ended:
+                if timer is not None:
                     _go(ended)
+                    return
                 ended = SIGNALLED + number
                 timer = threading.Timer(GONE_S, _go, [ended])
                 timer.daemon = True

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import TextContent
 from pegboard.cli._output import answer, emit, is_terminal, to_json
 from pegboard.cli._text import printable, printable_line
+from pegboard_chat.commands._prompt import moves_cursor
 from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
 
@@ -75,7 +76,7 @@ class Shown:
         self._notes_on_terminal = is_terminal(sys.stderr)
         self._quiet = quiet
         self._thinking = thinking and self._notes_on_terminal and not quiet
-        self._dim = self._notes_on_terminal and not os.environ.get("NO_COLOR")
+        self._dim = self._notes_on_terminal and not os.environ.get("NO_COLOR") and moves_cursor()
         self._text = Pieces(careful=is_terminal(answer()))
         self._thought = Pieces(careful=True)
         self._open = ""
@@ -237,11 +238,15 @@ def event_to_json(event: Event) -> dict[str, Any]:
 def totals(model: str, requests: int, usage: Usage, cost: str, seconds: float) -> str:
     """What it all cost, in a line."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-    counted = "1 request" if requests == 1 else f"{requests:,} requests"
     return (
-        f"{printable_line(model, 80)}: {counted}, {usage.input_tokens:,} tokens read{cached}, "
-        f"{usage.output_tokens:,} written, {cost}, {seconds:.1f} s"
+        f"{printable_line(model, 80)}: {counted(requests, 'request')}, "
+        f"{counted(usage.input_tokens, 'token')} read{cached}, {usage.output_tokens:,} written, {cost}, {seconds:.1f} s"
     )
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: `1 token`, `2,000 tokens`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def money(cost: float | None, currency: str) -> str:

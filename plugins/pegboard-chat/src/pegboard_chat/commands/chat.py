@@ -143,11 +143,12 @@ def _question(given: str | None) -> str | None:
     """
     from pegboard.cli._output import is_terminal
     from pegboard.cli._person import has_person
+    from pegboard_chat.commands._prompt import as_text
 
     if given is not None and given != "-":
         if not given.strip():
             raise click.UsageError("the question is empty")
-        return given
+        return as_text(given)
     if given is None and is_terminal(sys.stdin):
         if has_person():
             return None
@@ -240,7 +241,9 @@ class Talk:
     """One run of the command: what is kept between questions, and how a question is asked.
 
     Attributes:
-        conversation: what was said so far, saved after every turn where a file is named.
+        conversation: what was said so far.
+        save: where it is saved after every turn; None: nowhere.
+        version: of that file, as it was read or written last; None: it was not there.
         requests, usage, cost: of all questions; cost is None where a price is not known.
     """
 
@@ -250,6 +253,7 @@ class Talk:
 
         self.options = options
         self.save = None if options.save is None else Path(options.save).expanduser()
+        self.version = None if self.save is None else _files.version_of(self.save)
         self.conversation: Conversation | None = self._start()
         self.attached = [attachment(name) for name in options.attach]
         self.shown: Shown | Lines = Lines() if options.as_json else Shown(quiet=options.quiet)
@@ -266,6 +270,7 @@ class Talk:
         Raises:
             ConfigError: a file is no conversation, or cannot be written.
         """
+        from pegboard_chat.commands._prompt import as_text
         from pegboard_chat.conversation import Conversation
 
         found: Conversation | None = None
@@ -281,7 +286,7 @@ class Talk:
         if self.options.load is not None:
             found = _files.load_conversation(Path(self.options.load).expanduser())
         if self.options.system is not None:
-            found = Conversation(self.options.system, found.messages if found is not None else ())
+            found = Conversation(as_text(self.options.system), found.messages if found is not None else ())
         return found
 
     async def run(self, host: Host, question: str | None) -> int:
@@ -382,8 +387,14 @@ class Talk:
             ConfigError: it cannot be written.
         """
         self.conversation = conversation
-        if self.save is not None:
-            _files.save_conversation(self.save, conversation)
+        if self.save is None:
+            return
+        if _files.version_of(self.save) not in (self.version, None):
+            before, self.save = self.save, _files.beside(self.save)
+            said = f"note: {before} was written by another program meanwhile; this conversation is kept in {self.save}"
+            self.shown.tell(said, dim=False)
+        _files.save_conversation(self.save, conversation)
+        self.version = _files.version_of(self.save)
 
     def tell_totals(self) -> None:
         """Say what it all cost, if anything was asked."""

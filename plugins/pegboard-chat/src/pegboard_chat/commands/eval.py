@@ -209,19 +209,20 @@ class Evaluation:
         return FAILED if report.failures else DONE
 
     def _cost_of(self, series: Series) -> str:
-        from pegboard_chat.commands._shown import money
+        from pegboard_chat.commands._shown import counted, money
 
         usage = series.usage
         cost = money(series.cost, self._currency)
-        return f"{series.label}: {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {cost}"
+        return f"{series.label}: {counted(usage.input_tokens, 'token')} read, {usage.output_tokens:,} written, {cost}"
 
 
 @contextlib.contextmanager
 def _progress(total: int) -> Any:
     """Count runs on stderr while they are made, where a person watches."""
     from pegboard.cli._output import is_terminal
+    from pegboard_chat.commands._prompt import moves_cursor
 
-    shown, done = is_terminal(sys.stderr), 0
+    shown, done = is_terminal(sys.stderr) and moves_cursor(), 0
 
     def on_ran() -> None:
         nonlocal done
