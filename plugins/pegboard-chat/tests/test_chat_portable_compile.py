@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pegboard_chat.portable import compile_schema
+from pegboard_chat.portable.ledger import MAX_LOSSES
 from pegboard_chat.portable.profiles import (
     ANTHROPIC_PLAIN,
     ANTHROPIC_STRICT,
@@ -643,3 +644,13 @@ def test_a_list_of_alternatives_finds_its_way_back() -> None:
     assert both.strict, both.losses
     for value in ({"x": {}}, {"x": [{}, {"a": 1}]}):
         assert both.restore(both.fill(value)) == value
+
+
+def test_every_keyword_is_said_in_words_however_many_losses_are_told() -> None:
+    count = MAX_LOSSES + 50
+    properties = {f"p{n}": {"type": "string", "minLength": 2, "examples": ["ab"]} for n in range(count)}
+    compiled = compile_schema(closed(properties), OPENAI_STRICT, tool="wide")
+    said = {item["description"] for item in compiled.schema["properties"].values()}
+    assert said == {'(at least 2 characters; for example "ab")'}
+    assert len(compiled.losses) == MAX_LOSSES + 1
+    assert compiled.losses[-1].what == f"and {2 * count - MAX_LOSSES} more"

@@ -1,0 +1,181 @@
+"""Which schemas hold at one place at once: what a schema refers to, its `allOf`, itself.
+
+References are followed here, and circles cut or kept. What comes out is merged into one schema without either.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pegboard_chat.portable.ledger import Ledger
+from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, same, types_of
+
+if TYPE_CHECKING:
+    from pegboard.schema.refs import References
+    from pegboard_chat.portable.forms import At, Path
+    from pegboard_chat.portable.profiles import Profile
+
+_APPLICATORS = ("anyOf", "oneOf", "if", "dependentSchemas")
+
+
+class Gatherer(Ledger):
+    """The schemas of one document, and what it refers to.
+
+    Args:
+        schema: the document.
+        profile: what the provider takes.
+    """
+
+    refs: References
+    """Of a document that may have any: it is looked at where it is not plain."""
+    dialect: Any
+
+    def __init__(self, schema: Any, profile: Profile) -> None:
+        super().__init__(profile)
+        self.schema = schema
+        self.old = False
+        self.bases: dict[int, str] | None = None
+        self.names: dict[int, str] = {}
+
+    def _collect(
+        self,
+        schema: Any,
+        at: At,
+        parts: list[Schema],
+        circles: list[Any],
+        seen: dict[int, None],
+        *,
+        top: bool = False,
+    ) -> bool:
+        """The schema objects whose conjunction a schema is: what it refers to, its `allOf`, itself; `seen` are those
+        that were looked at. False where something was left out."""
+        path = at.path
+        if schema is False:
+            raise NeverError
+        if schema is True or id(schema) in seen:
+            return True
+        seen[id(schema)] = None
+        self._charge(schema)
+        if self.left < 0:
+            self._widen(path, "it is too large to be written out")
+            return False
+        exact = True
+        ref = schema.get("$ref")
+        if isinstance(ref, str):
+            target = self.refs.resolve(ref, self._base(schema))
+            if target is None:
+                self._widen((*path, "$ref"), "it points outside of the schema")
+                exact = False
+            elif not isinstance(target.schema, dict):
+                exact = self._collect(target.schema, at, parts, circles, seen)
+            else:
+                rounds = at.trail.count(id(target.schema))
+                if rounds and self.profile.recursion:
+                    if not any(target.schema is other for other in circles):
+                        circles.append(target.schema)
+                        self.names.setdefault(id(target.schema), self._name_for(ref))
+                elif rounds >= self.profile.max_unrolled:
+                    self._widen((*path, "$ref"), "it contains itself, and is cut here")
+                    exact = False
+                    if isinstance(target.schema.get("type"), (str, list)):
+                        parts.append({"type": target.schema["type"]})
+                else:
+                    exact = self._collect(target.schema, at, parts, circles, seen)
+            if self.old:
+                return exact
+        if "$dynamicRef" in schema and not self.old:
+            self._widen((*path, "$dynamicRef"), "it is a dynamic reference")
+            exact = False
+        for part in schema.get("allOf", ()):
+            exact = self._collect(part, at, parts, circles, seen) and exact
+        flat = normal(schema, old=self.old)
+        if not top:
+            words: list[str] = []
+            exact = self._settle(flat, path, words, whole=not ("$ref" in schema or "allOf" in schema)) and exact
+        parts.append(flat)
+        return exact
+
+    def _settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool) -> bool:
+        """Say what stands for unevaluated values as what stands for additional ones, where that is the same; else leave
+        it out. False where it was left out."""
+        exact = True
+        for name, other in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
+            if name not in flat:
+                continue
+            value = flat.pop(name)
+            if value is True or value == {} or other in flat:
+                continue
+            applied = any(key in flat for key in _APPLICATORS) or (other == "items" and "contains" in flat)
+            if whole and not applied:
+                flat[other] = value
+            else:
+                self._say(name, value, path, words)
+                exact = False
+        return exact
+
+    def _base(self, schema: Any) -> str:
+        """The base in force where a schema stands."""
+        if self.bases is None:
+            self.bases = {}
+            self._look_for_bases(self.schema, self.refs.root.base, 0)
+        return self.bases.get(id(schema), self.refs.root.base)
+
+    def _look_for_bases(self, schema: Any, base: str, depth: int) -> None:
+        from pegboard.schema.keywords import subschemas
+        from pegboard.schema.refs import base_inside
+
+        bases = self.bases
+        if bases is None or not isinstance(schema, dict):
+            return
+        base = base_inside(schema, base, self.dialect)
+        if base != self.refs.root.base:
+            bases[id(schema)] = base
+        for _, item in subschemas(schema, self.dialect):
+            self._look_for_bases(item, base, depth + 1)
+
+    def _name_for(self, ref: str) -> str:
+        word = re.sub(r"[^A-Za-z0-9_]+", "_", ref.rpartition("/")[2])[:40].strip("_") or "root"
+        taken = set(self.names.values())
+        return next(name for name in (word, *(f"{word}_{n}" for n in range(2, len(taken) + 3))) if name not in taken)
+
+    def _union_of(self, branches: list[Any], at: At) -> Schema | None:
+        """An object that takes what any of several alternatives takes."""
+        forms: list[Schema] = []
+        for branch in branches:
+            parts: list[Schema] = []
+            circles: list[Any] = []
+            try:
+                self._collect(branch, at, parts, circles, {})
+                form: Schema = {}
+                for part in parts:
+                    form = merge(form, part)[0]
+            except NeverError:
+                continue
+            if "type" not in form or "object" in types_of(form["type"]):
+                forms.append({} if circles else form)
+        if not forms:
+            return None
+        closed = [form.get("additionalProperties") is False and "patternProperties" not in form for form in forms]
+        named: dict[str, list[Any]] = {}
+        for form in forms:
+            for name, item in form.get("properties", {}).items():
+                named.setdefault(name, []).append(item)
+        properties: dict[str, Any] = {}
+        for name, items in named.items():
+            everywhere = all(
+                is_closed or name in form.get("properties", {}) for form, is_closed in zip(forms, closed, strict=True)
+            )
+            different = [item for n, item in enumerate(items) if not any(same(item, other) for other in items[:n])]
+            if everywhere:
+                properties[name] = different[0] if len(different) == 1 else {"anyOf": different}
+            else:
+                texts = [item["description"] for item in items if isinstance(item, dict) and "description" in item]
+                properties[name] = {"description": texts[0]} if texts else {}
+        union: Schema = {"properties": properties}
+        required = set(forms[0].get("required", ())).intersection(*(form.get("required", ()) for form in forms))
+        if required:
+            union["required"] = [name for name in forms[0]["required"] if name in required]
+        if all(closed):
+            union["additionalProperties"] = False
+        return union
