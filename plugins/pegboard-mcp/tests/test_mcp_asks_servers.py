@@ -76,6 +76,29 @@ async def test_a_person_is_asked_and_the_server_hears_the_answer(host: Any) -> N
     assert "'asking' asks your model" in shown[2][0]
 
 
+async def test_a_call_has_its_time_while_a_person_thinks_about_what_its_server_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(SERVER)], "request_timeout": 0.5}
+
+    async def confirm(confirmation: Any) -> Any:
+        await trio.sleep(0.7)
+        return {"name": "Ada"} if confirmation.schema else True
+
+    async def sampler(request: Any) -> Any:
+        return {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m"}
+
+    with trio.fail_after(20):
+        async with open_host({"plugins": {"mcp": {"servers": {"asking": server}}}}, [plugin]) as host:
+            await host.settle("ask")
+            session = host.session(confirm=confirm)
+            session.sampler = sampler
+            form, answer = await asked(session, ELICIT, SAMPLE)
+    assert form == {"action": "accept", "content": {"name": "Ada"}}
+    assert answer["content"]["text"] == "hello"
+
+
 async def test_without_anybody_there_a_server_is_declined_and_goes_on(host: Any) -> None:
     form, answer = await asked(host.session(), ELICIT, SAMPLE)
     assert form == {"action": "decline"}

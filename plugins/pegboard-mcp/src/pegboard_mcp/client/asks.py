@@ -378,7 +378,7 @@ class Call:
             f"{request['maxTokens']} tokens. It sends:\n{shown}{more}\nSend it, and give the answer to the server?"
         )
         try:  # `elicit`, since a yes "for the session" is about this question and not about the tool
-            return await self.session.elicit(self._asking, question) is True
+            return await self._ask_person(question) is True
         except ToolError as problem:
             raise RefusedError(REJECTED, "declined: there is nobody to agree") from problem
 
@@ -414,9 +414,15 @@ class Call:
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
     ) -> Mapping[str, Any] | bool | None:
         try:
-            return await self.session.elicit(self._asking, question, schema=schema, url=url)
+            return await self._ask_person(question, schema=schema, url=url)
         except ToolError:
             return False  # there is nobody to ask
+
+    async def _ask_person(self, question: str, **wanted: Any) -> Mapping[str, Any] | bool | None:
+        """Ask the person behind the session; the deadlines of a tool's call stand still meanwhile."""
+        if self.context is not None:
+            return await self.context.elicit(question, **wanted)
+        return await self.session.elicit(self._asking, question, **wanted)
 
     @property
     def _asking(self) -> Tool:

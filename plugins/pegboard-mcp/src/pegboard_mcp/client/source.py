@@ -333,7 +333,8 @@ class McpSource:
 
         params = {"name": wire, "arguments": arguments}
         left_s = context.deadline - trio.current_time()
-        with trio.move_on_at(context.deadline - min(LAST_WORDS_S, left_s / 20)):
+        scope = trio.CancelScope(deadline=context.deadline - min(LAST_WORDS_S, left_s / 20))
+        with scope, context.session.hold_while_asked(scope):
             raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
             return result_of(raw, server=self.name, mask=self._mask)
         raise self._silent_error(wire, left_s, repeatable=repeatable)
