@@ -51,7 +51,9 @@ class ChatSettings:
         help="tokens, read and written, after which only one last request is made",
     )
     max_seconds: float = setting(
-        600.0, validator=_above_zero, help="how long one question may take, in seconds; a last request comes on top"
+        600.0,
+        validator=_above_zero,
+        help="how long one question may take, in seconds, without the time of a person who is asked; a last request comes on top",
     )
     max_cost: float | None = setting(
         None,
