@@ -8,6 +8,7 @@ import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -280,3 +281,18 @@ def test_restore_and_fill_by_name_leave_unknown_tools_alone() -> None:
     assert made.restore("t", {"a": None}) == {}
     assert made.fill("t", {}) == {"a": None}
     assert made.restore("gone", {"a": None}) == made.fill("gone", {"a": None}) == {"a": None}
+
+
+def test_tools_that_a_request_has_no_room_for_are_not_compiled_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_schema, seen = exporting.compile_schema, []
+
+    def counted(schema: Any, profile: Profile, *, tool: str = "") -> Compiled:
+        seen.append((tool, profile.name))
+        return compile_schema(schema, profile, tool=tool)
+
+    monkeypatch.setattr(exporting, "compile_schema", counted)
+    optional = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    tools = [Tool(name=f"t{n}", handler=print, input_schema=optional) for n in range(30)]
+    made = export(*tools, profile=attrs.evolve(ANTHROPIC_STRICT, max_optional=5))
+    assert sum(made.strict.values()) == 5
+    assert [name for _, name in seen] == ["anthropic strict"] * 5 + ["anthropic plain"] * 25

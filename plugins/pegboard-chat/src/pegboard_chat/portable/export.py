@@ -184,8 +184,8 @@ class PortableExport:
         }
         spent = dict.fromkeys(bounds, 0)
         for tool in self.tools:
-            full = next((what for what, most in bounds.items() if spent[what] >= most), None)
-            if full == "tools" and fallback is not None:
+            full = None if profile.together else self._full(tool, bounds, spent)
+            if full is not None and fallback is not None:
                 self._fall_back(tool, fallback, f"a request takes {bounds[full]} {_COSTS[full]}")
                 continue
             one = self._compiled[tool.name] = compiled(tool, profile)
@@ -205,6 +205,14 @@ class PortableExport:
             if profile.together:
                 return self._fall_back_together(fallback, why)
             self._fall_back(tool, fallback, why)
+        return None
+
+    def _full(self, tool: Tool, bounds: Mapping[str, int], spent: Mapping[str, int]) -> str | None:
+        """The limit that a tool is beyond, as far as that is known without compiling it: of many tools few fit."""
+        if "tools" in bounds and spent["tools"] >= bounds["tools"]:
+            return "tools"
+        if "optional" in bounds and spent["optional"] + _optional_at_root(tool) > bounds["optional"]:
+            return "optional"
         return None
 
     def _fall_back_together(self, fallback: Profile, why: str) -> None:
@@ -240,6 +248,14 @@ _COSTS = {
     "fields": "properties of strict tools",
 }
 """What the limits of one request count, by the name after `max_` in the profile."""
+
+
+def _optional_at_root(tool: Tool) -> int:
+    """How many optional properties a tool has at the least."""
+    properties, required = tool.input_schema.get("properties"), tool.input_schema.get("required", ())
+    if not isinstance(properties, dict) or not isinstance(required, (list, tuple)):
+        return 0
+    return sum(1 for name, item in properties.items() if isinstance(item, dict) and name not in required)
 
 
 def _description(tool: Tool, one: Compiled) -> str:
