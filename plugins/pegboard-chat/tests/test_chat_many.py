@@ -81,6 +81,16 @@ async def test_above_the_bound_two_tools_stand_for_all(host: Any, scripted: Any,
     assert [event.result.name for event in events if isinstance(event, CallEnded)] == ["find_tools", "roll_dice"]
 
 
+async def test_of_thousands_of_tools_not_all_are_compiled(host: Any, scripted: Any, all_events: Any) -> None:
+    host.add(*[Tool(name=f"tool_{n}", handler=get_time.handler, description="word " * 99) for n in range(3_000)])
+    model, compiled = scripted("done"), []
+    export = model.dialect.export
+    model.dialect.export = lambda tools: (compiled.extend(tools := list(tools)), export(tools))[1]
+    await all_events(Chat(host, model).ask("go"))
+    assert names(model.requests[0]) == ["find_tools", "call_tool"]
+    assert len(compiled) <= 102
+
+
 async def test_a_call_through_call_tool_is_held_to_the_tools_own_schema(
     host: Any, scripted: Any, all_events: Any
 ) -> None:

@@ -48,15 +48,18 @@ from pegboard_chat.sampling import ChatSampler, over_budget
 from pegboard_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     import trio
 
     from pegboard import Content
     from pegboard.host import Host
-    from pegboard_chat.contract import Model, ModelExport, ToolChoice
+    from pegboard_chat.contract import Model, ModelDialect, ModelExport, ToolChoice
     from pegboard_chat.events import Event
+
+AT_ONCE = 100
+"""Tools that are compiled at once, to see what all of them cost."""
 
 
 @attrs.frozen(eq=False)
@@ -237,9 +240,9 @@ class Chat:
         if not tools:
             return _Offer(tools, None)
         dialect, most = self.model.dialect, self.settings.tools_tokens
-        export = dialect.export([tools[name] for name in sorted(tools)])
-        if not many.is_above(export.definitions, most):
-            return _Offer(tools, export)
+        listed = [tools[name] for name in sorted(tools)]
+        if not many.is_above(_definitions(dialect, listed), most):
+            return _Offer(tools, dialect.export(listed))
         kept = [tools[name] for name in sorted(many.ALWAYS & tools.keys())]
         return _Offer(tools, dialect.export([*many.META, *kept]), many.list_of_tools(tools, most))
 
@@ -627,6 +630,12 @@ def _tools_called(conversation: Conversation) -> list[Tool]:
 
 async def _not_called(**arguments: Any) -> None:
     """Stands for a tool that is called no more."""
+
+
+def _definitions(dialect: ModelDialect, tools: Sequence[Tool]) -> Iterator[Any]:
+    """The definitions of the tools, some at a time: of thousands not all are compiled to see that they are too many."""
+    for start in range(0, len(tools), AT_ONCE):
+        yield from dialect.export(tools[start : start + AT_ONCE]).definitions
 
 
 def _says_something(message: Message) -> bool:
