@@ -129,6 +129,8 @@ class Provider:
     async def open(self, model):
         if model == "keyless":
             raise ModelError(ErrorCode.UNAUTHORIZED, "kit needs a key: set KIT_KEY", reason="no_key")
+        if model == "plain":
+            raise ModelError(ErrorCode.FORBIDDEN, "kit: the key would go unencrypted", reason="refused")
         if model == "down":
             raise ModelError(ErrorCode.UPSTREAM_ERROR, "kit: nobody answers", reason="no_network")
         yield KitModel(model or "slow")
@@ -166,11 +168,17 @@ def provide_tools():
         return f"{context.session.user_id} on {context.session.channel}"
 
     @tool(read_only=True)
+    def noisy() -> str:
+        """Print."""
+        print("NOISE")
+        return "done"
+
+    @tool(read_only=True)
     async def silent() -> ToolResult:
         """Answer with data alone."""
         return ToolResult(data={"a": [1]})
 
-    return [add, wipe, escape, who, silent]
+    return [add, wipe, escape, who, noisy, silent]
 '''
 
 

@@ -64,6 +64,7 @@ def test_thoughts_are_events_too(chat_run: Callable[..., Any]) -> None:
         (("chat", "--model", "echo"), "give a QUESTION"),
         (("chat", "--model", "echo", " "), "the question is empty"),
         (("chat", "--model", "kit:keyless", "hi"), "set KIT_KEY"),
+        (("chat", "--model", "kit:plain", "hi"), "the key would go unencrypted"),
         (("chat", "--model", "nobody:x", "hi"), "there is no provider"),
         (("chat", "--model", "echo", "--tool", "ad", "hi"), "did you mean add?"),
         (("chat", "--model", "echo", "--tool", "zzzz", "hi"), "pegboard list"),
@@ -301,6 +302,15 @@ def test_a_reader_that_leaves_early_ends_it_with_1(chat_start: Callable[..., Any
 
 
 # -- small parts
+
+
+@pytest.mark.parametrize("question", [("chat", "--json"), ("chat",)])
+def test_what_a_tool_prints_is_no_answer(chat_start: Callable[..., Any], question: tuple[str, ...]) -> None:
+    child = chat_start(*question, "--model", "echo", "noisy {}")
+    out, err = child.communicate(timeout=20)
+    assert b"NOISE" not in out
+    assert b"done" in out
+    assert b"NOISE" in err
 
 
 def test_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

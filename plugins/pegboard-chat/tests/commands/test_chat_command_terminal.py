@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_a_conversation_is_typed_recalled_and_left(chat_terminal: Callable[..., Any], tmp_path: Path) -> None:
     terminal = chat_terminal("chat", "--model", "echo")
-    assert "echo:echo, 5 tools" in terminal.until(PROMPT)
+    assert "echo:echo, 6 tools" in terminal.until(PROMPT)
     terminal.type(ADD + "\r")
     assert "-> add" in terminal.until("<- add: 3")
     terminal.until(PROMPT)

@@ -241,3 +241,11 @@ def test_the_mistake_that_was_made_most_often_is_told() -> None:
 )
 def test_a_comparison_says_who_is_better_for_which_questions(comparison: Comparison, said: str) -> None:
     assert verdict_of(comparison, "a", "b").startswith(said)
+
+
+def test_what_a_tool_prints_is_no_part_of_the_report(chat_start: Callable[..., Any], chat_place: Path) -> None:
+    text = json.dumps({"run": True, "runs": 1, "questions": [{"question": "noisy {}", "calls": ["noisy"]}]})
+    (chat_place / "noisy.json").write_text(text)
+    out, err = chat_start("eval", "noisy.json", "--model", "echo", "--json").communicate(timeout=20)
+    assert json.loads(out)["ok"] is True
+    assert b"NOISE" in err

@@ -86,13 +86,16 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     carries the answer only. Keys come from the environment or the keyring; --model local finds a server on this
     machine, --model echo needs nothing.
     """
+    from pegboard.cli._output import loading_strangers
     from pegboard_chat.commands._leaving import unless_ended
 
     asked = _question(question)
     options = Options(**said)
     talk = Talk(options)
+    run.load_board()
     try:
-        return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
+        with loading_strangers():  # what tools print is no answer
+            return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
     except BaseExceptionGroup as group:
         raise_first(group)
 
@@ -221,7 +224,7 @@ async def opened(host: Host, name: str | None) -> AsyncIterator[Model]:
     """A model as long as the block lasts.
 
     Raises:
-        ConfigError: there is no such provider, or no key: a person has to set something.
+        ConfigError: there is no such provider, or no key or address that could be one: a person has to set something.
         ModelError: it cannot be reached.
     """
     from pegboard_chat.models import open_model
@@ -230,10 +233,11 @@ async def opened(host: Host, name: str | None) -> AsyncIterator[Model]:
         try:
             model = await stack.enter_async_context(open_model(host, name))
         except ModelError as problem:
-            if problem.details.get("reason") != "no_key":
+            reason = problem.details.get("reason")
+            if reason not in ("no_key", "wrong_key", "refused") or "status" in problem.details:  # a provider's answer
                 raise
             hint = "without a key: --model local (a server on this machine), --model echo (no model at all)"
-            raise ConfigError(problem.message, hint=hint) from None
+            raise ConfigError(problem.message, hint=hint if reason == "no_key" else None) from None
         yield model
 
 

@@ -47,6 +47,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     Calls are not carried out unless the file says `run = true`. Exit status: 0 the file's thresholds are reached; 1
     they are not, or a run was not answered; 2 something is wrong with the file or the configuration.
     """
+    from pegboard.cli._output import loading_strangers
     from pegboard_chat.evals.questions import SUFFIXES, read_descriptions, read_eval
 
     options = Options(**said)
@@ -54,8 +55,10 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     other = options.compare
     described = read_descriptions(other) if other is not None and other.endswith(SUFFIXES) else None
     evaluation = Evaluation(options, found, described, Path(file).name)
+    run.load_board()
     try:
-        report = run.open_host(evaluation.run)
+        with loading_strangers():  # what tools print is no part of the report
+            report = run.open_host(evaluation.run)
     except BaseExceptionGroup as group:
         raise_first(group)
     return evaluation.tell(report)
