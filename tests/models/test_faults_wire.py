@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import gzip
 import os
 import socket
@@ -440,6 +441,33 @@ async def test_a_connection_that_is_not_safe_is_none(
             assert caught.value.details["reason"] == "no_network"
             assert words in caught.value.message
             assert not server.sent
+
+
+@every_provider
+async def test_a_handshake_that_never_ends_is_left_in_time(stage, faulty, sealed, heard, nursery, provider) -> None:
+    """By the deadline, and by whoever asks; the socket is closed in either case."""
+    gone = trio.Event()
+
+    async def mute(client: trio.SocketStream) -> None:
+        nonlocal gone
+        async with client:
+            while await client.receive_some():
+                pass
+        gone.set()
+
+    listeners = await nursery.start(functools.partial(trio.serve_tcp, mute, 0, host="127.0.0.1"))
+    url = f"https://127.0.0.1:{listeners[0].socket.getsockname()[1]}{faulty.PATHS[provider]}"
+    async with stage(provider, base_url=url, chat={"timeout_s": 0.2}) as on, nothing_left():
+        with pytest.raises(ModelError) as caught:
+            await heard(on.chat(), "Hello?")
+        sealed(caught.value)
+        assert caught.value.code is ErrorCode.TIMEOUT
+        with trio.fail_after(2):
+            await gone.wait()
+            gone = trio.Event()
+            with trio.move_on_after(0.1):
+                await heard(on.chat(), "Hello?")
+            await gone.wait()
 
 
 @every_provider

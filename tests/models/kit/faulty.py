@@ -538,6 +538,9 @@ async def _read(stream: trio.abc.Stream) -> Sent | None:
         if not piece:
             return None
         seen += piece
+        if seen.startswith(b"\x16\x03"):  # TLS, which nobody speaks here
+            await stream.send_all(head(400))
+            return None
     top, _, rest = seen.partition(b"\r\n\r\n")
     line, *fields = top.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}

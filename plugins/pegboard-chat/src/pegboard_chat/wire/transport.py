@@ -28,7 +28,7 @@ from pegboard_chat.wire.keys import HIDDEN, LOOPBACK, MIN_SECRET, Headers, check
 from pegboard_chat.wire.sse import MAX_EVENT_BYTES, ServerEvent, SseReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from typing import Self
 
     import httpx2
@@ -330,8 +330,25 @@ class _Request:
         if self._content is not None:
             headers["content-type"] = "application/json"
         headers.update(self.place.headers)
-        request = self._client.build_request(self._method, self._url, content=self._content, headers=headers)
+        extensions = {} if self._is_plain else {"trace": _Handshake().note}
+        request = self._client.build_request(
+            self._method, self._url, content=self._content, headers=headers, extensions=extensions
+        )
         return await self._client.send(request, stream=True)
+
+
+class _Handshake:
+    """Closes the socket of a connection that is cancelled while TLS is agreed on: httpcore2 forgets it then."""
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    async def note(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take a piece of news of httpcore2's `trace`."""
+        if event.endswith(".connect_tcp.complete"):
+            self._stream = info["return_value"]
+        elif event.endswith(".start_tls.failed") and self._stream is not None:
+            self._stream.get_extra_info("socket").close()
 
 
 class Answer:
