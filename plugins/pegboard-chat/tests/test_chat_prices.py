@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import pegboard_chat.plugin
 from pegboard import ConfigError, load_board
 from pegboard_chat import ChatSettings, Usage
+from pegboard_chat.conversation import tokens_of
 from pegboard_chat.prices import Price, bundled_prices, faults_of_prices
 
 
@@ -137,3 +139,11 @@ def test_prices_without_a_fault_always_give_a_cost(own: Any) -> None:
         price = prices.find(name)
         assert price is not None
         assert price.cost_of(Usage(5, 5, 3)) >= 0
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [(7, 7), (7.9, 7), (0, 0), (-1, 0), (True, 0), (None, 0), ("7", 0), (10**30, 0), (math.inf, 0), (math.nan, 0)],
+)
+def test_a_number_of_tokens_is_one_or_none(said: object, count: int) -> None:
+    assert tokens_of(said) == count

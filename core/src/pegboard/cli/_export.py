@@ -55,18 +55,20 @@ def _report(dialect: str, export: Export) -> None:
     lost: dict[str, list[Loss]] = {name: [] for name in called}
     for loss in export.losses:
         lost.setdefault(loss.tool, []).append(loss)
+    told = 0
     for name, losses in lost.items():
         alias = called.get(name, name)
         facts = [] if strict is None else ["strict" if strict.get(name) else "not strict"]
         if alias != name:
             facts.append(f"called {printable_line(alias)} there")
             losses = [loss for loss in losses if loss.path != "name"]
+        told += len(losses)
         facts.append("nothing lost" if not losses else f"{len(losses)} lost")
         note(f"{printable_line(name)}: {', '.join(facts)}")
         for loss in losses:
             note(f"  {printable_line(loss.path)}: {printable_line(loss.what)}")
     counts = [f"{len(export.definitions)} defined", f"{sum(name != alias for name, alias in called.items())} renamed"]
-    counts.append(f"{len(export.losses)} lost")
+    counts.append(f"{told} lost")
     if strict is not None:
         counts.append(f"{sum(strict.values())} strict")
     note(f"for {dialect}: {', '.join(counts)}")

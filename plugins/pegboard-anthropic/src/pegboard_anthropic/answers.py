@@ -15,7 +15,7 @@ from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
 from pegboard_anthropic.blocks import Block, wire_id
 from pegboard_anthropic.messages import DIALECT, THINKING
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.conversation import Message, Usage, tokens_of
 from pegboard_chat.portable.calls import kept_arguments, object_in, take_id
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
@@ -279,10 +279,8 @@ def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, l
 
 def _usage_of(usage: Mapping[str, Any]) -> Usage:
     """All that was read, cached or not; see the note on `usage` of the API."""
-    read, written = _count(usage, "cache_read_input_tokens"), _count(usage, "cache_creation_input_tokens")
-    return Usage(_count(usage, "input_tokens") + read + written, _count(usage, "output_tokens"), read)
+    fresh, read, written, output = (tokens_of(usage.get(name)) for name in _COUNTS)
+    return Usage(fresh + read + written, output, read)
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int:
-    value = usage.get(name)
-    return value if type(value) is int and value > 0 else 0
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")

@@ -158,3 +158,17 @@ class Usage:
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
         }
+
+
+MAX_TOKENS = 10**12
+"""No request costs as many."""
+
+
+def tokens_of(value: Any) -> int:
+    """A number of tokens as a provider says it; 0 for what is none.
+
+    .. versionadded:: 0.1
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MAX_TOKENS:
+        return 0
+    return int(value)

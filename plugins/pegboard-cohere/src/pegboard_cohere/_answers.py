@@ -19,7 +19,7 @@ import attrs
 
 from pegboard import ErrorCode, TextContent, ToolCall
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.conversation import Message, Usage, tokens_of
 from pegboard_chat.portable.calls import kept_arguments, kept_text, take_name
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pegboard_cohere.dialect import CohereExport
 
 DIALECT = PROVIDER = "cohere"
-MAX_COUNT = 10**12
 
 STOPS = {
     "COMPLETE": Stop.END,
@@ -295,15 +294,10 @@ def usage_of(usage: Any) -> Usage:
     """`tokens` are all that were read and written; `billed_units`, which count less, where there is nothing else."""
     tokens = _member(usage, "tokens") or _member(usage, "billed_units")
     return Usage(
-        _count(_member(tokens, "input_tokens")),
-        _count(_member(tokens, "output_tokens")),
-        _count(_member(usage, "cached_tokens")),
+        tokens_of(_member(tokens, "input_tokens")),
+        tokens_of(_member(tokens, "output_tokens")),
+        tokens_of(_member(usage, "cached_tokens")),
     )
-
-
-def _count(value: Any) -> int:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < MAX_COUNT else 0
 
 
 def _member(value: Any, name: str) -> Any:

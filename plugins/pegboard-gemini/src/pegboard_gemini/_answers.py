@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolCall
 from pegboard.schema.jsontext import shorten_text
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage
+from pegboard_chat.conversation import Message, Usage, tokens_of
 from pegboard_chat.portable.calls import INVALID_JSON, MAX_BROKEN
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 from pegboard_gemini._parts import (
@@ -72,7 +72,6 @@ _COUNTS = (
     "thoughtsTokenCount",
     "cachedContentTokenCount",
 )
-MAX_COUNT = 10**12
 UNKNOWN = "unknown_tool"
 """What a call is called that Gemini held back without saying whose it was."""
 OCTETS = "application/octet-stream"
@@ -207,9 +206,8 @@ class Collector:
     def _count(self, usage: Any) -> None:
         """Chunks repeat the usage with growing numbers: what a later one says holds."""
         for name in _COUNTS:
-            count = member(usage, name)
-            if isinstance(count, (int, float)) and not isinstance(count, bool) and 0 <= count < MAX_COUNT:
-                self._usage[name] = int(count)
+            if count := tokens_of(member(usage, name)):
+                self._usage[name] = count
 
     def _cost(self) -> Usage:
         prompt, tools, written, thought, cached = (self._usage.get(name, 0) for name in _COUNTS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode
 from pegboard_chat.contract import ModelError
-from pegboard_chat.conversation import Usage
+from pegboard_chat.conversation import Usage, tokens_of
 
 if TYPE_CHECKING:
     from pegboard_chat.conversation import Message
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _INPUT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_MAX_TOKENS = 10**12
 
 
 def provider_of(model: str | None) -> str:
@@ -59,13 +58,7 @@ def usage_of(value: Any) -> Usage:
     details: dict[str, Any] = next((value[key] for key in _DETAILS if isinstance(value.get(key), dict)), {})
     cached = (details.get("cached_tokens"), value.get("prompt_cache_hit_tokens"), value.get("cached_tokens"))
     return Usage(
-        max(_count(value.get(key)) for key in _INPUT),
-        max(_count(value.get(key)) for key in _OUTPUT),
-        max(map(_count, cached)),
+        max(tokens_of(value.get(key)) for key in _INPUT),
+        max(tokens_of(value.get(key)) for key in _OUTPUT),
+        max(map(tokens_of, cached)),
     )
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _MAX_TOKENS:
-        return 0
-    return int(value)
