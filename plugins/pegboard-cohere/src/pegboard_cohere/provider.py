@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.http_model import HttpModel
 from pegboard_chat.wire.keys import key_for, missing_key
+from pegboard_chat.wire.listing import list_entries
 from pegboard_chat.wire.transport import open_transport
 from pegboard_cohere.dialect import CohereDialect
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 BASE_URL = "https://api.cohere.com"
 KEY_VARIABLE = "CO_API_KEY"
 URL_VARIABLE = "CO_API_URL"
-MAX_PAGES = 20
 
 
 class CohereProvider:
@@ -73,21 +72,11 @@ class CohereProvider:
     async def list_models(self) -> list[str]:
         """The names of the models that chat; see `Provider.list_models`."""
         place = await self._place("")
-        found: list[str] = []
-        page = ""
+        url = f"{self._base_url}/v1/models?endpoint=chat&page_size=1000"
         async with self._connect() as transport:
-            for _ in range(MAX_PAGES):
-                more = f"&page_token={quote(page, safe='')}" if page else ""
-                answer = await transport.get(f"{self._base_url}/v1/models?endpoint=chat&page_size=1000{more}", place)
-                listed = answer.get("models") if isinstance(answer, dict) else None
-                pairs = listed if isinstance(listed, list) else []
-                names = (one.get("name") for one in pairs if isinstance(one, dict))
-                found += [name for name in names if isinstance(name, str) and name]
-                following = answer.get("next_page_token") if isinstance(answer, dict) else None
-                if not isinstance(following, str) or not following:
-                    break
-                page = following
-        return found
+            entries = await list_entries(transport, url, place, parameter="page_token", following="next_page_token")
+        names = (entry.get("name") for entry in entries)
+        return [name for name in names if isinstance(name, str) and name]
 
     @property
     def _base_url(self) -> str:

@@ -14,11 +14,12 @@ from urllib.parse import quote
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.http_model import HttpModel
 from pegboard_chat.wire.keys import key_for, missing_key
+from pegboard_chat.wire.listing import list_entries
 from pegboard_chat.wire.transport import open_transport
 from pegboard_gemini.dialect import GeminiDialect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pegboard_chat.contract import Model
@@ -30,7 +31,6 @@ KEY_VARIABLE = "GEMINI_API_KEY"
 SECOND_KEY_VARIABLE = "GOOGLE_API_KEY"
 URL_VARIABLE = "GOOGLE_GEMINI_BASE_URL"
 VERSION = "/v1beta"
-MAX_PAGES = 20
 
 
 class GeminiProvider:
@@ -76,19 +76,10 @@ class GeminiProvider:
     async def list_models(self) -> list[str]:
         """The names of the models that answer questions; see `Provider.list_models`."""
         place = await self._place("")
-        found: list[str] = []
-        page = ""
+        url = f"{self._base_url}{VERSION}/models?pageSize=1000"
         async with self._connect() as transport:
-            for _ in range(MAX_PAGES):
-                more = f"&pageToken={quote(page, safe='')}" if page else ""
-                answer = await transport.get(f"{self._base_url}{VERSION}/models?pageSize=1000{more}", place)
-                listed = answer.get("models") if isinstance(answer, dict) else None
-                found += [name for one in listed if (name := _name_of(one))] if isinstance(listed, list) else []
-                following = answer.get("nextPageToken") if isinstance(answer, dict) else None
-                if not isinstance(following, str) or not following:
-                    break
-                page = following
-        return found
+            entries = await list_entries(transport, url, place, parameter="pageToken", following="nextPageToken")
+        return [name for entry in entries if (name := _name_of(entry))]
 
     @property
     def _base_url(self) -> str:
@@ -123,8 +114,8 @@ def url_of(base: str, model: str, *, stream: bool) -> str:
     return f"{base}{VERSION}/{path}:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
 
 
-def _name_of(model: Any) -> str:
-    name = model.get("name") if isinstance(model, dict) else None
-    methods = model.get("supportedGenerationMethods") if isinstance(model, dict) else None
+def _name_of(model: Mapping[str, Any]) -> str:
+    """The name of a model that answers questions; empty for others."""
+    name, methods = model.get("name"), model.get("supportedGenerationMethods")
     answers = not isinstance(methods, list) or "generateContent" in methods
     return name.removeprefix("models/") if isinstance(name, str) and answers else ""
