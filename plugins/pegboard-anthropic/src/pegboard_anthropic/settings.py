@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pegboard import Fault
 
 MIN_BUDGET = 1024
 """Fewer tokens of thinking the API refuses."""
@@ -45,3 +50,10 @@ class AnthropicSettings:
     )
     version: str = setting("2023-06-01", help="the header anthropic-version")
     betas: tuple[str, ...] = setting((), help="features to switch on, for the header anthropic-beta")
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
+        """An address that is none, or holds more than one."""
+        from pegboard_chat.wire.keys import faults_of_address
+
+        return faults_of_address(raw.get("base_url"))

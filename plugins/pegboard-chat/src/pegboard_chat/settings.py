@@ -53,7 +53,8 @@ class ChatSettings:
     max_seconds: float = setting(
         600.0,
         validator=_above_zero,
-        help="how long one question may take, in seconds, without the time of a person who is asked; a last request comes on top",
+        help="how long one question may take, in seconds, without the time of a person who is asked; a last request"
+        " comes on top",
     )
     max_cost: float | None = setting(
         None,

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import attrs
 
 from pegboard import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pegboard import Fault
 
 
 def _check_budget(instance: object, attribute: attrs.Attribute[int | None], value: int | None) -> None:
@@ -34,3 +41,10 @@ class CohereSettings:
     images: bool | None = setting(
         None, help="whether the model takes images; by default Command A+ and those with vision in their name do"
     )
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
+        """An address that is none, or holds more than one."""
+        from pegboard_chat.wire.keys import faults_of_address
+
+        return faults_of_address(raw.get("base_url"))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pegboard import Fault
 
 
 def _check_budget(instance: object, attribute: attrs.Attribute[int | None], value: int | None) -> None:
@@ -39,3 +44,10 @@ class GeminiSettings:
         None, validator=_check_budget, help="tokens that Gemini 2.5 may think: 0 none, -1 as many as it wants"
     )
     include_thoughts: bool = setting(False, help="whether summaries of what it thinks are shown")
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
+        """An address that is none, or holds more than one."""
+        from pegboard_chat.wire.keys import faults_of_address
+
+        return faults_of_address(raw.get("base_url"))

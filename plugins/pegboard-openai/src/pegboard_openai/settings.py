@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 OWN_NAMES = frozenset({"openai", "openai-responses", "local"})
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.IGNORECASE)
 
 
 @attrs.frozen
@@ -47,8 +46,10 @@ class OpenAISettings:
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
         """Addresses that are none, and names that no provider can have."""
+        from pegboard_chat.wire.keys import faults_of_address
+
         if raw.get("base_url") is not None:
-            yield from _faults_of_url(("base_url",), raw["base_url"])
+            yield from faults_of_address(raw["base_url"])
         servers = raw.get("servers")
         for name, server in servers.items() if isinstance(servers, dict) else ():
             path = ("servers", str(name))
@@ -57,10 +58,4 @@ class OpenAISettings:
             elif not (isinstance(name, str) and _NAME.fullmatch(name)):
                 yield Fault(path, "a name of small letters, digits, - and _", repr(str(name)[:40]))
             if isinstance(server, dict) and "base_url" in server:
-                yield from _faults_of_url((*path, "base_url"), server["base_url"])
-
-
-def _faults_of_url(path: tuple[str, ...], value: Any) -> Iterable[Fault]:
-    if isinstance(value, str) and not _URL.fullmatch(value.strip()):
-        hint = "keys belong into api_key" if "@" in value else None
-        yield Fault(path, "an address such as https://host/v1", "something else", hint)
+                yield from faults_of_address(server["base_url"], (*path, "base_url"))

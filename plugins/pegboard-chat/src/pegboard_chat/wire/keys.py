@@ -15,7 +15,9 @@ from pegboard import ErrorCode
 from pegboard_chat.contract import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pegboard import Fault
 
 SERVICE = "pegboard"
 """Under which keys lie in the keyring; the user name there is the variable's."""
@@ -36,6 +38,8 @@ _KEY_LIKE = re.compile(r"\b(?:(?:sk|gsk|xai|hf)[-_]|AIza)[-_*.…A-Za-z0-9]{6,}"
 _HEADER = re.compile(
     r"(\b(?:x-api-key|authorization):\s*(?:bearer\s+)?|\bbearer\s+)(?!token|auth|key|\s)\S{6,}", re.IGNORECASE
 )
+
+_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.IGNORECASE)
 
 log = logging.getLogger("pegboard.chat.wire")
 
@@ -196,6 +200,20 @@ def check_address(provider: str, url: str, *, has_key: bool, variable: str = "th
             provider=provider,
             reason="refused",
         )
+
+
+def faults_of_address(value: Any, path: tuple[str, ...] = ("base_url",)) -> Iterator[Fault]:
+    """What is wrong with an address of a configuration, for `find_faults`: it is none, or holds more than one.
+
+    What stands in an address is shown and logged, so nothing that is secret may: no user, no password, no query.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard import Fault
+
+    if isinstance(value, str) and not _ADDRESS.fullmatch(value.strip()):
+        hint = "keys belong into api_key" if "@" in value or "?" in value else None
+        yield Fault(path, "an address such as https://host/v1", "something else", hint)
 
 
 def check_headers(provider: str, headers: Mapping[str, str], variable: str | None = None) -> None:

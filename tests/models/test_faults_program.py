@@ -1,0 +1,228 @@
+"""`pegboard chat` as a person runs it, against a server that fails: what is said, how it exits, what is saved, and that
+the key is nowhere, with the log and the tracebacks of `--debug` on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+import trio
+
+from pegboard_chat import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PROVIDERS = ("openai", "openai-responses", "anthropic", "cohere", "gemini")
+VARIABLES = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "openai-responses": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "cohere": ("CO_API_KEY", "CO_API_URL"),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+}
+every_provider = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+class Ran(NamedTuple):
+    """What a run of the program left."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def clean(tmp_path: Path, faulty: Any) -> Callable[..., dict[str, str]]:
+    """The environment of a person who has nothing but what the test gives."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+    home = tmp_path / "home"
+    home.mkdir()
+    kept |= {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_CACHE_HOME": str(home), "XDG_DATA_HOME": str(home)}
+    kept |= {"XDG_STATE_HOME": str(home), "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    return lambda **more: {**kept, **more}
+
+
+@pytest.fixture
+def program(clean: Any, tmp_path: Path, faulty: Any) -> Any:
+    """`await program(words, **variables)`: run `pegboard` and see that no part of the key is shown or saved."""
+    key = faulty.KEY
+    parts = {key[at : at + 8].casefold() for at in range(len(key) - 7)}
+
+    async def run(*words: str, **variables: str) -> Ran:
+        with trio.fail_after(60):
+            done = await trio.run_process(
+                [sys.executable, "-m", "pegboard", *words],
+                env=clean(**variables),
+                cwd=tmp_path,
+                stdin=subprocess.DEVNULL,
+                capture_stdout=True,
+                capture_stderr=True,
+                check=False,
+            )
+        ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+        for text in (ran.out, ran.err, *(file.read_text("utf-8") for file in tmp_path.glob("*.json"))):
+            text = text.casefold()
+            found = next((part for part in parts if part in text), None)
+            assert found is None, f"a part of the key: {text[max(0, text.find(found) - 80) :][:300]}"
+        return ran
+
+    return run
+
+
+def faults(faulty: Any, provider: str) -> dict[str, tuple[Any, str]]:
+    """What the server does, and a word of what the program should say to it."""
+    key = faulty.KEY
+    echo = faulty.json.dumps(faulty.error(provider, 401, f"Incorrect API key provided: {key}, {key[:14]}*")).encode()
+    events = faulty.sse(faulty.events(provider, faulty.Said("One two three four.", thought="Hm.")))
+    broken = [*faulty.events(provider, faulty.Said("One two three."))[:4], faulty.error_event(provider, f"over {key}")]
+    return {
+        "wrong key": (faulty.plain(401, echo, {"x-echo": key}, reason=f"No {key}"), VARIABLES[provider][0]),
+        "no model": (faulty.as_json(faulty.error(provider, 404, "no such model"), 404), "--model"),
+        "a page": (faulty.plain(200, f"<html>{key}</html>".encode(), {"content-type": "text/html"}), "base_url"),
+        "half": (faulty.pieces([*events[:3], events[3][:10]]), "ask again"),
+        "an error in the middle": (faulty.pieces(faulty.sse(broken)), "ask again"),
+    }
+
+
+@every_provider
+async def test_the_program_says_what_is_wrong_and_goes_on_another_time(
+    program, faulty, nursery, tmp_path, provider
+) -> None:
+    key, url = VARIABLES[provider]
+    model = f"{provider}:{faulty.MODELS[provider]}"
+
+    async def try_one(name: str, answer: Any, word: str, limiter: trio.CapacityLimiter) -> None:
+        server = await nursery.start(faulty.Server(otherwise=faulty.says(provider, "Well again.")).run)
+        server.answer(answer)
+        file = f"{name.replace(' ', '_')}.json"
+        variables = {key: faulty.KEY, url: server.url + faulty.PATHS[provider]}
+        ask = ("--debug", "chat", "--model", model, "--save", file)
+        async with limiter:
+            ran = await program(*ask, "Hello?", **variables)
+            assert ran.status == 1, ran.err
+            told = [line for line in ran.err.splitlines() if line.startswith("error: ")]
+            assert len(told) == 1, ran.err
+            assert provider in told[0]
+            assert word in told[0], told[0]
+            saved = Conversation.from_json(json.loads((tmp_path / file).read_text("utf-8")))
+            assert [message.role for message in saved.messages] == ["user"]
+            if name not in ("wrong key", "half"):
+                return
+            again = await program(*ask, "And now?", **variables)
+        assert again.status == 0, again.err
+        assert again.out.strip() == "Well again."
+        saved = Conversation.from_json(json.loads((tmp_path / file).read_text("utf-8")))
+        assert [message.role for message in saved.messages] == ["user", "user", "assistant"]
+
+    limiter = trio.CapacityLimiter(3)
+    async with trio.open_nursery() as runs:
+        for name, (answer, word) in faults(faulty, provider).items():
+            runs.start_soon(try_one, name, answer, word, limiter)
+
+
+async def test_the_program_tells_programs_what_is_wrong(program, faulty, nursery) -> None:
+    """As JSON: one object a line, the last of them the error, with what a program decides by."""
+    server = await nursery.start(faulty.Server().run)
+    server.otherwise = faulty.plain(403, faulty.KEY.encode())
+    ran = await program(
+        *("chat", "--json", "--model", "openai:m", "Hello?"), OPENAI_API_KEY=faulty.KEY, OPENAI_BASE_URL=server.url
+    )
+    assert ran.status == 1
+    last = json.loads(ran.out.splitlines()[-1])
+    assert last["type"] == "error"
+    assert last["error"]["code"] == "FORBIDDEN"
+    details = last["error"]["details"]
+    assert (details["provider"], details["status"], details["reason"]) == ("openai", 403, "wrong_key")
+
+
+async def test_calls_that_no_tool_takes_are_shown_and_the_answer_comes(program, faulty, nursery) -> None:
+    """A tool that is not there, arguments that are broken, and more calls than a question may make."""
+    calls = [faulty.Call("same", "no_such_tool"), faulty.Call("same", "calculator", '{"expression": ')]
+    calls += [faulty.Call(f"call_{at}", "calculator", '{"expression": "2 + 2"}') for at in range(100)]
+    server = await nursery.start(faulty.Server(otherwise=faulty.says("openai", "Well again.")).run)
+    server.answer(faulty.says("openai", faulty.Said("", calls)))
+    ran = await program(
+        *("chat", "--model", "openai:m", "--save", "c.json", "Hello?"),
+        OPENAI_API_KEY=faulty.KEY,
+        OPENAI_BASE_URL=f"{server.url}/v1",
+    )
+    assert ran.status == 0, ran.err
+    assert ran.out.strip() == "Well again."
+    for code in ("NOT_FOUND", "INVALID_INPUT", "FORBIDDEN"):
+        assert code in ran.err
+    assert [faulty.unanswered(sent.path, sent.body) for sent in server.sent] == [[], []]
+
+
+async def test_nothing_of_a_key_is_shown_wherever_it_was_written(program, faulty, tmp_path) -> None:
+    """In its place, and where somebody put it by mistake: a name that is none, a value of another kind, an address."""
+    key = faulty.KEY
+    good = "".join(f'[plugins.{name}]\napi_key = "{key}"\n' for name in ("openai", "anthropic", "cohere", "gemini"))
+    good += f'[plugins.openai.servers.mine]\nbase_url = "https://example.org/v1"\napi_key = "{key}"\n'
+    (tmp_path / "good.toml").write_text(good)
+    wrong = {
+        "list.toml": f'[plugins.openai]\napi_key = ["{key}"]\n',
+        "table.toml": f'[plugins.anthropic.api_key]\nkey = "{key}"\n',
+        "address.toml": f'[plugins.gemini]\napi_key = "x"\nbase_url = "https://me:{key}@example.org"\n',
+    }
+    for name, text in wrong.items():
+        (tmp_path / name).write_text(text)
+    limiter = trio.CapacityLimiter(3)
+
+    async def see(file: str, status: int, *words: str) -> None:
+        async with limiter:
+            ran = await program("--debug", "--config", file, *words)
+        assert ran.status == status, (file, words, ran.err)
+        assert ran.status == 0 or ran.err.strip()
+
+    async with trio.open_nursery() as runs:
+        for words in (["config"], ["config", "--json"], ["plugins"], ["list", "--tokens"]):
+            runs.start_soon(see, "good.toml", 0, *words)
+        for file in wrong:
+            runs.start_soon(see, file, 2, "chat", "--model", "echo", "hi")
+            runs.start_soon(see, file, 2, "config")
+
+
+async def test_no_doctor_shows_a_key(program, faulty, tmp_path) -> None:
+    text = "".join(f'[plugins.{name}]\napi_key = "{faulty.KEY}"\n' for name in ("openai", "cohere", "gemini"))
+    (tmp_path / "good.toml").write_text(text)
+    for words in (("doctor",), ("doctor", "--json")):
+        ran = await program("--config", "good.toml", *words, ANTHROPIC_API_KEY=faulty.KEY)
+        assert "Traceback" not in ran.err
+        assert ran.out.strip()
+
+
+async def test_a_key_in_an_address_of_the_environment_is_not_shown(program, faulty) -> None:
+    for provider in PROVIDERS:
+        _, url = VARIABLES[provider]
+        address = f"http://me:{faulty.KEY}@127.0.0.1:1{faulty.PATHS[provider]}?key={faulty.KEY}"
+        ran = await program("--debug", "chat", "--model", f"{provider}:m", "Hello?", **{url: address})
+        assert ran.status in (1, 2)
+        assert "error: " in ran.err
+
+
+async def test_a_file_that_is_no_conversation_is_told_before_anything_is_asked(program, tmp_path) -> None:
+    """Whatever somebody wrote into it, it is named with its place, and nothing is sent or overwritten."""
+    head = '{"pegboard_conversation": 1, "messages": '
+    texts = ["", "{", "[]", '{"pegboard_conversation": 99, "messages": []}', head + "5}", head + '[{"role": "x"}]}']
+    texts += [head + '[{"role": "tool"}]}', head + "[" * 100_000, '{"pegboard_conversation": NaN}', "\x00\x01"]
+    limiter = trio.CapacityLimiter(3)
+
+    async def see(at: int, text: str) -> None:
+        file = tmp_path / f"odd{at}.txt"
+        file.write_text(text)
+        async with limiter:
+            ran = await program("chat", "--model", "echo", "--save", file.name, "hi")
+        assert ran.status == 2, ran.err
+        assert file.name in ran.err
+        assert "Traceback" not in ran.err
+        assert file.read_text() == text
+
+    async with trio.open_nursery() as runs:
+        for at, text in enumerate(texts):
+            runs.start_soon(see, at, text)
