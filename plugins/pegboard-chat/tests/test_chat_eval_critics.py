@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard_chat.evals import critics
 from pegboard_chat.evals.critics import CRITICS, MAX_SEARCHED, MISSING, Exact, read_critic, same
 from pegboard_chat.evals.questions import Faults
 
@@ -121,3 +124,22 @@ def test_a_long_text_is_searched_no_further_than_the_bound() -> None:
     found = critic({"regex": re.escape("end")})
     assert not found.accepts("x" * MAX_SEARCHED + "end")
     assert found.accepts("x" * (MAX_SEARCHED - 3) + "end")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="alarms of POSIX")
+def test_a_pattern_that_never_ends_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(critics, "SEARCH_S", 0.05)
+    before = signal.getsignal(signal.SIGALRM)
+    bomb = critics.Regex(re.compile("^(a+)+$"))
+    assert not bomb.accepts("a" * 60 + "!")
+    assert bomb.accepts("a" * 60)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_in_another_thread_a_pattern_takes_its_time() -> None:
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(critics.Regex(re.compile("b")).accepts("abc")))
+    thread.start()
+    thread.join()
+    assert found == [True]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pegboard import ConfigError
 from pegboard_chat.evals.judge import Mistake
 from pegboard_chat.evals.picture import PLAIN, Row, as_svg, as_text
 from pegboard_chat.evals.questions import Faults, eval_of
@@ -43,7 +44,7 @@ def test_a_table_and_a_picture_show_what_passed(evaluate: Callable[..., Any]) ->
     assert "sum       add          2/2" in answer.out
     assert "add.b: expected 3, got 2" in answer.out
     assert "no call" in answer.out
-    assert "echo:echo: 4 of 6 runs passed, 67% (21-94 %)" in answer.out
+    assert "echo:echo: 4 of 6 runs passed, 67 % (21-94 %)" in answer.out
     assert answer.out.count("●") == 4
     assert "tokens read" in answer.err
 
@@ -52,8 +53,10 @@ def test_a_table_and_a_picture_show_what_passed(evaluate: Callable[..., Any]) ->
     ("thresholds", "status", "said"),
     [
         ({"rate": 0.5, "each": 0, "low": 0.09}, 0, ""),
-        ({"rate": 0.51}, 1, "failed: the rate of all runs is 50.0%, below 51.0% (thresholds.rate)"),
-        ({"each": 0.5}, 1, "failed: question off: 0 of 3 runs passed, below 50.0% (thresholds.each)"),
+        ({"rate": 0.51}, 1, "failed: the rate of all runs is 50.0 %, below 51.0 % (thresholds.rate)"),
+        ({"rate": 0.5001}, 1, "failed: the rate of all runs is 50.00 %, below 50.01 % (thresholds.rate)"),
+        ({"rate": 0.5, "each": 0, "low": 0}, 0, ""),
+        ({"each": 0.5}, 1, "failed: question off: 0 of 3 runs passed, 0.0 %, below 50.0 % (thresholds.each)"),
         ({"low": 0.4}, 1, "(thresholds.low)"),
     ],
     ids=str,
@@ -110,7 +113,7 @@ def test_a_run_that_is_not_answered_counts_neither_way_and_fails(evaluate: Calla
     assert "error: RATE_LIMITED: kit: too many" in answer.err
     answer = evaluate({"questions": [NONE]}, model="kit:silent")
     assert "not answered: kit:silent ended without an answer" in answer.out
-    assert "0 of 0 runs passed" in answer.out
+    assert "kit:silent: no run was answered" in answer.out
 
 
 def test_a_wrong_key_ends_it_at_once(evaluate: Callable[..., Any]) -> None:
@@ -249,3 +252,43 @@ def test_what_a_tool_prints_is_no_part_of_the_report(chat_start: Callable[..., A
     out, err = chat_start("eval", "noisy.json", "--model", "echo", "--json").communicate(timeout=20)
     assert json.loads(out)["ok"] is True
     assert b"NOISE" in err
+
+
+def test_a_series_that_nobody_answered_is_said_to_be_none(evaluate: Callable[..., Any]) -> None:
+    answer = evaluate({"runs": 2, "questions": [RIGHT, WRONG, NONE]}, "--compare", "kit:broken")
+    assert answer.status == 1
+    assert "kit:broken: no run was answered" in answer.out
+    assert "do not tell" not in answer.out
+    assert "failed: kit:broken: 6 runs were not answered" in answer.err
+
+
+@pytest.mark.parametrize("columns", [24, 40, 60, 80, 99, 100, 200])
+def test_lines_fit_the_terminal(columns: int) -> None:
+    row = Row("a name that is longer than anybody would like", [Interval(1.0, 0.9, 1.0), Interval(0.0, 0.0, 0.1)])
+    drawn = as_text([row, row], ["a", "b"], 0.5, columns=columns)
+    assert max(map(len, drawn.splitlines())) < max(columns, 36)
+    assert "●" in drawn
+
+
+def test_a_narrow_terminal_has_the_mistakes_below_the_table(
+    chat_terminal: Callable[..., Any], chat_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.dumps({"runs": 1, "questions": [{"id": "off", "question": 'add {"a": 1}', "calls": []}]})
+    (chat_place / "off.json").write_text(text)
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal = chat_terminal("eval", "off.json", "--model", "echo")
+    assert terminal.end() == 0
+    assert "off: add: expected no more calls" in terminal.seen
+    assert max(map(len, terminal.seen.split("echo:echo:")[0].rpartition("95 %")[2].splitlines())) <= 70
+
+
+def test_a_picture_that_cannot_be_written_does_not_cost_the_report(
+    evaluate: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise ConfigError(f"{path} cannot be written: No space left on device")
+
+    monkeypatch.setattr("pegboard_chat.commands._files.write_private", full)
+    answer = evaluate({"runs": 2, "questions": [RIGHT, WRONG, NONE]}, "--picture", "p.svg")
+    assert answer.status == 2
+    assert "runs passed" in answer.out

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 import click
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pegboard_chat.evals.running import Series
 
 DONE, FAILED = 0, 1
+NARROW, NARROW_LABEL = 100, 16
+"""A terminal of fewer columns has no room for mistakes beside the table, and shows so much of a name."""
 
 
 @click.command("eval", short_help="Does a model choose the right tool with the right arguments.")
@@ -179,31 +182,18 @@ class Evaluation:
 
     def tell(self, report: Report) -> int:
         """Print the report; the exit status."""
-        from pegboard.cli._output import answer, emit, emit_json, emit_line, emit_table, is_terminal, note
-        from pegboard_chat.evals import picture
+        from pegboard.cli._output import emit_json, emit_line, note
 
-        labels = [one.label for one in report.series]
-        limit = self._found.thresholds.rate
-        if self._options.picture is not None:
-            from pegboard_chat.commands._files import write_private
-
-            title = f"{self._name}: {', '.join(dict.fromkeys(one.model for one in report.series))}"
-            write_private(Path(self._options.picture).expanduser(), picture.as_svg(title, report.rows, labels, limit))
         if self._options.as_json:
             emit_json(report.to_json())
         else:
-            heads, rows = report.table()
-            emit_table(
-                heads, rows, right=[index for index, head in enumerate(heads) if head.startswith(("passed", "95"))]
-            )
-            stream = answer()
-            encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
-            signs = picture.PLAIN if is_terminal(stream) and not encoding.startswith("utf") else picture.DRAWN
-            emit("\n" + picture.as_text(report.rows, labels, limit, signs) + "\n")
+            self._draw(report)
             for sentence in report.sentences():
                 emit_line(sentence)
             for one in report.series:
                 note(self._cost_of(one))
+        if self._options.picture is not None:
+            self._save_picture(self._options.picture, report)
         for failure in report.failures:
             note(f"failed: {failure}")
         for one in report.series:
@@ -211,12 +201,52 @@ class Evaluation:
                 note(f"error: {problem.code.value}: {problem.message}")
         return FAILED if report.failures else DONE
 
+    def _draw(self, report: Report) -> None:
+        """The table and the picture; on a narrow terminal the mistakes stand below the table."""
+        from pegboard.cli._output import answer, emit, emit_line, emit_table, is_terminal
+        from pegboard_chat.evals import picture
+
+        stream = answer()
+        columns = _columns(stream) if is_terminal(stream) else None
+        is_narrow = columns is not None and columns < NARROW
+        heads, rows = report.table(NARROW_LABEL) if is_narrow else report.table()
+        wrong = [(row[0], row[-1]) for row in rows if row[-1]] if is_narrow else []
+        if is_narrow:
+            heads, rows = heads[:-1], [row[:-1] for row in rows]
+        emit_table(heads, rows, right=[index for index, head in enumerate(heads) if head.startswith(("passed", "95"))])
+        for name, what in wrong:
+            emit_line(f"{name}: {what}")
+        encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
+        signs = picture.PLAIN if columns is not None and not encoding.startswith("utf") else picture.DRAWN
+        labels = [one.label for one in report.series]
+        emit("\n" + picture.as_text(report.rows, labels, self._found.thresholds.rate, signs, columns) + "\n")
+
+    def _save_picture(self, name: str, report: Report) -> None:
+        from pegboard_chat.commands._files import write_private
+        from pegboard_chat.evals.picture import as_svg
+
+        title = f"{self._name}: {', '.join(dict.fromkeys(one.model for one in report.series))}"
+        drawn = as_svg(title, report.rows, [one.label for one in report.series], self._found.thresholds.rate)
+        write_private(Path(name).expanduser(), drawn)
+
     def _cost_of(self, series: Series) -> str:
         from pegboard_chat.commands._shown import counted, money
 
         usage = series.usage
         cost = money(series.cost, self._currency)
         return f"{series.label}: {counted(usage.input_tokens, 'token')} read, {usage.output_tokens:,} written, {cost}"
+
+
+def _columns(stream: TextIO | None) -> int:
+    """How wide the terminal is."""
+    import shutil
+
+    try:
+        if stream is not None and "COLUMNS" not in os.environ:
+            return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        pass
+    return shutil.get_terminal_size().columns
 
 
 @contextlib.contextmanager

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 import re
+import signal
+import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from pegboard_chat.evals.questions import Faults
 
 MAX_SEARCHED = 10_000
-"""A text is searched by a pattern up to here, in characters: it comes from a model, and patterns may be slow."""
+"""A text is searched by a pattern up to here, in characters."""
+SEARCH_S = 1.0
+"""So long a search may take: the text comes from a model, and a pattern may need longer than anybody lives."""
 NOISE: Final = 1e-9
 """Relative: what counting in binary may add to a number that is meant to be the same."""
 
@@ -151,11 +155,40 @@ class Regex:
     pattern: re.Pattern[str]
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and self.pattern.search(value[:MAX_SEARCHED]) is not None
+        return isinstance(value, str) and found_in_time(self.pattern, value[:MAX_SEARCHED])
 
     @property
     def expected(self) -> str:
         return f"a text that matches {shorten(self.pattern.pattern)}"
+
+
+class _OutOfTimeError(BaseException):
+    """The search is stopped."""
+
+
+def found_in_time(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether the pattern is found within `SEARCH_S`.
+
+    `re` looks for signals while it searches, so an alarm ends it. Where there is none (Windows, another thread) it
+    takes its time.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return pattern.search(text) is not None
+
+    def stop(number: int, frame: object) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, SEARCH_S)
+        try:
+            return pattern.search(text) is not None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _OutOfTimeError:
+        return False
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @attrs.frozen

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from pegboard_chat.evals.statistics import Interval
 
 WIDTH = 50
-"""Of the axis from 0 to 100 %, in characters."""
+"""Of the axis from 0 to 100 %, in characters, where there is room for it."""
 LABEL = 28
+LEAST_WIDTH, LEAST_LABEL = 20, 8
+AFTER = 3
+"""The last characters of `100 %`, which stand beside the axis."""
 ROWS = 200
 """Questions that are drawn; the report has them all."""
 
@@ -45,31 +48,43 @@ PLAIN = Signs("*o", "-", ("[", "]"), ":", " ")
 """For terminals that do not know the others."""
 
 
-def as_text(rows: Sequence[Row], labels: Sequence[str], limit: float | None, signs: Signs = DRAWN) -> str:
-    """The picture as lines. `limit` is the rate below which the eval fails, drawn as a line from top to bottom."""
-    width = max([len(printable_line(row.label, LABEL)) for row in rows] + [8])
+def as_text(
+    rows: Sequence[Row], labels: Sequence[str], limit: float | None, signs: Signs = DRAWN, columns: int | None = None
+) -> str:
+    """The picture as lines.
+
+    Args:
+        rows: what is drawn.
+        labels: of the series.
+        limit: the rate below which the eval fails, drawn as a line from top to bottom.
+        signs: what the lines are drawn with.
+        columns: of the terminal; None: as many as are wanted.
+    """
+    room = LABEL + 2 + WIDTH + AFTER if columns is None else columns - 1
+    longest = min(LABEL, max(LEAST_LABEL, room - WIDTH - AFTER - 2))
+    width = max([len(printable_line(row.label, longest)) for row in rows] + [LEAST_LABEL])
+    axis = min(WIDTH, max(LEAST_WIDTH, (room - width - AFTER - 2) // 2 * 2))
     lines = []
     for row in rows[:ROWS]:
         for index, interval in enumerate(row.intervals):
-            label = printable_line(row.label, LABEL) if index == 0 else ""
-            lines.append(f"{label:{width}}  {_line(interval, limit, signs, signs.points[index % 2])}".rstrip())
-    axis = f"0 %{'50 %':>{WIDTH // 2}}{'100 %':>{WIDTH // 2}}"
-    lines.append(f"{'':{width}}  {axis}")
+            label = printable_line(row.label, longest) if index == 0 else ""
+            lines.append(f"{label:{width}}  {_line(interval, limit, signs, signs.points[index % 2], axis)}".rstrip())
+    lines.append(f"{'':{width}}  0 %{'50 %':>{axis // 2}}{'100 %':>{axis // 2}}")
     if len(labels) > 1:
         lines += [f"{signs.points[index % 2]} {printable_line(label, 80)}" for index, label in enumerate(labels)]
     return "\n".join(lines) + "\n"
 
 
-def _line(interval: Interval | None, limit: float | None, signs: Signs, point: str) -> str:
-    cells = [signs.ground] * (WIDTH + 1)
+def _line(interval: Interval | None, limit: float | None, signs: Signs, point: str, width: int) -> str:
+    cells = [signs.ground] * (width + 1)
     if limit is not None:
-        cells[round(limit * WIDTH)] = signs.limit
+        cells[round(limit * width)] = signs.limit
     if interval is not None:
-        low, high = round(interval.low * WIDTH), round(interval.high * WIDTH)
+        low, high = round(interval.low * width), round(interval.high * width)
         for place in range(low, high + 1):
             cells[place] = signs.line
         cells[low], cells[high] = signs.ends
-        cells[round(interval.value * WIDTH)] = point
+        cells[round(interval.value * width)] = point
     return "".join(cells)
 
 
@@ -110,7 +125,7 @@ def as_svg(title: str, rows: Sequence[Row], labels: Sequence[str], limit: float 
         x = _x(limit)
         parts.append(
             f'<line x1="{x}" x2="{x}" y1="{TOP - 6}" y2="{bottom}" stroke="#a02020" stroke-dasharray="4 3">'
-            f"<title>threshold {limit:.0%}</title></line>"
+            f"<title>threshold {limit * 100:.0f} %</title></line>"
         )
     for number, row in enumerate(rows):
         middle = TOP + step * number + step / 2
@@ -131,7 +146,7 @@ def _mark(interval: Interval | None, y: float, colour: str) -> list[str]:
         f'<line x1="{low}" x2="{high}" y1="{y:g}" y2="{y:g}" stroke="{colour}" stroke-width="3" '
         'stroke-opacity="0.45" stroke-linecap="round"/>',
         f'<circle cx="{x}" cy="{y:g}" r="5" fill="{colour}"/>',
-        f'<text x="{LEFT + AXIS + 16}" y="{y + 4:g}" fill="{colour}">{interval.value:.0%}</text>',
+        f'<text x="{LEFT + AXIS + 16}" y="{y + 4:g}" fill="{colour}">{interval.value * 100:.0f} %</text>',
     ]
 
 

@@ -46,6 +46,11 @@ class Report:
         return compare(self.series[0].counts, self.series[1].counts)
 
     @property
+    def are_comparable(self) -> bool:
+        """Whether any question was answered in both series."""
+        return any(all(one.runs for one in pair) for pair in zip(*(one.counts for one in self.series), strict=True))
+
+    @property
     def rows(self) -> list[Row]:
         """What a picture shows: a row a question, and one for all of them."""
         counts = [one.counts for one in self.series]
@@ -57,7 +62,7 @@ class Report:
 
     # -- for a person
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self, label: int = 30) -> tuple[list[str], list[list[str]]]:
         """Heads and rows: a question, how many of its runs passed, and the mistake that was made most often."""
         heads = ["question", "expected"]
         for number, _ in enumerate(self.series):
@@ -65,7 +70,7 @@ class Report:
         heads.append("most often wrong")
         rows = []
         for index, question in enumerate(self.found.questions):
-            cells = [printable_line(question.id, 30), printable_line(_names_of(question), 40)]
+            cells = [printable_line(question.id, label), printable_line(_names_of(question), label + 10)]
             for one in self.series:
                 count = one.counts[index]
                 cells += [f"{count.passed}/{count.runs}", span(rate_of(count)) if count.runs else ""]
@@ -78,9 +83,13 @@ class Report:
         for one in self.series:
             counts = [count for count in one.counts if count.runs]
             passed, runs = sum(count.passed for count in counts), sum(count.runs for count in counts)
+            if not runs:
+                said.append(f"{one.label}: no run was answered")
+                continue
             rate = overall(counts)
-            said.append(f"{one.label}: {passed} of {runs} runs passed, {rate.value:.0%} ({span(rate)})")
-        if self.comparison is not None:
+            counted = "1 run" if runs == 1 else f"{runs} runs"
+            said.append(f"{one.label}: {passed} of {counted} passed, {rate.value * 100:.0f} % ({span(rate)})")
+        if self.comparison is not None and self.are_comparable:
             said.append(verdict_of(self.comparison, self.series[0].label, self.series[1].label))
         return said
 
@@ -102,6 +111,12 @@ def span(interval: Interval) -> str:
     return f"{interval.low * 100:.0f}-{interval.high * 100:.0f} %"
 
 
+def _below_in_words(rate: float, limit: float) -> str:
+    """`66.7 %, below 90.0 %`, with as many digits as it takes to see it."""
+    digits = next((number for number in range(1, 9) if f"{rate * 100:.{number}f}" != f"{limit * 100:.{number}f}"), 9)
+    return f"{rate * 100:.{digits}f} %, below {limit * 100:.{digits}f} %"
+
+
 def verdict_of(comparison: Comparison, first: str, second: str) -> str:
     """What a comparison says, and for which questions."""
     value, low, high = (100 * part for part in comparison.difference)
@@ -117,15 +132,15 @@ def _below(thresholds: Thresholds, questions: Sequence[Question], counts: Sequen
     rate = overall(counts)
     failed = []
     if thresholds.rate is not None and rate.value < thresholds.rate - SLACK:
-        failed.append(f"the rate of all runs is {rate.value:.1%}, below {thresholds.rate:.1%} (thresholds.rate)")
+        failed.append(f"the rate of all runs is {_below_in_words(rate.value, thresholds.rate)} (thresholds.rate)")
     if thresholds.low is not None and rate.low < thresholds.low - SLACK:
-        failed.append(f"the rate may be as low as {rate.low:.1%}, below {thresholds.low:.1%} (thresholds.low)")
+        failed.append(f"the rate may be as low as {_below_in_words(rate.low, thresholds.low)} (thresholds.low)")
     if thresholds.each is not None:
         for question, count in zip(questions, counts, strict=True):
             if count.rate < thresholds.each - SLACK:
                 failed.append(
                     f"question {printable_line(question.id, 60)}: {count.passed} of {count.runs} runs passed, "
-                    f"below {thresholds.each:.1%} (thresholds.each)"
+                    f"{_below_in_words(count.rate, thresholds.each)} (thresholds.each)"
                 )
     return failed
 
