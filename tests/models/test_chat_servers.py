@@ -110,3 +110,16 @@ async def test_servers_are_searched_without_being_started_and_one_starts_for_its
         await answered(chat, 'call_tool {"name": "two_capabilities", "arguments": {}}')
         assert results_of(chat)[1].ok
         assert starts() == {"one": 1, "two": 2}
+
+
+async def test_the_tool_that_asks_a_model_gets_the_answer_of_a_real_one(llama: str) -> None:
+    import pegboard_anthropic.plugin
+
+    settings = {"base_url": llama, "model": "any", "max_tokens": 8, "thinking": "off"}
+    async with open_host({"plugins": {"anthropic": settings}}, [pegboard_anthropic.plugin]) as host:
+        asked = {"message": "Count to a hundred.", "system_prompt": "Write only numbers."}
+        result = await host.session().call("claude_conversation", asked)
+    assert result.ok, result.text
+    assert result.data["stop"] in ("length", "end")
+    assert ("[The answer was cut" in result.text) == (result.data["stop"] == "length")
+    assert 0 < result.data["usage"]["output_tokens"] <= 8

@@ -15,7 +15,7 @@ import pegboard_anthropic.plugin
 from pegboard import ConfigError, ErrorCode, hookimpl, load_board, open_host
 from pegboard_anthropic.provider import AnthropicProvider
 from pegboard_anthropic.settings import AnthropicSettings
-from pegboard_anthropic.tools import REFUSED, SILENT, make_tools
+from pegboard_anthropic.tools import CUT, REFUSED, SILENT, make_tools
 from pegboard_chat import Conversation, ModelError, ModelRequest, Reply, TextDelta
 
 ANSWER = {
@@ -199,6 +199,12 @@ async def test_the_tool_asks_and_answers() -> None:
 async def test_the_tool_says_where_there_is_no_text(stop: str, text: str) -> None:
     result = await call(provider(Server({**ANSWER, "content": [], "stop_reason": stop})), message="x")
     assert (result.ok, result.text) == (True, text)
+
+
+async def test_the_tool_says_where_the_answer_was_cut() -> None:
+    result = await call(provider(Server({**ANSWER, "stop_reason": "max_tokens"})), message="x")
+    assert result.text.splitlines() == ["The Loire, the Seine and the Rhône.", CUT]
+    assert result.data["stop"] == "length"
 
 
 async def test_the_tool_hangs_without_a_key_and_says_what_to_set() -> None:

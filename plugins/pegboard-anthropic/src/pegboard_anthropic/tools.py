@@ -16,6 +16,7 @@ MAX_MESSAGE = 200_000
 MAX_MODEL = 200
 SILENT = "The model answered without text."
 REFUSED = "The model refused to answer."
+CUT = "[The answer was cut at the limit of output tokens.]"
 
 
 def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
@@ -68,6 +69,8 @@ def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
             replies = [item async for item in stream if isinstance(item, Reply)]
         reply = replies[-1]
         text = reply.message.text or (REFUSED if reply.stop is Stop.REFUSED else SILENT)
+        if reply.stop is Stop.LENGTH:
+            text = f"{text}\n{CUT}"
         data = {
             "model": asked.name.partition(":")[2],
             "stop": reply.stop.value,
