@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolError, ToolResult
-from pegboard_anthropic.blocks import MAX_IMAGE_BYTES, blocks_of, result_block, wire_id, words_of
+from pegboard_anthropic._blocks import MAX_IMAGE_BYTES, blocks_of, result_block, wire_id, words_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 
 from pegboard import ErrorCode, ImageContent, TextContent, ToolCall, ToolResult
+from pegboard_anthropic._messages import UNANSWERED, messages_of
 from pegboard_anthropic.dialect import AnthropicDialect
-from pegboard_anthropic.messages import UNANSWERED, messages_of
 from pegboard_chat import Conversation, Message
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import ToolResult
-from pegboard_anthropic.blocks import Block, result_block, wire_id
-from pegboard_anthropic.messages import DIALECT, THINKING, messages_of
+from pegboard_anthropic._blocks import Block, result_block, wire_id
+from pegboard_anthropic._messages import DIALECT, THINKING, messages_of
 from pegboard_anthropic.settings import MIN_BUDGET
 from pegboard_chat.contract import ModelError
 from pegboard_chat.portable import PortableExport
@@ -63,7 +63,7 @@ class AnthropicExport(PortableExport):
 
     def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
         """The calls of an answer, of an assistant's message, or of a list of blocks."""
-        from pegboard_anthropic.answers import read
+        from pegboard_anthropic._answers import read
 
         answer = {"content": message} if isinstance(message, list) else message
         if isinstance(answer.get("content"), str):
@@ -134,13 +134,13 @@ class AnthropicDialect:
 
     def read(self, answer: Any, request: ModelRequest, model: str) -> Reply:
         """A whole answer that was not streamed."""
-        from pegboard_anthropic.answers import read
+        from pegboard_anthropic._answers import read
 
         return read(answer, self._export_of(request), model)
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
         """What reads a streamed answer."""
-        from pegboard_anthropic.answers import Reader
+        from pegboard_anthropic._answers import Reader
 
         return Reader(self._export_of(request), model)
 

@@ -12,8 +12,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
-from pegboard_anthropic.blocks import Block, wire_id
-from pegboard_anthropic.messages import DIALECT, THINKING
+from pegboard_anthropic._blocks import Block, wire_id
+from pegboard_anthropic._messages import DIALECT, THINKING
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage, tokens_of
 from pegboard_chat.portable.calls import kept_arguments, object_in, take_id

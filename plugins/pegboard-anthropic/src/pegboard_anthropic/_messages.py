@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard_anthropic.blocks import Block, blocks_of, result_block, wire_id, words_of
+from pegboard_anthropic._blocks import Block, blocks_of, result_block, wire_id, words_of
 from pegboard_chat.portable.calls import kept_arguments
 
 if TYPE_CHECKING:
