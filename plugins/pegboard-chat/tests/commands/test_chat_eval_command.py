@@ -266,7 +266,7 @@ def test_a_series_that_nobody_answered_is_said_to_be_none(evaluate: Callable[...
 def test_lines_fit_the_terminal(columns: int) -> None:
     row = Row("a name that is longer than anybody would like", [Interval(1.0, 0.9, 1.0), Interval(0.0, 0.0, 0.1)])
     drawn = as_text([row, row], ["a", "b"], 0.5, columns=columns)
-    assert max(map(len, drawn.splitlines())) < max(columns, 36)
+    assert max(map(len, drawn.splitlines())) < max(columns, 43)
     assert "●" in drawn
 
 

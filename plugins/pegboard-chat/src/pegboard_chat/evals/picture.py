@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 50
 """Of the axis from 0 to 100 %, in characters, where there is room for it."""
 LABEL = 28
-LEAST_WIDTH, LEAST_LABEL = 20, 8
+LEAST_WIDTH, LEAST_LABEL = 20, 16
 AFTER = 3
 """The last characters of `100 %`, which stand beside the axis."""
 ROWS = 200
@@ -62,7 +62,7 @@ def as_text(
     """
     room = LABEL + 2 + WIDTH + AFTER if columns is None else columns - 1
     longest = min(LABEL, max(LEAST_LABEL, room - WIDTH - AFTER - 2))
-    width = max([len(printable_line(row.label, longest)) for row in rows] + [LEAST_LABEL])
+    width = max([len(printable_line(row.label, longest)) for row in rows] + [8])
     axis = min(WIDTH, max(LEAST_WIDTH, (room - width - AFTER - 2) // 2 * 2))
     lines = []
     for row in rows[:ROWS]:
