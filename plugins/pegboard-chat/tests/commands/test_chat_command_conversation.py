@@ -90,6 +90,7 @@ def test_another_model_goes_on_and_one_that_is_not_there_changes_nothing(talk_th
     assert "there is no provider" in err
     assert "set KIT_KEY" in err
     assert err.count("kit:blocks goes on") == 3
+    assert "echo:echo, kit:blocks: 6 requests" in err
 
 
 def test_a_model_that_cannot_be_opened_at_first_ends_it(talk_through: Callable[..., Any]) -> None:

@@ -79,8 +79,9 @@ def test_colours_are_left_out_where_nobody_wants_them(monkeypatch: pytest.Monkey
     monkeypatch.setenv("NO_COLOR", "1")
     shown = Shown()
     shown.show(ThinkingDelta("hm"))
+    shown.show(ThinkingDelta(" hm"))
     shown.tell("a note")
-    assert terminal.getvalue() == "hm\na note\n"
+    assert terminal.getvalue() == "thinking: hm hm\na note\n"
 
 
 def test_a_stderr_that_is_closed_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:

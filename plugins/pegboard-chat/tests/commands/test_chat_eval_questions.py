@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from pegboard_chat.evals.critics import Exact
 from pegboard_chat.evals.questions import (
     MAX_CALLS,
     MAX_FAULTS,
+    SUFFIXES,
     Described,
     Faults,
     check_names,
@@ -23,9 +26,6 @@ from pegboard_chat.evals.questions import (
     read_descriptions,
     read_eval,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHOLE: dict[str, Any] = {
     "model": "echo",
@@ -118,6 +118,30 @@ def test_two_questions_of_one_id_are_a_fault() -> None:
     assert [fault.where for fault in faults.found] == ["questions[1].id"]
 
 
+TOML = """
+runs = 2
+[thresholds]
+rate = 0.9
+[descriptions.add]
+description = "Add."
+parameters = { a = "one" }
+[[questions]]
+id = "sum"
+question = "1 + 2?"
+calls = [{ name = "add", arguments = { a = 1, b = { number = 2, tolerance = 0.1 }, c = { regex = "^x" } } }]
+"""
+YAML = """
+runs: 2
+thresholds: {rate: 0.9}
+descriptions:
+  add: &text Add.
+questions:
+  - question: *text
+    calls:
+      - name: add
+        arguments: {a: 1, b: {one_of: [1, 2]}}
+"""
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
@@ -148,6 +172,30 @@ def test_any_json_is_an_eval_or_has_faults(table: Any) -> None:
     assert isinstance("\n".join(map(str, faults.found)), str)
     if not faults.found:
         assert found.questions
+
+
+@st.composite
+def written(draw: st.DrawFn) -> bytes:
+    """A file with a place that something else was written over; or anything."""
+    text = draw(st.sampled_from([json.dumps(WHOLE), TOML, YAML])).encode()
+    begin = draw(st.integers(0, len(text)))
+    end = draw(st.integers(begin, min(len(text), begin + 20)))
+    return draw(st.binary(max_size=30) | st.just(text[:begin] + draw(st.binary(max_size=4)) + text[end:]))
+
+
+@given(written(), st.sampled_from(SUFFIXES))
+@settings(max_examples=80, deadline=None)
+def test_any_file_is_an_eval_or_says_what_is_wrong_with_it(data: bytes, suffix: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"a{suffix}"
+        path.write_bytes(data)
+        for read in (read_eval, read_descriptions):
+            said = path.name
+            try:
+                read(str(path))
+            except ConfigError as problem:
+                said = problem.message
+            assert path.name in said
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,8 @@ class Shown:
         if self._open == "answer":
             self.break_line()
         shown = self._thought.add(text)
+        if not self._open and not self._dim:  # nothing else tells it from the answer
+            shown = f"thinking: {shown}"
         self._write(f"\x1b[2m{shown}\x1b[0m" if self._dim else shown)
         self._open = "" if shown.endswith("\n") else "thought"
 
@@ -235,11 +237,11 @@ def event_to_json(event: Event) -> dict[str, Any]:
     raise AssertionError(f"an event of no known kind: {event!r}")
 
 
-def totals(model: str, requests: int, usage: Usage, cost: str, seconds: float) -> str:
+def totals(models: str, requests: int, usage: Usage, cost: str, seconds: float) -> str:
     """What it all cost, in a line."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
     return (
-        f"{printable_line(model, 80)}: {counted(requests, 'request')}, "
+        f"{printable_line(models, 200)}: {counted(requests, 'request')}, "
         f"{counted(usage.input_tokens, 'token')} read{cached}, {usage.output_tokens:,} written, {cost}, {seconds:.1f} s"
     )
 

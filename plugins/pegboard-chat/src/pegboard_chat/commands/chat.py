@@ -266,6 +266,7 @@ class Talk:
         self.cost: float | None = 0.0
         self.currency = ""
         self.model_name = ""
+        self._answered: dict[str, None] = {}
         self._began = time.perf_counter()
 
     def _start(self) -> Conversation | None:
@@ -371,6 +372,7 @@ class Talk:
                     self.shown.show(event)
                     if isinstance(event, RoundEnded):
                         self.requests += 1
+                        self._answered[self.model_name] = None
                         self.usage += event.usage
                         self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
                     elif isinstance(event, ChatEnded):
@@ -412,7 +414,8 @@ class Talk:
         from pegboard_chat.commands._shown import money, totals
 
         seconds = time.perf_counter() - self._began
-        return totals(self.model_name, self.requests, self.usage, money(self.cost, self.currency), seconds)
+        names = ", ".join(self._answered) or self.model_name
+        return totals(names, self.requests, self.usage, money(self.cost, self.currency), seconds)
 
     @property
     def tools(self) -> Mapping[str, Any]:
