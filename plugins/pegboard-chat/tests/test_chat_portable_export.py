@@ -23,6 +23,7 @@ from pegboard_chat.portable.profiles import (
     GEMINI_PARAMETERS,
     OPENAI_PLAIN,
     OPENAI_STRICT,
+    PROFILES,
 )
 
 if TYPE_CHECKING:
@@ -296,3 +297,14 @@ def test_tools_that_a_request_has_no_room_for_are_not_compiled_in_vain(monkeypat
     made = export(*tools, profile=attrs.evolve(ANTHROPIC_STRICT, max_optional=5))
     assert sum(made.strict.values()) == 5
     assert [name for _, name in seen] == ["anthropic strict"] * 5 + ["anthropic plain"] * 25
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+@pytest.mark.parametrize(
+    "schema",
+    [7, "x", None, [], True, {"properties": 7}, {"properties": {"a": 7}}, {"properties": {"a": {}}, "required": 7}],
+)
+def test_a_tool_whose_schema_is_none_is_exported_all_the_same(schema: Any, profile: Profile) -> None:
+    made = export(Tool(name="odd", handler=handler, input_schema=schema), profile=profile)
+    assert made.definitions[0]["parameters"]["type"] in ("object", "OBJECT")
+    assert made.losses or schema is True

@@ -252,7 +252,10 @@ _COSTS = {
 
 def _optional_at_root(tool: Tool) -> int:
     """How many optional properties a tool has at the least."""
-    properties, required = tool.input_schema.get("properties"), tool.input_schema.get("required", ())
+    schema: Any = tool.input_schema
+    if not isinstance(schema, dict):
+        return 0
+    properties, required = schema.get("properties"), schema.get("required", ())
     if not isinstance(properties, dict) or not isinstance(required, (list, tuple)):
         return 0
     return sum(1 for name, item in properties.items() if isinstance(item, dict) and name not in required)
