@@ -294,3 +294,22 @@ async def test_a_tool_has_its_time_while_the_call_that_it_makes_is_approved(host
     async with hosted(erase, clean) as host:
         result = await host.session(confirm=confirm).call("clean")
         assert result.text == "erased"
+
+
+async def test_only_what_runs_in_place_behind_nothing_that_waits_is_known_not_to(hosted: Any) -> None:
+    @tool(run="inplace", rate_limit="9/second")
+    def limited() -> None:
+        """Wait perhaps."""
+
+    @tool
+    def threaded() -> None:
+        """Wait for a thread."""
+
+    async with hosted(add, limited, threaded) as host:
+        session = host.session()
+        assert session.may_wait("add"), "it was never called"
+        for name in ("add", "limited", "threaded"):
+            await session.call(name, {"a": 1, "b": 1} if name == "add" else {})
+        assert [session.may_wait(name) for name in ("add", "limited", "threaded", "nope")] == [False, True, True, True]
+        host.disable("threaded")
+        assert not session.may_wait("threaded"), "it is refused at once"

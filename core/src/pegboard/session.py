@@ -233,6 +233,12 @@ class Session:
             return not self._host.is_settling
         return hung.tool.annotations.read_only or hung.tool.annotations.parallel
 
+    def may_wait(self, name: str) -> bool:
+        """Whether others could run while a call waits; one of a tool that runs in place, and that nothing guards that
+        might wait, is over at once. Before its first call that is not known: it may."""
+        hung = self._view.plans.get(name) if type(name) is str else None
+        return hung is None or hung.waits
+
     def check(self, name: str, arguments: Any = None) -> ToolResult:
         """What `call` would meet, without running or spending anything.
 

@@ -14,7 +14,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pegboard_chat.plugin
-from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult, open_host, tool
+from pegboard import (
+    ErrorCode,
+    Guard,
+    Stage,
+    TextContent,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    open_host,
+    tool,
+)
 from pegboard_chat import (
     Budget,
     CallEnded,
@@ -331,6 +342,29 @@ async def test_many_calls_that_wait_run_at_once(host: Any, scripted: Any, all_ev
     assert all(result.ok for result in results_of(chat))
 
 
+@pytest.mark.parametrize("turns", [1, 2])
+async def test_calls_that_run_in_place_wait_at_once_for_a_guard_that_waits(
+    host_with: Any, scripted: Any, all_events: Any, autojump_clock: Any, turns: int
+) -> None:
+    class Judge:
+        name = "judge"
+
+        @hookimpl
+        def make_guards(self, tool: Any) -> Guard:
+            async def check(context: Any, arguments: Any) -> None:
+                await trio.sleep(1)
+
+            return Guard("judge", Stage.APPROVE, check)
+
+    host = await host_with(pegboard_chat.plugin, Judge())
+    host.add(add)
+    began = trio.current_time()
+    chat = Chat(host, scripted(*[[("add", {"a": n, "b": 0}) for n in range(5)]] * turns, "done"), budget=Budget(20))
+    await all_events(chat.ask("go"))
+    assert [result.data["result"] for result in results_of(chat)] == [0, 1, 2, 3, 4] * turns
+    assert trio.current_time() - began == pytest.approx(turns)
+
+
 async def test_an_answer_that_says_nothing_is_not_kept(host: Any, scripted: Any, all_events: Any) -> None:
     chat = Chat(host, scripted("", "now"))
     events = await all_events(chat.ask("go"))
@@ -537,6 +571,7 @@ async def test_leaving_before_a_call_began_says_that_it_did_not_run(
 
 
 async def test_a_call_is_said_to_start_when_it_does(host: Any, scripted: Any, all_events: Any) -> None:
+    await host.session().call("add", {"a": 1, "b": 1})  # from then on it is known to wait for nothing
     chat = Chat(host, scripted([("add", {"a": n, "b": 0}) for n in range(3)], "done"))
     kinds = [type(event) for event in await all_events(chat.ask("go"))]
     assert kinds[1:7] == [CallStarted, CallEnded] * 3

@@ -52,11 +52,13 @@ class Plan:
     """One tool as it hangs on a board.
 
     `answer(session, arguments, call_id, parent, verdicts)` is the call itself, and never raises but for a genuine
-    cancellation; `check(session, arguments)` runs its first two stages.
+    cancellation; `check(session, arguments)` runs its first two stages. `waits` says whether a call may wait for
+    anything; that is not known before the first one, and so it may.
     """
 
     __slots__ = (
         "_check", "answer", "executor", "guards", "output_validator", "permissions", "runtime", "tool", "validator",
+        "waits",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +80,7 @@ class Plan:
         self.executor = executor
         self.permissions = permissions
         self.answer: Answer = self._first_answer
+        self.waits = True
         self._check: Callable[[Session, Any], ToolResult] | None = None
 
     async def _first_answer(
@@ -106,6 +109,7 @@ class Refusal:
     """What hangs in the place of a tool that cannot be called: one that is disabled, or claimed by two plugins."""
 
     __slots__ = ("error", "tool")
+    waits = False
 
     def __init__(self, tool: Tool, error: ToolError) -> None:
         self.tool = tool
@@ -153,6 +157,7 @@ def _make_answer(
         max_bytes = float("inf")  # a page is as large as a result may be, and its note comes on top
     execute = make_execute(plan, timeout_s)
     waits = inspect.iscoroutinefunction(execute)
+    plan.waits = waits or bool(approves or limits or filters)
     wants_context = bool(approves or limits or filters or tool.secrets or plan.executor) or make_invoke(tool)[1]
 
     async def answer(

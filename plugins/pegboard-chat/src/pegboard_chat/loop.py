@@ -503,8 +503,8 @@ class _Question:
         """Calls that may overlap, in as many tasks as there are calls that wait."""
         import trio
 
-        tools = self.chat.session.tools
-        if all(_cannot_wait(tools.get(call.name)) for _, call in calls):
+        may_wait = self.chat.session.may_wait
+        if not any(may_wait(call.name) for _, call in calls):
             await _Overlapping(self, turn, calls).run()
             return
         async with trio.open_nursery() as nursery:
@@ -685,14 +685,6 @@ def _cut(result: ToolResult) -> ToolResult:
     message = f"{result.error.message}; it was cut at the limit of output tokens: write a shorter call"
     error = ToolError(result.error.code, message, {**result.error.details, "cut": True})
     return attrs.evolve(ToolResult.of_error(error), id=result.id, name=result.name)
-
-
-def _cannot_wait(tool: Tool | None) -> bool:
-    """Whether a call of it is over at once, so that nothing can overlap with it."""
-    if tool is None:
-        return False
-    limits = tool.limits
-    return tool.run == "inplace" and not limits.requires_confirmation and limits.concurrency is None
 
 
 def _left_error() -> ToolError:
