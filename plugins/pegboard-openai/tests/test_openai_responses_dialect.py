@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegboard import ImageContent, TextContent, ToolCall, ToolResult
@@ -424,6 +424,7 @@ EVENTS = st.dictionaries(st.sampled_from(KEYS), NEAR, max_size=4).flatmap(
 
 
 @settings(max_examples=120, deadline=None)
+@example(events=[{"type": "response.output_item.added", "item": {"type": []}}], done=True)
 @given(events=st.lists(EVENTS | NEAR, max_size=6), done=st.booleans())
 def test_any_json_of_a_server_gives_a_reply_or_a_model_error(events, done) -> None:
     """Whatever JSON is streamed, there is a reply that can be sent back, or a `ModelError`."""

@@ -161,7 +161,7 @@ class ResponsesDialect:
         items = [item for item in answer["output"] if isinstance(item, dict)]
         keeps_ids = all(self._is_readable(item) for item in items if item.get("type") == "reasoning")
         for item in items:
-            kind = item.get("type")
+            kind = item.get("type") if isinstance(item.get("type"), str) else None
             if _is_call(item):
                 calls.append(_read(export, item, taken))
                 raw.append(_call_back(item, calls[-1], keeps_id=keeps_ids))
