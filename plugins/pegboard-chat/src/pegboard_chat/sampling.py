@@ -1,8 +1,8 @@
 """The session's model for others: MCP servers that ask for an answer while they run (`sampling/createMessage`).
 
 A chat puts a sampler on its session while it answers a question. Who asks it has asked the person first. What it costs
-counts against the budgets of the question that is being answered, as a request of its own; where one is used up, it
-refuses. It offers no tools, stops at no sequences (providers differ in them), and what it says is in no conversation
+counts against the budgets of the question that is being answered, as a request of its own that may write what is left;
+where one is used up, it refuses. It offers no tools, stops at no sequences (providers differ in them), and what it says is in no conversation
 of the chat.
 
 Shapes: https://modelcontextprotocol.io/specification, "Sampling".
