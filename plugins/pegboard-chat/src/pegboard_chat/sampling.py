@@ -2,8 +2,8 @@
 
 A chat puts a sampler on its session while it answers a question. Who asks it has asked the person first. What it costs
 counts against the budgets of the question that is being answered, as a request of its own that may write what is left;
-where one is used up, it refuses. It offers no tools, stops at no sequences (providers differ in them), and what it says is in no conversation
-of the chat.
+where one is used up, it refuses. It offers no tools, stops at no sequences (providers differ in them), and what it says
+is in no conversation of the chat.
 
 Shapes: https://modelcontextprotocol.io/specification, "Sampling".
 """
