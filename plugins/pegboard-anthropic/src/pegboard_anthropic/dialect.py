@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard import ToolResult
 from pegboard_anthropic._blocks import Block, result_block, wire_id
 from pegboard_anthropic._messages import DIALECT, THINKING, messages_of
 from pegboard_anthropic.settings import MIN_BUDGET
 from pegboard_chat.contract import ModelError
 from pegboard_chat.portable import PortableExport
+from pegboard_chat.portable.calls import draw_id, refused
 from pegboard_chat.portable.profiles import ANTHROPIC_PLAIN, ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pegboard import Tool, ToolCall
+    from pegboard import Tool, ToolCall, ToolResult
     from pegboard_anthropic.settings import AnthropicSettings
     from pegboard_chat.contract import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
@@ -71,7 +71,7 @@ class AnthropicExport(PortableExport):
         try:
             return read(answer, self, f"{DIALECT}:").calls
         except ModelError as problem:
-            return [ToolResult.of_error(problem)]
+            return [refused(draw_id(), "", problem.message)]
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """All results of a turn in one user message, as the API wants them."""
