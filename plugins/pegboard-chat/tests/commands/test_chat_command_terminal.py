@@ -153,6 +153,14 @@ def test_one_question_asks_the_person_where_a_tool_wants_it(chat_terminal: Calla
     assert "wiped c" in terminal.seen
 
 
+def test_ctrl_d_at_a_question_is_a_no_and_ends_its_line(chat_terminal: Callable[..., Any]) -> None:
+    terminal = chat_terminal("chat", "--model", "kit:wiping", "c")
+    terminal.until("conversation) ")
+    terminal.type("\x04")
+    assert terminal.until("<- wipe: FORBIDDEN").startswith("\r\n")
+    assert terminal.end() == 0
+
+
 def test_thoughts_are_shown_beside_the_answer(chat_terminal: Callable[..., Any]) -> None:
     terminal = chat_terminal("chat", "--model", "kit:thinking", "--quiet", "hello")
     assert terminal.end() == 0

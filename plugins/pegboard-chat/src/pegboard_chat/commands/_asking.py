@@ -50,10 +50,13 @@ class Asking:
         sys.stderr.write(f"{printable_line(asked.question, 400)} [{call}] (y/N, a: always in this conversation) ")
         sys.stderr.flush()
         try:
-            said = (await read_typed_line()).strip().lower()
-        except BaseException:  # nobody answered: what is said next is no part of the question's line
-            note("")
+            line = await read_typed_line()
+        except BaseException:
+            note("")  # nobody answered: what is said next is no part of the question's line
             raise
+        if not line.endswith(("\n", "\r")):
+            note("")
+        said = line.strip().lower()
         return "session" if said in ("a", "always") else said in ("y", "yes")
 
 
