@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pegboard import ErrorCode
-from pegboard_chat import CallEnded, CallStarted, ChatEnded, ModelError, RoundEnded, Stop
+from pegboard_chat import CallEnded, CallStarted, ChatEnded, Conversation, ModelError, RoundEnded, Stop
 from pegboard_chat.budget import Budget
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "cohere", "gemini")
@@ -65,7 +65,8 @@ def whole_conversation(judged):
                 assert not open_calls, "calls were left without an answer"
             open_calls = message.calls
         assert not open_calls
-        json.dumps(chat.conversation.to_json())
+        saved = json.loads(json.dumps(chat.conversation.to_json()))
+        assert Conversation.from_json(saved).to_json() == saved, "what is saved cannot be loaded"
         for sent in tape.sent if own else ():
             judged(sent.path, sent.body)
 
@@ -138,6 +139,55 @@ async def test_arguments_of_ten_megabytes_are_refused_and_not_kept(
         assert len(json.dumps(tape.sent[1].body)) < 200_000
         assert events[-1].text == "Well again."
         whole_conversation(chat, tape)
+
+
+@every_provider
+@streamed_or_not
+async def test_what_nests_deeper_than_anything_is_kept_so_that_it_can_be_loaded(
+    stage, faulty, played, heard, whole_conversation, provider, stream
+) -> None:
+    """Arguments and turns of every depth that is read at all; what is saved is read again."""
+    async with stage(provider) as on:
+        for depth in (30, 58, 62, 100, 115):
+            deep: Any = 1
+            for _ in range(depth):
+                deep = {"a": [deep]} if depth > 90 else {"a": deep}
+            call = faulty.Call("call_1", "calculator", json.dumps({"expression": "1 + 1", "deep": deep}))
+            answer = played(provider, faulty.Said("I see.", [call], thought="Hm."), stream=stream)
+            model, tape = on.taped(answer, _deepened(played(provider, faulty.Said("Deep."), stream=stream), deep))
+            chat = on.chat(model=model, stream=stream)
+            try:
+                (result,) = results(await heard(chat, "Hello?"))
+                assert result.error.code is ErrorCode.INVALID_INPUT
+            except ModelError as problem:
+                assert depth > 100, problem  # noqa: PT017 - what is deeper than anything that is read
+            whole_conversation(chat, tape, own=False)
+            assert (await heard(chat, "And now?"))[-1].text == "Well again."
+
+
+def _deepened(answer: Any, deep: Any) -> Any:
+    """The answer with members that nobody knows, wherever one may stand."""
+    if isinstance(answer, tuple):
+        return answer[0], _deepened(answer[1], deep)
+    if isinstance(answer, list):
+        return [_deepened(one, deep) for one in answer]
+    if isinstance(answer, dict):
+        return {**{key: _deepened(one, deep) for key, one in answer.items()}, "unknown": deep}
+    return answer
+
+
+@every_provider
+async def test_ten_megabytes_come_over_the_wire_as_well(stage, faulty, heard, provider) -> None:
+    text = '{"expression": "' + "1 + " * 2_600_000 + '1"}'
+    said = faulty.Said("", [faulty.Call("call_1", "calculator", text)], pieces=500)
+    async with stage(provider) as on:
+        for stream in (True, False):
+            chat = on.chat(stream=stream)
+            on.server.answer(faulty.says(provider, said))
+            (result,) = results(await heard(chat, "Hello?"))
+            assert result.error.code is ErrorCode.INVALID_INPUT
+            assert chat.conversation.last_text == "Well again."
+            assert len(json.dumps(on.server.sent[1].body)) < 200_000
 
 
 @every_provider

@@ -267,11 +267,11 @@ async def test_a_provider_that_wants_us_to_wait_is_waited_for(stage, faulty, hea
         body = faulty.json.dumps(faulty.error(provider, 429, "slow down")).encode()
         date = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         on.server.answer(
-            faulty.plain(429, body, {"retry-after": "0.2"}), faulty.plain(429, body, {"retry-after": date})
+            faulty.plain(429, body, {"retry-after": "0.1"}), faulty.plain(429, body, {"retry-after": date})
         )
         began = trio.current_time()
         assert (await heard(chat, "Hello?"))[-1].text == "Well again."
-        assert 0.2 <= trio.current_time() - began < 5
+        assert 0.1 <= trio.current_time() - began < 5
         assert len(on.server.sent) == 3
         assert on.server.sent[0].body == on.server.sent[2].body
 
@@ -309,7 +309,7 @@ async def test_a_server_that_says_nothing_is_left_in_time(stage, faulty, sealed,
         assert (caught.value.code, caught.value.details["reason"]) == (ErrorCode.TIMEOUT, "timeout"), caught.value
         assert "timeout_s" in caught.value.message
 
-    async with stage(provider, chat={"timeout_s": 0.5}) as on, nothing_left():
+    async with stage(provider, chat={"timeout_s": 0.3}) as on, nothing_left():
         on.server.answer(*answers)
         chats = [on.chat(stream=stream) for _ in answers]
         with trio.fail_after(5):
@@ -353,8 +353,9 @@ async def test_no_redirect_takes_the_key_elsewhere(stage, faulty, fails, nursery
     assert not elsewhere.connections
 
 
-@every_provider
-@streamed_or_not
+@pytest.mark.parametrize(
+    ("provider", "stream"), [*((one, True) for one in PROVIDERS), ("openai", False), ("gemini", False)]
+)
 async def test_a_bomb_does_not_go_off(stage, faulty, fails, heard, provider, stream) -> None:
     """Eighty megabytes of blanks in eighty kilobytes, and bytes that are no gzip."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)

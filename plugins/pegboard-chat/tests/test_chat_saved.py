@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,10 +132,21 @@ def test_what_is_no_conversation_is_refused(value: Any) -> None:
 
 def test_a_conversation_that_is_too_deep_is_refused() -> None:
     deep: Any = {}
-    for _ in range(100):
+    for _ in range(250):
         deep = {"a": deep}
     with pytest.raises(ValueError, match="nesting"):
         Conversation.from_json(changed([M, 1, "raw"], deep))
+
+
+def test_a_result_as_deep_as_a_tool_may_give_is_read_again() -> None:
+    deep: Any = "bottom"
+    for _ in range(62):
+        deep = [deep]
+    result = attrs.evolve(ToolResult.json({"deep": deep}), id="1", name="dig")
+    said = Message("assistant", calls=(ToolCall("1", "dig", {"deep": deep}),))
+    conversation = Conversation().ask("x").add(said, Message("tool", results=(result,)))
+    saved = json.loads(json.dumps(conversation.to_json()))
+    assert Conversation.from_json(saved).to_json() == saved
 
 
 _PLACES: list[list[Any]] = []

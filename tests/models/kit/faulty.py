@@ -577,13 +577,20 @@ class Tape:
     async def post(self, url: str, body: Any, place: Any) -> Any:
         """See `Transport.post`."""
         await trio.lowlevel.checkpoint()
-        return self._next(url, body)
+        return _as_read(self._next(url, body))
 
     @contextlib.asynccontextmanager
     async def stream(self, url: str, body: Any, place: Any) -> AsyncIterator[_Played]:
         """See `Transport.stream`."""
         await trio.lowlevel.checkpoint()
         yield _Played(self._next(url, body))
+
+
+def _as_read(value: Any) -> Any:
+    """A value as the wire reads it of its text."""
+    from pegboard_chat.wire.faults import read_json
+
+    return read_json("tape", json.dumps(value))
 
 
 class _Played:
@@ -605,7 +612,7 @@ class _Played:
 
     async def json(self) -> Any:
         """The whole value."""
-        return self._answer
+        return _as_read(self._answer)
 
     def finish(self) -> None:
         """Nothing is left to read over."""

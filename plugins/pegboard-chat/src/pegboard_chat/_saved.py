@@ -17,6 +17,9 @@ from pegboard_chat.conversation import VERSION, Conversation, Message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MAX_DEPTH = 200
+"""Of a conversation: deeper than what a tool takes or gives, which stands some levels down in it."""
+MAX_NODES = 10_000_000
 _TOP = {"pegboard_conversation", "system", "messages"}
 _MEMBERS = {"role", "content", "calls", "results", "raw", "dialect", "model"}
 _CALL = {"id", "name", "arguments"}
@@ -39,7 +42,7 @@ def read(value: Any) -> Conversation:
     Raises:
         ValueError: it is none; the text names the place.
     """
-    if (fault := check_value(value)) is not None:
+    if (fault := check_value(value, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)) is not None:
         raise ValueError(str(fault))
     top = _object(value, "the conversation", required=("pegboard_conversation", "messages"), known=_TOP)
     version = top["pegboard_conversation"]

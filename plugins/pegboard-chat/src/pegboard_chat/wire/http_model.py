@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard import ErrorCode, thaw
+from pegboard.schema.jsontext import check_value
 from pegboard_chat.contract import CallDelta, Delta, ModelError, Reply, TextDelta
+from pegboard_chat.portable.calls import INVALID_JSON, refused
 from pegboard_chat.wire.faults import Place
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from pegboard_chat.wire.transport import Answer, Transport
 
 __all__ = ["HttpModel", "Place"]
+
+MAX_KEPT_DEPTH = 150
+"""Of a turn, and of the arguments of a call."""
 
 T = TypeVar("T")
 
@@ -60,7 +65,7 @@ class HttpModel:
                 yield _Whole(reply, *_deltas_of(reply))
 
     def _read(self, answer: Any, request: ModelRequest) -> Reply:
-        return _heard(self.place, lambda: self.dialect.read(answer, request, self.name))
+        return _kept(_heard(self.place, lambda: self.dialect.read(answer, request, self.name)))
 
 
 def _deltas_of(reply: Reply) -> Iterator[Delta]:
@@ -110,11 +115,33 @@ class _Streamed:
             if event is None:
                 self._ended = True
                 self._answer.finish()
-                self._deltas.append(_heard(self._place, self._reader.close))
+                self._deltas.append(_kept(_heard(self._place, self._reader.close)))
             else:
                 name, data = event
                 self._deltas.extend(_heard(self._place, lambda: list(self._reader.feed(name, data))))  # noqa: B023 - called at once
         return self._deltas.popleft()
+
+
+def _kept(reply: Reply) -> Reply:
+    """The reply as a saved conversation can hold it: nothing nests deeper, or holds more values, than is read again.
+
+    A turn that does goes back as what it says; a call that does is answered with INVALID_INPUT.
+    """
+    message = reply.message
+    too_deep = [_is_too_deep(call.arguments) for call in message.calls]
+    if not any(too_deep) and not _is_too_deep(message.raw):
+        return reply
+    calls, read = list(message.calls), list(reply.calls)
+    for at, call in enumerate(message.calls):
+        if too_deep[at]:
+            calls[at] = attrs.evolve(call, arguments={INVALID_JSON: "(nested too deep)"})
+            read[at] = refused(call.id, call.name, "the arguments nest too deep; write them flatter")
+    message = attrs.evolve(message, calls=tuple(calls), raw=None, dialect=None)
+    return attrs.evolve(reply, message=message, calls=tuple(read))
+
+
+def _is_too_deep(value: Any) -> bool:
+    return check_value(value, max_depth=MAX_KEPT_DEPTH) is not None
 
 
 def _heard(place: Place, read: Callable[[], T]) -> T:
