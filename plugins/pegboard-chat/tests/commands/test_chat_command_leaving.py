@@ -81,6 +81,16 @@ def test_one_question_is_kept_too(chat_start: Callable[..., Any], chat_place: Pa
     assert json.loads((chat_place / "kept.json").read_text())["messages"][0]["role"] == "user"
 
 
+def test_an_eval_ends_in_order_and_reports_nothing(chat_terminal: Callable[..., Any], chat_place: Path) -> None:
+    questions = [{"question": "again", "calls": []}, {"question": "think", "calls": []}]
+    (chat_place / "slow.json").write_text(json.dumps({"runs": 1, "questions": questions}))
+    terminal = chat_terminal("eval", "slow.json", "--model", "kit:slow")
+    terminal.until("1 of 2 runs")
+    os.kill(terminal.child.pid, signal.SIGTERM)
+    assert terminal.end() == 143
+    assert "passed" not in terminal.seen
+
+
 async def test_a_signal_that_was_switched_off_stays_off() -> None:
     async def work() -> int:
         signal.raise_signal(signal.SIGHUP)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -161,7 +163,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Person]]:
 
 
 def asked(**more: Any) -> Confirmation:
-    session: Any = None
+    session: Any = SimpleNamespace(approvals=set())
     return Confirmation(
         **{"question": "Wipe?\x1b", "tool": wipe, "arguments": {"disk": "c"}, "session": session, **more}
     )
@@ -200,6 +202,26 @@ async def test_two_that_ask_at_once_are_answered_one_after_the_other(person: Cal
         await trio.testing.wait_all_tasks_blocked()
         nursery.start_soon(ask, "d")
     assert said == [("c", True), ("d", False)]
+
+
+@posix
+async def test_a_yes_for_the_conversation_answers_the_calls_that_wait_but_no_question_of_a_running_one(
+    person: Callable[..., Person],
+) -> None:
+    person("a\n", "n\n")
+    asking, said, session = Asking(Lines()), [], SimpleNamespace(approvals=set())
+
+    async def ask(**more: Any) -> None:
+        answer = await asking.confirm(asked(session=session, **more))
+        if answer == "session":
+            session.approvals.add(wipe.fingerprint)
+        said.append(answer)
+
+    async with trio.open_nursery() as nursery:
+        for more in ({}, {}, {"is_running": True}):
+            nursery.start_soon(functools.partial(ask, **more))
+            await trio.testing.wait_all_tasks_blocked()
+    assert said == ["session", True, False]
 
 
 @posix

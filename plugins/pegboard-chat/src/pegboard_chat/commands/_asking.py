@@ -36,6 +36,8 @@ class Asking:
     async def confirm(self, asked: Confirmation) -> bool | Literal["session"] | Mapping[str, Any] | None:
         """The answer to one question; those that come meanwhile wait for their turn."""
         async with self._turn:
+            if asked.is_answered:
+                return True
             self._shown.break_line()
             _forget_typed()
             if asked.schema is not None or asked.url is not None:

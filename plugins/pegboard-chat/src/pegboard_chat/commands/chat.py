@@ -85,6 +85,9 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     Without QUESTION, or where it is -, the question comes from a pipe. Calls and results are shown on stderr; stdout
     carries the answer only. Keys come from the environment or the keyring; --model local finds a server on this
     machine, --model echo needs nothing.
+
+    Exit status: 0 answered; 1 the model did not answer, or not in whole; 2 something is wrong with the usage or the
+    configuration; 130 after Ctrl-C.
     """
     from pegboard.cli._output import loading_strangers
     from pegboard_chat.commands._leaving import unless_ended

@@ -51,6 +51,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     they are not, or a run was not answered; 2 something is wrong with the file or the configuration.
     """
     from pegboard.cli._output import loading_strangers
+    from pegboard_chat.commands._leaving import unless_ended
     from pegboard_chat.evals.questions import SUFFIXES, read_descriptions, read_eval
 
     options = Options(**said)
@@ -61,10 +62,10 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     run.load_board()
     try:
         with loading_strangers():  # what tools print is no part of the report
-            report = run.open_host(evaluation.run)
+            status = run.open_host(lambda host: unless_ended(lambda: evaluation.run(host)))
     except BaseExceptionGroup as group:
         raise_first(group)
-    return evaluation.tell(report)
+    return status if evaluation.report is None else evaluation.tell(evaluation.report)
 
 
 @attrs.frozen
@@ -130,9 +131,10 @@ class Evaluation:
         self._described = described
         self._name = name
         self._currency = ""
+        self.report: Report | None = None
 
-    async def run(self, host: Host) -> Report:
-        """Run both series, or the one."""
+    async def run(self, host: Host) -> int:
+        """Run both series, or the one; what came of it is the report."""
         from pegboard.cli._person import say_yes
         from pegboard_chat.commands._shown import Shown
         from pegboard_chat.evals.report import Report
@@ -151,7 +153,8 @@ class Evaluation:
                 series.append(await self._series(host, session, model, other, options.compare, on_ran))
             elif options.compare is not None:
                 series.append(await self._series(host, session, options.compare, found.descriptions, None, on_ran))
-        return Report(found, tuple(series))
+        self.report = Report(found, tuple(series))
+        return DONE
 
     def _check(self, session: Session) -> None:
         from pegboard_chat.evals.questions import Faults, check_descriptions, check_names
