@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pegboard_anthropic.provider import AnthropicProvider
 from pegboard_anthropic.settings import AnthropicSettings
 from pegboard_anthropic.tools import CUT, REFUSED, SILENT, make_tools
 from pegboard_chat import Conversation, ModelError, ModelRequest, Reply, TextDelta
+from pegboard_chat.wire.transport import open_transport
 
 ANSWER = {
     "type": "message",
@@ -67,7 +69,8 @@ class Server:
 
 
 def provider(server: Server, **settings: Any) -> AnthropicProvider:
-    return AnthropicProvider(AnthropicSettings(**{"api_key": KEY, **settings}), http=server.http)
+    connect = functools.partial(open_transport, http=server.http)
+    return AnthropicProvider(AnthropicSettings(**{"api_key": KEY, **settings}), connect)
 
 
 async def ask(given: AnthropicProvider, *, stream: bool = False, model: str | None = None) -> list[Any]:

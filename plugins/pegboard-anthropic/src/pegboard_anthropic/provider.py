@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pegboard_anthropic.settings import AnthropicSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    import httpx2
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from pegboard_chat.contract import Model
     from pegboard_chat.wire.faults import Place
+    from pegboard_chat.wire.transport import Transport
 
 KEY = "ANTHROPIC_API_KEY"
 BASE_URL = "ANTHROPIC_BASE_URL"
@@ -32,7 +32,7 @@ class AnthropicProvider:
 
     Args:
         settings: of the plugin.
-        http: what carries the requests instead of sockets, for tests.
+        connect: what opens the transport, where it is not the wire's own.
 
     .. versionadded:: 0.1
     """
@@ -40,10 +40,12 @@ class AnthropicProvider:
     name = "anthropic"
 
     def __init__(
-        self, settings: AnthropicSettings | None = None, *, http: httpx2.AsyncBaseTransport | None = None
+        self,
+        settings: AnthropicSettings | None = None,
+        connect: Callable[[], AbstractAsyncContextManager[Transport]] | None = None,
     ) -> None:
         self._settings = settings or AnthropicSettings()
-        self._http = http
+        self._connect = connect
         self.default_model = self._settings.model
 
     @property
@@ -63,23 +65,25 @@ class AnthropicProvider:
         """A model of that name, or the default one."""
         from pegboard_anthropic.dialect import AnthropicDialect
         from pegboard_chat.wire.http_model import HttpModel
-        from pegboard_chat.wire.transport import open_transport
 
         name = model or self.default_model
         place = await self._place(name)
-        async with open_transport(http=self._http) as transport:
+        async with self._transport() as transport:
             yield HttpModel(f"{self.name}:{name}", AnthropicDialect.of(self._settings), transport, place)
 
     async def list_models(self) -> Sequence[str]:
         """The models that the key may ask, the newest first."""
-        from pegboard_chat.wire.transport import open_transport
-
         place = await self._place("")
-        async with open_transport(http=self._http) as transport:
+        async with self._transport() as transport:
             answer = await transport.get(f"{self.base_url}/v1/models?limit=1000", place)
         listed = answer.get("data") if isinstance(answer, dict) else None
         entries = listed if isinstance(listed, list) else []
         return [entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+    def _transport(self) -> AbstractAsyncContextManager[Transport]:
+        from pegboard_chat.wire.transport import open_transport
+
+        return (self._connect or open_transport)()
 
     async def _place(self, model: str) -> Place:
         """Where requests go, and with which headers."""
