@@ -140,7 +140,8 @@ class CallContext:
             ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask; TIMEOUT: no answer came within the
                 session's `approval_timeout_s`.
         """
-        return bool(await self._ask_person(self.session.ask, self.tool, {}, mask(question, self.secrets_read)))
+        asking = partial(self.session.ask, is_running=True)
+        return bool(await self._ask_person(asking, self.tool, {}, mask(question, self.secrets_read)))
 
     async def elicit(
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None

@@ -62,6 +62,7 @@ class Confirmation:
         session: whose person is asked.
         schema: JSON Schema of an object of plain values that the answer is to be; None: yes or no.
         url: an address that the person is asked to open and to come back from; None: there is none.
+        is_running: whether a running tool asks, for which a yes "for the session" is none.
 
     .. versionadded:: 0.1
     """
@@ -72,6 +73,12 @@ class Confirmation:
     session: Session
     schema: Mapping[str, Any] | None = None
     url: str | None = None
+    is_running: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a yes "for the session" answers it, which was given while the question waited for its turn."""
+        return not self.is_running and self.tool.fingerprint in self.session.approvals
 
 
 class Session:
@@ -343,15 +350,15 @@ class Session:
             retry=Retry.CHANGED.value,
         )
 
-    async def ask(self, tool: Tool, arguments: Mapping[str, Any], question: str) -> bool:
-        """Ask the person behind the session.
+    async def ask(self, tool: Tool, arguments: Mapping[str, Any], question: str, *, is_running: bool = False) -> bool:
+        """Ask the person behind the session: before a call, or for one that is running.
 
         Raises:
             ToolError: FORBIDDEN, reason `confirmation`: there is nobody to ask.
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._answer_to(Confirmation(question, tool, arguments, self))
+        answer = await self._answer_to(Confirmation(question, tool, arguments, self, is_running=is_running))
         if answer == "session":
             self.approvals.add(tool.fingerprint)
         return answer is True or answer == "session"
@@ -370,7 +377,7 @@ class Session:
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._answer_to(Confirmation(question, tool, EMPTY, self, schema, url))
+        answer = await self._answer_to(Confirmation(question, tool, EMPTY, self, schema, url, is_running=True))
         if schema is None:
             return None if answer is None else answer is True or answer == "session"
         return answer if answer is None or isinstance(answer, Mapping) else False

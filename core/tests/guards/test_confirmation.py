@@ -93,6 +93,25 @@ async def test_an_approval_for_the_session_is_for_this_session_and_this_very_too
     assert person.asked[1].question == "Run 'delete'?"
 
 
+async def test_a_question_that_waited_knows_that_it_was_answered_meanwhile(hosted: Any) -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    @tool(requires_confirmation=True)
+    async def wipe(context: CallContext) -> bool:
+        """Wipe."""
+        return await context.confirm("Really?")
+
+    async def confirm(asked: Any) -> Any:
+        seen.append((asked.is_running, asked.is_answered))
+        asked.session.approvals.add(asked.tool.fingerprint)
+        seen.append((asked.is_running, asked.is_answered))
+        return "session"
+
+    async with hosted(wipe) as host:
+        assert (await host.session(confirm=confirm).call("wipe")).data == {"result": True}
+    assert seen == [(False, False), (False, True), (True, False), (True, False)]
+
+
 async def test_what_a_call_would_ask_can_be_foreseen(hosted: Any) -> None:
     async with hosted(delete) as host:
         person = Person()
