@@ -94,9 +94,12 @@ def test_list_tokens_grow_with_the_definition(run, tools):
 
 
 def test_list_tokens_has_a_column_a_dialect(run, tools):
-    head = run("list", "--tokens").out.splitlines()[0]
-    assert "TOKENS (JSON)" in head
-    assert "TOKENS (TEXT)" in head
+    head, *rows = (line.split() for line in run("list", "--tokens").out.splitlines())
+    assert head == ["TOKENS", "OF", "JSON", "TEXT"]
+    counted = {name: [int(one) for one in counts] for name, *counts in rows}
+    sums = counted.pop("(all)")
+    assert sums == [sum(column) for column in zip(*counted.values(), strict=True)]
+    assert set(counted) == {row["name"] for row in run("list", "--json").json}
 
 
 def test_list_shows_disabled_and_contested_tools_with_their_state(run, tools, tmp_path):

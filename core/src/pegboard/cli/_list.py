@@ -36,19 +36,13 @@ def command(
     if as_json:
         emit_json([{**_row(tool, board), **({"tokens": costs[tool.name]} if tokens else {})} for tool in tools])
         return
-    if tools:
-        dialects = sorted(board.dialects) if tokens else []
+    if tools and tokens:
+        _table_of_costs(costs, sorted(board.dialects))
+    elif tools:
         emit_table(
-            ("tool", "category", "state", "from", *(f"tokens ({one})" for one in dialects), "description"),
-            [
-                (
-                    tool.name, tool.category, board.state_of(tool.name), str(tool.origin),
-                    *(str(costs[tool.name].get(one, "-")) for one in dialects), _summary(tool),
-                )
-                for tool in tools
-            ],
-            right=range(4, 4 + len(dialects)),
-        )  # fmt: skip
+            ("tool", "category", "state", "from", "description"),
+            [(tool.name, tool.category, board.state_of(tool.name), str(tool.origin), _summary(tool)) for tool in tools],
+        )
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 
 
@@ -84,6 +78,13 @@ def _tokens_of(tool: Tool, board: Board) -> dict[str, int]:
         )
         costs[name] = -(-len(text) // CHARACTERS_PER_TOKEN)
     return costs
+
+
+def _table_of_costs(costs: dict[str, dict[str, int]], dialects: list[str]) -> None:
+    """A column for each dialect and nothing else, so that a terminal has room for all of them; last, the sums."""
+    rows = [(name, *(str(cost.get(one, "-")) for one in dialects)) for name, cost in costs.items()]
+    sums = [str(sum(cost.get(one, 0) for cost in costs.values())) for one in dialects]
+    emit_table(("tokens of", *dialects), [*rows, ("(all)", *sums)], right=range(1, 1 + len(dialects)))
 
 
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
