@@ -107,6 +107,7 @@ def test_a_failed_answer_is_told_and_asked_again(talk_through: Callable[..., Any
     _, out, err = talk_through("why?", "/model kit:blocks", "/retry", "/retry", model="kit:broken")
     assert out == "half an \nTextContent\n"
     assert "broke off" in err
+    assert err.count("/retry asks again") == 1
     assert "ask something" in err
 
 

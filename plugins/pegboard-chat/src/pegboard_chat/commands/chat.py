@@ -251,6 +251,7 @@ class Talk:
         conversation: what was said so far.
         save: where it is saved after every turn; None: nowhere.
         version: of that file, as it was read or written last; None: it was not there.
+        is_talking: a conversation, not one question.
         requests, usage, cost: of all questions; cost is None where a price is not known.
     """
 
@@ -269,6 +270,7 @@ class Talk:
         self.cost: float | None = 0.0
         self.currency = ""
         self.model_name = ""
+        self.is_talking = False
         self._answered: dict[str, None] = {}
         self._began = time.perf_counter()
 
@@ -305,6 +307,7 @@ class Talk:
         self.require_tools(session)
         try:
             if question is None:
+                self.is_talking = True
                 from pegboard_chat.commands._conversation import converse
 
                 return await converse(self, session)
@@ -384,6 +387,8 @@ class Talk:
         except ModelError as problem:
             self.shown.break_line()
             self.shown.fail(problem)
+            if self.is_talking:
+                self.shown.tell("everything but this answer is kept (/retry asks again)")
             status = FAILED
         finally:
             self.keep(chat.conversation)

@@ -324,7 +324,7 @@ def half_answer(provider: str) -> ModelError:
     """
     return ModelError(
         ErrorCode.UPSTREAM_ERROR,
-        f"{provider} broke off in the middle of its answer; the conversation so far is kept: ask again",
+        f"{provider} broke off in the middle of its answer; ask again",
         provider=provider,
         reason="half_answer",
     )
