@@ -258,8 +258,8 @@ async def test_whatever_stands_in_an_answer_it_is_an_answer_or_an_error(
     async with stage(provider) as on:
         model, tape = on.taped()
         answers = 0
-        for place in _places(good):
-            for odd in [*ODD, _GONE]:
+        for at, place in enumerate(_places(good)):
+            for odd in [*ODD, _GONE][at % 2 :: 2] if stream else [*ODD, _GONE]:  # a stream says most of it twice
                 tape.sent.clear()
                 tape.answers.clear()
                 tape.answers.append(_with(good, place, odd))

@@ -444,7 +444,7 @@ async def test_a_connection_that_is_not_safe_is_none(
             assert not server.sent
 
 
-@every_provider
+@pytest.mark.parametrize("provider", ["openai", "gemini"])
 async def test_a_handshake_that_never_ends_is_left_in_time(stage, faulty, sealed, heard, nursery, provider) -> None:
     """By the deadline, and by whoever asks; the socket is closed in either case."""
     gone = trio.Event()
