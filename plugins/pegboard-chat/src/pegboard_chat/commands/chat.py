@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import time
@@ -51,6 +52,16 @@ def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str)
         return []
 
 
+class Finite(click.FloatRange):
+    """A number; `nan` is none, and `inf` no bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a valid float.", param, ctx)
+        return number
+
+
 @click.command("chat", short_help="Talk with a model that calls the board's tools.")
 @click.argument("question", metavar="[QUESTION]", required=False)
 @click.option(
@@ -64,19 +75,13 @@ def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this tool may be called; repeatable.")
 @click.option("--no-tools", is_flag=True, help="No tool may be called.")
 @click.option("--system", metavar="TEXT", help="What the model is told before anything else.")
-@click.option(
-    "--temperature", type=click.FloatRange(0), metavar="NUMBER", help="How freely it answers; else the provider's own."
-)
+@click.option("--temperature", type=Finite(0), metavar="NUMBER", help="How freely it answers; else the provider's own.")
 @click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
 @click.option("--max-calls", type=click.IntRange(0), metavar="N", help="Calls that a question may make.")
 @click.option("--max-rounds", type=click.IntRange(1), metavar="N", help="Requests that a question may take.")
 @click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="Tokens that a question may cost.")
-@click.option(
-    "--max-seconds", type=click.FloatRange(0, min_open=True), metavar="S", help="Time that a question may take."
-)
-@click.option(
-    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="MONEY", help="Money that a question may cost."
-)
+@click.option("--max-seconds", type=Finite(0, min_open=True), metavar="S", help="Time that a question may take.")
+@click.option("--max-cost", type=Finite(0, min_open=True), metavar="MONEY", help="Money that a question may cost.")
 @click.option("--quiet", is_flag=True, help="The answer alone: no calls, results or totals.")
 @click.pass_obj
 def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
