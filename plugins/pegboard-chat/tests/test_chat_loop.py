@@ -333,6 +333,25 @@ async def test_tools_are_compiled_anew_only_where_the_board_changed(host: Any, s
     assert "late" in [one["name"] for one in third.definitions]
 
 
+async def test_a_person_is_asked_in_the_order_of_the_calls(host: Any, scripted: Any, all_events: Any) -> None:
+    @tool(parallel=True, requires_confirmation=True)
+    async def wipe(disk: int) -> None:
+        """Wipe."""
+
+    asked: list[int] = []
+
+    async def confirm(confirmation: Any) -> bool:
+        asked.append(confirmation.arguments["disk"])
+        await trio.lowlevel.checkpoint()
+        return True
+
+    host.add(wipe)
+    host.air = 0.0  # a call would let others run before it begins
+    model = scripted([("wipe", {"disk": n}) for n in range(3)], "done")
+    await all_events(Chat(host.session(confirm=confirm), model).ask("go"))
+    assert asked == [0, 1, 2]
+
+
 async def test_many_calls_that_wait_run_at_once(host: Any, scripted: Any, all_events: Any, autojump_clock: Any) -> None:
     model = scripted([("wait", {"seconds": 2})] * 200, "done")
     began = trio.current_time()

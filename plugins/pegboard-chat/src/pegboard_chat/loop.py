@@ -507,6 +507,7 @@ class _Question:
         if not any(may_wait(call.name) for _, call in calls):
             await _Overlapping(self, turn, calls).run()
             return
+        await self.chat.host.breathe()  # so that no call does, and they come to the person who is asked in their order
         async with trio.open_nursery() as nursery:
             await _Overlapping(self, turn, calls, nursery).run()
 
