@@ -140,8 +140,8 @@ async def test_what_a_model_thought_goes_to_no_other_model(stage, faulty, heard,
             model, tape = there.taped()
             await heard(there.chat(model=model, conversation=conversation))
             text = json.dumps(tape.sent[0].body)
-            for secret in ("Hm, hm.", "So.", "Again.", "gAAAABthought", "EqQBCgIYAhIk"):
-                assert secret not in text or provider == other == "gemini", f"{secret} of {provider} went to {other}"
+            for secret in ("Hm, hm.", "So.", "Again.", "gAAAABthought", "EqQBCgIYAhIk", "CpcBAdHtim8"):
+                assert secret not in text, f"{secret} of {provider} went to {other}"
 
 
 @every_provider

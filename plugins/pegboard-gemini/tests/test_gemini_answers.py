@@ -284,7 +284,7 @@ class TestStreams:
         assert reply.message.raw["parts"] == [{"text": "It is 15."}, {"text": "", "thoughtSignature": "c2ln"}]
         assert reply.message.text == "It is 15."
         said = Conversation().ask("a").add(reply.message).ask("b")
-        body = dialect.body(ModelRequest(said), "gemini-3-pro")
+        body = dialect.body(ModelRequest(said), "gemini-3-pro-preview")
         assert body["contents"][1] == reply.message.raw
 
     def test_signed_texts_are_not_joined(self, stream_of: Any) -> None:

@@ -4,9 +4,9 @@ Invariants:
 
 - All results of a turn stand in one content, a `functionResponse` each, in the order of the calls; its id is there
   exactly where the call brought one.
-- The dialect's own turns go back as they came. A turn that another provider's model said is built from its neutral
-  members; for Gemini 3 and later, which refuse a call without its `thoughtSignature`, its first call carries the value
-  that the API documents for calls of other origin.
+- The dialect's own turns go back as they came, to another model without what was thought. A turn that another
+  provider's model said is built from its neutral members. For Gemini 3 and later, which refuse a call without its
+  `thoughtSignature`, the first call of either carries the value that the API documents for calls of other origin.
 
 Source: https://ai.google.dev/gemini-api/docs/function-calling and https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -47,7 +47,7 @@ def contents_of(conversation: Conversation, alias_of: Callable[[str], str], mode
                 asked = [(result.id, alias_of(result.name)) for result in message.results]
             contents += results_of(message.results, asked, latest=latest)
         else:
-            parts = _own_parts(message) or [*_foreign_parts(message, alias_of)]
+            parts = _own_parts(message, model) or [*_foreign_parts(message, alias_of)]
             calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
             asked = [(text_member(call, "id"), text_member(call, "name")) for call in calls]
             contents += _content("model", signed(parts) if latest else parts)
@@ -59,12 +59,21 @@ def _content(role: str, parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]
     return [{"role": role, "parts": kept}] if kept else []
 
 
-def _own_parts(message: Message) -> list[dict[str, Any]]:
+def _own_parts(message: Message, model: str) -> list[dict[str, Any]]:
     """The parts of a turn of this dialect; none of others, and none that do not hold the calls that the results answer:
-    a saved file may say anything."""
+    a saved file may say anything. Thoughts and their signatures go to the very model that had them."""
     parts = [cleaned(part) for part in given_parts(message.raw)] if message.dialect == DIALECT else []
     count = sum("functionCall" in part for part in parts)
-    return parts if count == len(message.calls) else []
+    if count != len(message.calls):
+        return []
+    said_by = (message.model or "").partition(":")[2]
+    return (
+        [_without_thoughts(part) for part in parts if not part.get("thought")] if said_by not in ("", model) else parts
+    )
+
+
+def _without_thoughts(part: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key != "thoughtSignature"}
 
 
 def _foreign_parts(message: Message, alias_of: Callable[[str], str]) -> Iterable[dict[str, Any]]:
