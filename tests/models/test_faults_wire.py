@@ -170,7 +170,8 @@ async def test_what_is_no_answer_is_said_to_be_none(stage, faulty, fails, provid
             on.server.answer(answer)
             before = chat.conversation
             try:
-                await fails(chat, "no_json")
+                problem = await fails(chat, "no_json")
+                assert problem.details["status"] == 200
             except (AssertionError, pytest.fail.Exception) as problem:
                 raise AssertionError(f"{name}: {problem}") from problem
             assert len(on.server.sent) == 2, f"{name} was asked for again"
@@ -224,6 +225,7 @@ async def test_half_a_stream_is_no_answer_wherever_it_ends(stage, faulty, heard,
                     assert cut > len(total) * 0.6
                     continue
                 assert problem.details["reason"] == "half_answer", (cut, problem.message)
+                assert problem.details["status"] == 200
                 assert problem.details["provider"] == provider
                 sealed(problem)
                 assert chat.conversation == on.chat().conversation.ask("Hello?")

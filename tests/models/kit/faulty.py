@@ -574,10 +574,10 @@ class Tape:
         self.sent.append(Sent(url, {}, json.loads(json.dumps(body))))
         return self.answers.popleft() if self.answers else self.otherwise(self.sent[-1])
 
-    async def post(self, url: str, body: Any, place: Any) -> Any:
+    async def post(self, url: str, body: Any, place: Any, *, read: Any = lambda answer: answer) -> Any:
         """See `Transport.post`."""
         await trio.lowlevel.checkpoint()
-        return _as_read(self._next(url, body))
+        return read(_as_read(self._next(url, body)))
 
     @contextlib.asynccontextmanager
     async def stream(self, url: str, body: Any, place: Any) -> AsyncIterator[_Played]:

@@ -55,7 +55,7 @@ class HttpModel:
         url = place.url_of(place.model, request.stream)
         body = self.dialect.body(request, place.model)
         if not request.stream:
-            yield _Whole(self._read(await self.transport.post(url, body, place), request))
+            yield _Whole(await self.transport.post(url, body, place, read=lambda answer: self._read(answer, request)))
             return
         async with self.transport.stream(url, body, place) as answer:
             if answer.streamed:

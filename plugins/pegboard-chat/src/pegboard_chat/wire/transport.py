@@ -173,7 +173,15 @@ class Transport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def post(self, url: str, body: Any, place: Place, *, timeout_s: float | None = None) -> Any:
+    async def post(
+        self,
+        url: str,
+        body: Any,
+        place: Place,
+        *,
+        timeout_s: float | None = None,
+        read: Callable[[Any], Any] = lambda answer: answer,
+    ) -> Any:
         """Send JSON, get JSON.
 
         Args:
@@ -181,12 +189,13 @@ class Transport:
             body: JSON.
             place: whose headers go along, and whom errors name.
             timeout_s: for all of it; None: the transport's own.
+            read: what is made of it; a `ModelError` that it raises names the status of the answer.
 
         Raises:
             ModelError: anything but an answer.
         """
         async with self._open("POST", url, body, place, timeout_s, accept="application/json") as answer:
-            return await answer.json()
+            return read(await answer.json())
 
     async def get(self, url: str, place: Place, *, timeout_s: float | None = None, tries: int | None = None) -> Any:
         """Get JSON; `tries` where others than the transport's own are wanted.
@@ -236,6 +245,10 @@ class Transport:
             if accept == "text/event-stream":
                 await answer.look()
             yield answer
+        except ModelError as problem:
+            if problem.details.get("provider") == place.provider:
+                problem.details.setdefault("status", answer.status)
+            raise
         finally:
             await answer.close()
 
@@ -355,6 +368,7 @@ class Answer:
     """The answer to one request: its events, as they come, or its JSON.
 
     Attributes:
+        status: of HTTP, from 200 to 299.
         streamed: whether it comes as events.
 
     .. versionadded:: 0.1
@@ -377,6 +391,7 @@ class Answer:
         self._events: deque[ServerEvent] = deque()
         self._ended = False
         self._is_over = False
+        self.status = response.status_code
         self.streamed = False
 
     def __aiter__(self) -> Self:
