@@ -214,6 +214,15 @@ async def test_a_server_that_only_speaks_garbage_is_given_up_and_named(hurried: 
     assert "'<html> [31m***'" in fault.why
 
 
+async def test_what_a_program_said_before_it_ended_is_told_though_nobody_had_read_it() -> None:
+    gone = trio.Event()
+    async with open_link(command(*PYTHON, "-c", "print('Hello!')"), gone.set) as link:
+        with trio.fail_after(20):
+            await gone.wait()
+        why = await link.explain()
+    assert why.why == "it speaks no MCP; the first it said: 'Hello!', then exited with status 0"
+
+
 async def test_a_line_of_garbage_before_each_answer_is_tolerated(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "pegboard.mcp.server")
     async with opened(define("chatty")) as link:

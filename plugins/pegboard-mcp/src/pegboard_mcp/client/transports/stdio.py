@@ -189,6 +189,12 @@ class StdioReader(Reader):
                     break
                 self._take(chunk)
 
+    def hear_out(self) -> None:
+        """Understand everything that is there, of a server that ended before anybody came to what it said."""
+        self.drain()
+        while self._lines:
+            self._take_some()
+
     def _take(self, chunk: bytes) -> None:
         if self._decoder is not None:
             chunk = self._decoder.decode(chunk).encode("utf-8", "replace")
@@ -440,6 +446,8 @@ class StdioLink(Link):
         """`why`, after the exit status and the end of stderr, which are waited for shortly."""
         if self.gone.is_set():
             await self.last_words()
+            if not self.heard and not self.garbage:
+                self.read.hear_out()
         return self.why()
 
     async def last_words(self) -> None:
