@@ -55,14 +55,15 @@ async def test_a_required_call_of_a_tool_its_result_and_an_answer_in_text(llama,
     async with reach(api, llama + PATHS[api]) as reached:
         chat = reached.chat("system_info", stream=stream, max_tokens=MAX_TOKENS)
         events = await heard(chat, "What machine is this?", tool_choice="required")
-    (started,) = of(CallStarted, events)
-    (ended,) = of(CallEnded, events)
-    assert started.call.name == "system_info"
-    assert started.call.arguments == {}
-    assert ended.result.ok
-    assert ended.result.id == started.call.id != ""
+    # The model may call it once more, up to its limit, which may cut the last call.
+    started, ended = of(CallStarted, events), of(CallEnded, events)
+    assert {one.result.name for one in ended} == {"system_info"}
+    assert all(one.call.arguments == {} for one in started)
+    right = [one.result for one in ended if one.result.ok]
+    assert {result.id for result in right} == {one.call.id for one in started} != set()
+    assert all(one.result.error.code is ErrorCode.INVALID_INPUT for one in ended if not one.result.ok)
     asked, told = of(RoundEnded, events)
-    assert asked.reply.stop is Stop.CALLS
+    assert asked.reply.stop in (Stop.CALLS, Stop.LENGTH)
     assert asked.usage.input_tokens > 0
     assert asked.usage.output_tokens > 0
     over = events[-1]
@@ -72,7 +73,7 @@ async def test_a_required_call_of_a_tool_its_result_and_an_answer_in_text(llama,
     assert over.usage.output_tokens == asked.usage.output_tokens + told.usage.output_tokens
     if stream:
         assert "".join(delta.text for delta in of(TextDelta, events)).strip() == over.text.strip()
-        assert [delta.name for delta in of(CallDelta, events) if delta.name] == ["system_info"]
+        assert {delta.name for delta in of(CallDelta, events) if delta.name} == {"system_info"}
     else:
         assert not of(TextDelta, events)
     assert len(reached.wire.sent) == 2
@@ -168,9 +169,9 @@ async def test_a_conversation_goes_from_one_api_to_the_next_with_its_calls(llama
     for param in APIS:
         api: str = param.values[0]  # type: ignore[assignment]
         async with reach(api, llama + PATHS[api]) as reached:
-            chat = reached.chat("system_info", conversation=Conversation.from_json(said), max_tokens=8)
+            chat = reached.chat("system_info", conversation=Conversation.from_json(said), max_tokens=MAX_TOKENS)
             events = await heard(chat, "What machine is this?", tool_choice="required")
-        assert of(CallEnded, events)[0].result.ok
+        assert any(ended.result.ok for ended in of(CallEnded, events))
         said = chat.conversation.to_json()
     assert len(said["messages"]) == 4 * len(APIS)
 
