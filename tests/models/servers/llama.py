@@ -25,6 +25,8 @@ def main(model: str, port: str, template: str) -> None:
     params.n_ctx, params.n_parallel, params.n_predict = CONTEXT, 1, MOST
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.sampling.temp = 0.0
+    # What was asked before would decide over an answer by the last digits of what is kept of it.
+    params.cache_prompt, params.cache_ram_mib = False, 0
     params.use_jinja = True
     params.chat_template = Path(template).read_text(encoding="utf-8")
     server = xllamacpp.Server(params)
