@@ -6,105 +6,73 @@ header `x-goog-api-key`, never in an address, for addresses are logged.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pegboard_chat.wire.faults import Place
-from pegboard_chat.wire.http_model import HttpModel
-from pegboard_chat.wire.keys import key_for, missing_key
-from pegboard_chat.wire.listing import list_entries
-from pegboard_chat.wire.transport import open_transport
-from pegboard_gemini.dialect import GeminiDialect
+from pegboard_chat.wire.keyed import KeyedProvider
+from pegboard_gemini.settings import GeminiSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Mapping
 
-    from pegboard_chat.contract import Model
-    from pegboard_chat.wire.transport import Transport
-    from pegboard_gemini.settings import GeminiSettings
+    from pegboard_gemini.dialect import GeminiDialect
 
-BASE_URL = "https://generativelanguage.googleapis.com"
-KEY_VARIABLE = "GEMINI_API_KEY"
 SECOND_KEY_VARIABLE = "GOOGLE_API_KEY"
-URL_VARIABLE = "GOOGLE_GEMINI_BASE_URL"
 VERSION = "/v1beta"
 
 
-class GeminiProvider:
-    """The provider `gemini`.
-
-    Args:
-        settings: `[plugins.gemini]`.
-        connect: what opens the transport, where it is not the wire's own.
+class GeminiProvider(KeyedProvider[GeminiSettings]):
+    """The provider `gemini`; `settings` are `[plugins.gemini]`.
 
     .. versionadded:: 0.1
     """
 
     name = "gemini"
+    key_variable = "GEMINI_API_KEY"
+    url_variable = "GOOGLE_GEMINI_BASE_URL"
+    own_url = "https://generativelanguage.googleapis.com"
+    versions = (VERSION,)
 
-    def __init__(
-        self,
-        settings: GeminiSettings,
-        connect: Callable[[], AbstractAsyncContextManager[Transport]] = open_transport,
-    ) -> None:
-        self.default_model: str | None = settings.model
-        self._settings = settings
-        self._connect = connect
+    def make_dialect(self) -> GeminiDialect:
+        """generateContent, as the settings want it."""
+        from pegboard_gemini.dialect import GeminiDialect
 
-    def missing(self) -> str | None:
-        """A key, unless the address is this very machine."""
-        return missing_key(self._base_url, KEY_VARIABLE, self._configured)
-
-    @contextlib.asynccontextmanager
-    async def open(self, model: str | None) -> AsyncIterator[Model]:
-        """A model; see `Provider.open`."""
-        settings = self._settings
-        named = (model or settings.model).removeprefix("models/")
-        place = await self._place(named)
-        dialect = GeminiDialect(
-            settings.schema,
-            thinking_level=settings.thinking_level,
-            thinking_budget=settings.thinking_budget,
-            include_thoughts=settings.include_thoughts,
+        said = self.settings
+        return GeminiDialect(
+            said.schema,
+            thinking_level=said.thinking_level,
+            thinking_budget=said.thinking_budget,
+            include_thoughts=said.include_thoughts,
         )
-        async with self._connect() as transport:
-            yield HttpModel(f"{self.name}:{named}", dialect, transport, place)
+
+    def headers_of(self, key: str | None) -> dict[str, str]:
+        """The key."""
+        return {"x-goog-api-key": key} if key else {}
+
+    def url_of(self, model: str, *, stream: bool) -> str:
+        """See the function."""
+        return url_of(self.base_url, model, stream=stream)
+
+    def model_of(self, named: str) -> str:
+        """Without the `models/` that the API puts before it."""
+        return named.removeprefix("models/")
+
+    @property
+    def configured_key(self) -> str | None:
+        """The key of the settings, or the second variable's where neither they nor the first one say any."""
+        second = None if os.environ.get(self.key_variable, "").strip() else os.environ.get(SECOND_KEY_VARIABLE)
+        return self.settings.api_key or second or None
 
     async def list_models(self) -> list[str]:
         """The names of the models that answer questions; see `Provider.list_models`."""
-        place = await self._place("")
-        url = f"{self._base_url}{VERSION}/models?pageSize=1000"
-        async with self._connect() as transport:
+        from pegboard_chat.wire.listing import list_entries
+
+        place = await self.place("")
+        url = f"{self.base_url}{VERSION}/models?pageSize=1000"
+        async with self.transport() as transport:
             entries = await list_entries(transport, url, place, parameter="pageToken", following="nextPageToken")
         return [name for entry in entries if (name := _name_of(entry))]
-
-    @property
-    def _base_url(self) -> str:
-        """Without the version, which some write behind it."""
-        url = self._settings.base_url or os.environ.get(URL_VARIABLE, "").strip() or BASE_URL
-        return url.strip().rstrip("/").removesuffix(VERSION)
-
-    @property
-    def _configured(self) -> str | None:
-        """The key of the settings, or the second variable's where neither they nor the first one say any."""
-        second = None if os.environ.get(KEY_VARIABLE, "").strip() else os.environ.get(SECOND_KEY_VARIABLE)
-        return self._settings.api_key or second or None
-
-    async def _place(self, model: str) -> Place:
-        base = self._base_url
-        key = await key_for(self.name, base, KEY_VARIABLE, self._configured)
-        headers = {"x-goog-api-key": key} if key else {}
-        return Place(
-            self.name,
-            model,
-            lambda model, stream: url_of(base, model, stream=stream),
-            headers,
-            key=key,
-            key_variable=KEY_VARIABLE,
-        )
 
 
 def url_of(base: str, model: str, *, stream: bool) -> str:
