@@ -1,4 +1,4 @@
-"""Calls of an answer: what the server wrote, as the loop reads it and as the server takes it back.
+"""Tools of a request, and calls of an answer: what the server wrote, as the loop reads it and the server takes it back.
 
 Every call of an answer becomes one member of `Message.calls`, one of `Reply.calls`, and a pair of name and arguments
 that any server takes back.
@@ -12,11 +12,16 @@ import string
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ToolCall
+from pegboard_chat.contract import ForcedTool
 from pegboard_chat.portable.calls import kept_arguments, kept_text, take_id, take_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pegboard import ToolResult
+    from pegboard_chat.contract import ModelRequest
     from pegboard_chat.portable import PortableExport
+    from pegboard_openai._flavours import Flavour
 
 _ALPHABET = string.ascii_letters + string.digits
 
@@ -32,6 +37,31 @@ class Call(NamedTuple):
     """The name that goes back."""
     arguments: str
     """The JSON text that goes back."""
+
+
+def tools_of(
+    request: ModelRequest, flavour: Flavour, model: str, forced: Callable[[str], dict[str, Any]]
+) -> dict[str, Any]:
+    """What a body says of tools: their definitions, and how the model may call them.
+
+    Args:
+        request: whose body it is.
+        flavour: of the server.
+        model: which is asked.
+        forced: how the API says that the tool of this alias has to be called.
+    """
+    export: Any = request.export
+    # Servers of this language are many, and some call whatever they are told not to.
+    if export is None or not export.definitions or request.tool_choice == "none":
+        return {}
+    said: dict[str, Any] = {"tools": list(export.definitions)}
+    if isinstance(request.tool_choice, ForcedTool):
+        said["tool_choice"] = forced(export.alias_of(request.tool_choice.name))
+    elif request.tool_choice != "auto":
+        said["tool_choice"] = request.tool_choice
+    if not request.parallel and flavour.may_forbid_parallel(model):
+        said["parallel_tool_calls"] = False
+    return said
 
 
 def draw_id() -> str:

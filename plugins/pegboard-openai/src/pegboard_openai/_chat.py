@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import TextContent
-from pegboard_chat.contract import ForcedTool, Reply, Stop
+from pegboard_chat.contract import Reply, Stop
 from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.content import split_results
 from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
 from pegboard_openai._answers import cleaned, is_of, no_answer, provider_of, usage_of
-from pegboard_openai._calls import read_call, written
+from pegboard_openai._calls import read_call, tools_of, written
 from pegboard_openai._chat_stream import (
     REASONING,
     ChatReader,
@@ -114,16 +114,7 @@ class ChatDialect:
         """The body of `POST /chat/completions`."""
         export: Any = request.export or self.export(())
         body: dict[str, Any] = {"model": model, "messages": self._messages(request, export, model)}
-        # Servers of this language are many, and some call whatever they are told not to.
-        if request.export is not None and export.definitions and request.tool_choice != "none":
-            body["tools"] = list(export.definitions)
-            choice = request.tool_choice
-            if isinstance(choice, ForcedTool):
-                body["tool_choice"] = {"type": "function", "function": {"name": export.alias_of(choice.name)}}
-            elif choice != "auto":
-                body["tool_choice"] = choice
-            if not request.parallel and self._flavour.may_forbid_parallel(model):
-                body["parallel_tool_calls"] = False
+        body |= tools_of(request, self._flavour, model, lambda name: {"type": "function", "function": {"name": name}})
         if request.max_tokens is not None:
             body[self._flavour.limit_key] = request.max_tokens
         if request.temperature is not None:

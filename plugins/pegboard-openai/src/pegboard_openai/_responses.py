@@ -12,14 +12,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import TextContent
-from pegboard_chat.contract import ForcedTool, Reply, Stop
+from pegboard_chat.contract import Reply, Stop
 from pegboard_chat.conversation import Message
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.calls import refused
 from pegboard_chat.portable.content import split_results
 from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
 from pegboard_openai._answers import cleaned, is_of, no_answer, provider_of, usage_of
-from pegboard_openai._calls import Call, draw_id, read_call, written
+from pegboard_openai._calls import Call, draw_id, read_call, tools_of, written
 from pegboard_openai._chat_stream import failure
 from pegboard_openai._content import parts_of_following, parts_of_user, responses_part, text_of_blocks
 from pegboard_openai._flavours import OPENAI, Flavour
@@ -114,16 +114,7 @@ class ResponsesDialect:
             body["instructions"] = request.conversation.system
         if self._flavour.encrypted and _THINKS.match(model):
             body["include"] = ["reasoning.encrypted_content"]
-        # Servers of this language are many, and some call whatever they are told not to.
-        if request.export is not None and export.definitions and request.tool_choice != "none":
-            body["tools"] = list(export.definitions)
-            choice = request.tool_choice
-            if isinstance(choice, ForcedTool):
-                body["tool_choice"] = {"type": "function", "name": export.alias_of(choice.name)}
-            elif choice != "auto":
-                body["tool_choice"] = choice
-            if not request.parallel and self._flavour.may_forbid_parallel(model):
-                body["parallel_tool_calls"] = False
+        body |= tools_of(request, self._flavour, model, lambda name: {"type": "function", "name": name})
         if request.max_tokens is not None:
             body["max_output_tokens"] = request.max_tokens
         if request.temperature is not None:
