@@ -56,7 +56,7 @@ async def test_a_hundred_calls_in_one_turn_run_five(host: Any, scripted: Any, al
     model = scripted(calls(100), "what I know")
     chat = Chat(host, model)
     events = await all_events(chat.ask("go"))
-    assert ran == [0, 1, 2, 3, 4]
+    assert sorted(ran) == [0, 1, 2, 3, 4]  # those that overlap begin in any order
     assert reasons(chat) == [None] * 5 + ["max_tool_calls"] * 95
     refused = chat.conversation.messages[2].results[-1]
     assert (refused.error.code, refused.error.details["executed"]) == (ErrorCode.FORBIDDEN, False)
