@@ -21,8 +21,10 @@ BESIDE = {
     "pegboard-anthropic": ["pegboard-chat"],
     "pegboard-cohere": ["pegboard-chat"],
     "pegboard-gemini": ["pegboard-chat"],
+    "pegboard-manifest": ["pegboard-jsonschema-rs"],
     "pegboard-mcp": ["pegboard-jsonschema-rs"],
     "pegboard-openai": ["pegboard-chat"],
+    "pegboard-toolgen": ["pegboard-jsonschema-rs", "pegboard-manifest"],
 }
 """What a package depends on that is made here too, beside the core."""
 FLOORS = {"pegboard": 95}

@@ -1,0 +1,1 @@
+"""Tools from a `tool.manifest.json`: what it binds is run as it says, and no code is generated."""

@@ -1,0 +1,1 @@
+"""Make and keep a `tool.manifest.json` for an existing program, library or HTTP API."""

@@ -1,0 +1,111 @@
+"""What discovery finds: drafts of tools, and what was left out with its reason. Values alone; nothing here does I/O.
+
+Every discovery (a click tree, argparse, `--help`, a library, an OpenAPI document) answers with one `Discovery`, whose
+parts already have the shapes of the manifest. What follows (hints, names, categories, merge) is the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+Json = Any
+Kind = Literal["click", "argparse", "help", "library", "openapi"]
+Category = Literal["read", "write", "admin", "analytics"]
+Risk = Literal["low", "medium", "high"]
+Idempotency = Literal["idempotent", "not_idempotent", "unknown"]
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """One tool as its source shows it, before hints, names and judgement.
+
+    Args:
+        id: what it binds, and so who it is: `program:sqlite-utils insert`, `python:humanize.intcomma`,
+            `http:GET /buckets/{id}`. Never made of an order, a counter or a description.
+        words: what its name is made of, in order: `("sqlite-utils", "insert")`.
+        binding: as in the manifest.
+        input_schema: an object schema, closed; may point into `Discovery.defs` by `#/$defs/NAME`.
+        output_schema: of the result's data, an object.
+        description: the source's own words, sanitised.
+        title: a few words for a person.
+        category: what the source says of it (a GET reads); None where it says nothing, which is a write.
+        risk: None where the source says nothing.
+        idempotency: by the source's own rules (a PUT is idempotent).
+        timeout_ms: where the source says one.
+        errors: `{"code", "when"}` each.
+        examples: `{"input", "description"?, "output"?}` that the source itself gives.
+        side_effects: sentences.
+        notes: what was lost or guessed on the way: a parameter that was dropped, a type nobody gave.
+        where: its place in the source: a command path, `file:line` relative to the root, a JSON pointer.
+        kind: which discovery found it.
+        runs_code: why it runs arbitrary code (`python -c`, eval, a shell); such a draft is left out unless a hint
+            names it.
+        tags: the source's own groups.
+
+    .. versionadded:: 0.1
+    """
+
+    id: str
+    words: tuple[str, ...]
+    binding: Mapping[str, Json]
+    input_schema: Mapping[str, Json]
+    output_schema: Mapping[str, Json]
+    description: str
+    kind: Kind
+    where: str
+    title: str | None = None
+    category: Category | None = None
+    risk: Risk | None = None
+    idempotency: Idempotency | None = None
+    timeout_ms: int | None = None
+    errors: Sequence[Mapping[str, Json]] = ()
+    examples: Sequence[Mapping[str, Json]] = ()
+    side_effects: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    runs_code: str | None = None
+    tags: Sequence[str] = ()
+
+
+@attrs.frozen
+class LeftOut:
+    """What the source has and no tool covers, with the reason; reported, and written to `tools.draft.json`.
+
+    .. versionadded:: 0.1
+    """
+
+    id: str
+    why: str
+    where: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Discovery:
+    """All that one source gave. `servers`, `programs`, `modules`, `defs` and `source` have the manifest's shapes.
+
+    .. versionadded:: 0.1
+    """
+
+    source: Mapping[str, Json]
+    drafts: Sequence[Draft] = ()
+    left_out: Sequence[LeftOut] = ()
+    servers: Mapping[str, Json] = attrs.field(factory=dict)
+    programs: Mapping[str, Json] = attrs.field(factory=dict)
+    modules: Mapping[str, Json] = attrs.field(factory=dict)
+    defs: Mapping[str, Json] = attrs.field(factory=dict)
+    name: str = ""
+    version: str = ""
+    description: str = ""
+
+
+class DiscoveryError(Exception):
+    """A source that cannot be read at all; `hint` says what to do. One bad part of a source is a `LeftOut` instead.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint

@@ -1,0 +1,3 @@
+"""The hooks of pegboard-toolgen: one command."""
+
+from __future__ import annotations
