@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 import trio
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mcp import Client, types
 
 from pegboard import ConfigError, hookimpl, tool
-from pegboard_mcp.server.http import Front, _bound, _matches, _name_of, serve_http
+from pegboard_mcp.server.http import Front, serve_http
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
@@ -461,35 +457,6 @@ async def test_an_address_of_six_is_served_and_named(over_http: Callable[..., An
         assert (await served.call("add", {"a": 1, "b": 2})).status_code == 200
 
 
-@pytest.mark.parametrize("bind", ["no such host.", "256.1.1.1", "x" * 300])
-async def test_what_is_no_address_is_refused(bind: str) -> None:
-    with pytest.raises(ConfigError, match="no address"):
-        _bound(bind, 0)
-
-
-@pytest.mark.parametrize(
-    ("number", "hint"),
-    [
-        (errno.EADDRINUSE, "end what listens there"),
-        (errno.EACCES, "--port from 1024 on"),
-        (errno.EADDRNOTAVAIL, "address of this machine"),
-        (errno.ENOBUFS, "another --host or --port"),
-    ],
-)
-def test_why_it_cannot_listen_there_is_said_with_what_helps(
-    number: int, hint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Refusing(socket.socket):
-        def bind(self, address: Any) -> None:
-            raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr("pegboard_mcp.server.http.socket.socket", Refusing)
-    with pytest.raises(ConfigError, match=os.strerror(number)) as problem:
-        _bound("127.0.0.1", 80)
-    assert problem.value.hint is not None
-    assert hint in problem.value.hint
-
-
 async def test_a_port_that_is_taken_is_named(over_http: Callable[..., Any], host_with: Any) -> None:
     async with over_http() as served:
         port = int(served.url.rpartition(":")[2].partition("/")[0])
@@ -559,31 +526,6 @@ async def test_an_unknown_session_path_or_method_says_so(over_http: Callable[...
         elsewhere = await served.raw.get(served.url.replace("/mcp", "/other"))
         assert (elsewhere.status_code, "/mcp" in elsewhere.text) == (404, True)
         assert (await served.raw.put(served.url, json=message, headers=served.headers())).status_code in (400, 405)
-
-
-# -- names
-
-
-@given(st.text(max_size=30), st.integers(0, 65535))
-@settings(max_examples=60)
-def test_a_host_with_a_port_names_what_it_names_without(name: str, port: int) -> None:
-    """A port changes nothing about whose Host it is."""
-    if ":" not in name and "[" not in name:
-        assert _name_of(f"{name}:{port}") == _name_of(name) == name.lower()
-
-
-@pytest.mark.parametrize(
-    ("value", "pattern", "matches"),
-    [
-        ("http://a:80", "http://a:*", True),
-        ("http://a", "http://a:*", False),
-        ("http://a:80.evil", "http://a:*", False),
-        ("http://ab:80", "http://a:*", False),
-        ("http://a:80", "http://a:80", False),
-    ],
-)
-def test_a_star_stands_for_a_port(value: str, pattern: str, matches: bool) -> None:
-    assert _matches(value, pattern) is matches
 
 
 def test_importing_the_package_imports_no_server() -> None:

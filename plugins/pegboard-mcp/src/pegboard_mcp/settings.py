@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard.fronts import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
 from pegboard_mcp.definitions import CONNECT_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
 if TYPE_CHECKING:
@@ -116,17 +117,6 @@ class ServerSettings:
     def __repr__(self) -> str:
         """Arguments, the URL and `config` may hold secrets that no mark tells."""
         return f"<ServerSettings {self.command or self.server or 'of a URL'}>"
-
-
-@attrs.frozen(kw_only=True)
-class TokenSettings:
-    """`[plugins.mcp.tokens.TOKEN]`: who a bearer token is, where that is more than a name.
-
-    .. versionadded:: 0.1
-    """
-
-    user_id: str = setting(help="who calls")
-    profile: str | None = setting(None, help="the profile of the session")
 
 
 @attrs.frozen(kw_only=True)

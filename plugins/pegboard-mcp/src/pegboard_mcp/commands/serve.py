@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Literal
-
-    import trio
 
     from pegboard.cli import ProgramRun
     from pegboard.host import Host
@@ -68,23 +65,11 @@ def _first(problem: BaseException) -> BaseException:
     return problem if told is None else _first(told.exceptions[0])
 
 
-async def _at_signals(
-    numbers: tuple[signal.Signals, ...], act: Callable[[int], object], task_status: trio.TaskStatus[None]
-) -> None:
-    """SIGTERM ends serving in order: what is in flight is finished, and nothing new begun. Over HTTP Ctrl-C does the
-    same: trio would raise it in whatever task runs, and take the calls of others along."""
-    import trio
-
-    with trio.open_signal_receiver(*numbers) as signals:
-        task_status.started()
-        async for number in signals:
-            act(number)
-
-
 async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:
     import trio
 
     from pegboard import ConfigError
+    from pegboard.fronts import at_signals
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import Stdio
 
@@ -95,7 +80,7 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     server = make_server(host, user_id=user_id)
     stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_at_signals, (signal.SIGTERM,), lambda number: stdio.end())
+        await nursery.start(at_signals, (signal.SIGTERM,), lambda number: stdio.end())
         await server.run(stdio, stdio.out, server.create_initialization_options())
         nursery.cancel_scope.cancel()
 
@@ -103,26 +88,10 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 async def _serve_http(
     host: Host, transport: Transport, bind: str, port: int, user_id: str | None, settings: McpSettings
 ) -> None:
-    import trio
-
+    from pegboard.fronts import serve_until_signal
     from pegboard_mcp.server.http import serve_http
 
-    interrupted = False
-    hurry = trio.Event()
-
-    def end(number: int) -> None:
-        nonlocal interrupted
-        interrupted = interrupted or number == signal.SIGINT
-        if serving.cancel_scope.cancel_called:  # said once more: who says it waits for nothing
-            hurry.set()
-        serving.cancel_scope.cancel()
-
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
-    async with trio.open_nursery() as listening:
-        async with trio.open_nursery() as serving:
-            url = await serving.start(partial(serve, hurry=hurry))
-            await listening.start(_at_signals, (signal.SIGTERM, signal.SIGINT), end)
-            click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
-        listening.cancel_scope.cancel()
-    if interrupted:
-        raise KeyboardInterrupt
+    await serve_until_signal(
+        serve, lambda url: click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+    )

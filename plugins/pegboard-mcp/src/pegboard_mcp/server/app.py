@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from pegboard import Tool, ToolResult
+    from pegboard.fronts import Caller
     from pegboard.host import Host
     from pegboard.session import Session
-    from pegboard_mcp.server.auth import Caller
 
     Ctx = ServerRequestContext[Any, Any]
 
@@ -466,7 +466,8 @@ def make_server(
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.server.auth import Caller, caller_of
+    from pegboard.fronts import Caller
+    from pegboard_mcp.server.auth import caller_of
 
     caller = Caller(user_id, profile)
     return BoardServer(host, identify or (lambda request: caller if request is None else caller_of(request)))

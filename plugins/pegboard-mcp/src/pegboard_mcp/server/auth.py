@@ -4,24 +4,19 @@ A request's `Caller` lies in its ASGI scope, and `caller_of(request)` reads it, 
 the SDK hands the request to every handler (`ServerRequestContext.request`). Beside it lies what the SDK itself wants to
 know, `scope["user"]`: its transports hold with it that a session belongs to the credential that made it.
 
-A token is compared by its SHA-256 with all that are configured, each in constant time, and is never logged, kept or
-shown. Of an OAuth token the server that issued it is asked (RFC 7662); its answer holds for a minute, and never beyond
-the token's own end. A token that was issued for another resource (RFC 8707) is refused.
-
-Where there are no tokens and no OAuth, whoever reaches the port is let in: so the port is then on loopback alone.
+How configured tokens are compared is said in `pegboard.fronts`. Of an OAuth token the server that issued it is asked
+(RFC 7662); its answer holds for a minute, and never beyond the token's own end. A token that was issued for another
+resource (RFC 8707) is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
-import ipaddress
 import time
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from pegboard import ConfigError
+from pegboard.fronts import Caller, Tokens, bearer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.auth.provider import AccessToken
     from starlette.types import Receive, Scope, Send
 
-    from pegboard_mcp.settings import McpSettings, OAuthSettings, TokenSettings
+    from pegboard_mcp.settings import McpSettings, OAuthSettings
 
 CALLER = "pegboard.caller"
 """Where a `Caller` lies in an ASGI scope."""
@@ -37,28 +32,9 @@ CALLER = "pegboard.caller"
 KNOWN_S = 60.0
 """How long the answer about an OAuth token holds, in seconds: so long a revoked token still works."""
 MAX_KNOWN = 1_000
-MAX_TOKEN = 8_192
-"""Longer tokens are refused unread, in characters."""
 ASK_S = 10.0
 AT_ONCE = 16
 """Questions to the OAuth server that are open at once."""
-
-
-@attrs.frozen
-class Caller:
-    """Who makes a request, and as what.
-
-    Args:
-        user_id: the user, or None for nobody.
-        profile: the profile that selects the tools, or None for the configuration's default.
-        token_id: tells credentials apart and tells nothing of the token; None where no credential was needed.
-
-    .. versionadded:: 0.1
-    """
-
-    user_id: str | None = None
-    profile: str | None = None
-    token_id: str | None = None
 
 
 NOBODY = Caller()
@@ -69,48 +45,6 @@ def caller_of(request: Any) -> Caller:
     scope = getattr(request, "scope", None)
     found = scope.get(CALLER) if scope is not None else None
     return found if isinstance(found, Caller) else NOBODY
-
-
-def is_loopback(bind: str) -> bool:
-    """Whether only this machine reaches that address."""
-    if bind.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(bind.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def refuse_open_door(bind: str, settings: McpSettings) -> None:
-    """Hold that other machines do not reach the tools without a credential.
-
-    Raises:
-        ConfigError: the address is none of loopback, and there are neither tokens nor OAuth.
-    """
-    if not is_loopback(bind) and not settings.tokens and settings.oauth is None:
-        raise ConfigError(
-            f"--host {bind[:60]} would let every machine that reaches it use the tools, without a credential",
-            hint="map tokens to users in [plugins.mcp.tokens], set [plugins.mcp.oauth], or serve on 127.0.0.1",
-        )
-
-
-def callers_of(tokens: Mapping[str, str | TokenSettings]) -> list[tuple[bytes, Caller]]:
-    """The digest of each configured token, and whose it is.
-
-    Raises:
-        ConfigError: a token or a user is blank.
-    """
-    callers = []
-    for token, owner in tokens.items():
-        user_id, profile = (owner, None) if isinstance(owner, str) else (owner.user_id, owner.profile)
-        if not token.strip() or len(token) > MAX_TOKEN or not user_id.strip():
-            raise ConfigError(
-                "a token in [plugins.mcp.tokens] is blank or too long, or has no user",
-                hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} characters',
-            )
-        digest = hashlib.sha256(token.encode()).digest()
-        callers.append((digest, Caller(user_id.strip(), profile, f"token:{digest.hex()[:16]}")))
-    return callers
 
 
 class Gatekeeper:
@@ -125,7 +59,7 @@ class Gatekeeper:
     """
 
     def __init__(self, settings: McpSettings, user_id: str | None) -> None:
-        self._tokens = callers_of(settings.tokens)
+        self._tokens = Tokens(settings.tokens, section="plugins.mcp.tokens")
         self._oauth = None if settings.oauth is None else _OAuth(settings.oauth)
         self._open = None if self._tokens or self._oauth else Caller(user_id)
         self._users: dict[str, Any] = {}
@@ -147,9 +81,9 @@ class Gatekeeper:
         if self._open is not None:
             scope[CALLER] = self._open
             return True
-        token = _bearer_of(scope)
+        token = bearer_of(scope["headers"])
         if token is not None:
-            caller = self._configured(token)
+            caller = self._tokens.find(token)
             if caller is not None:
                 scope[CALLER], scope["user"] = caller, self._user(caller)
                 return True
@@ -165,14 +99,6 @@ class Gatekeeper:
                         return True
         await self._refuse(scope, receive, as_http(scope, send))
         return False
-
-    def _configured(self, token: str) -> Caller | None:
-        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        found = None
-        for known, caller in self._tokens:  # to the end, so that the time says nothing about where it lies
-            if hmac.compare_digest(known, digest):
-                found = caller
-        return found
 
     def _user(self, caller: Caller) -> Any:
         """What the SDK tells credentials apart by."""
@@ -322,13 +248,6 @@ def _refusing(scopes: list[str], oauth: _OAuth | None) -> Any:
         raise AssertionError("a request that is refused has a credential")
 
     return RequireAuthMiddleware(through, scopes, None if oauth is None else oauth.metadata_url)
-
-
-def _bearer_of(scope: Scope) -> str | None:
-    found = [value for name, value in scope["headers"] if name == b"authorization"]
-    if len(found) != 1 or len(found[0]) > MAX_TOKEN + 7 or found[0][:7].lower() != b"bearer ":
-        return None
-    return found[0][7:].strip().decode("latin-1") or None
 
 
 def as_http(scope: Scope, send: Send) -> Send:

@@ -4,27 +4,22 @@ One ASGI app on hypercorn's trio worker (`_worker`), without a router: a request
 gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable HTTP it does
 here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
 
-Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
-Host is a configured name, the bound address, or a bare IP address, which no name service can move; an Origin is
-one that was configured, or on loopback.
+Host and Origin are always held, as `pegboard.fronts` says.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import ipaddress
 import json
 import logging
-import socket
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard import ConfigError
+from pegboard.fronts import HostCheck, bound_socket, refuse_open_door
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
-from pegboard_mcp.server.auth import Gatekeeper, answer_plainly, is_loopback, refuse_open_door
+from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -53,7 +48,6 @@ HURRY_S = 0.4
 """The same, and all else, once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
 KEPT_S = 75.0
 """How long a connection is kept for the next request."""
-MAX_REMEMBERED = 64
 
 JSON = b"application/json"
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
@@ -82,8 +76,7 @@ class Front:
         self._transport = transport
         self._gatekeeper = gatekeeper
         self._settings = settings
-        self._hosts = _hosts_of(bind, settings)
-        self._trusted: dict[tuple[bytes, bytes | None], int] = {}
+        self._check = HostCheck(bind, allowed_hosts=settings.allowed_hosts, allowed_origins=settings.allowed_origins)
         self._endpoints: dict[str, Endpoint] = {}
         self._open: dict[str, Endpoint] = {}
 
@@ -114,7 +107,7 @@ class Front:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if status := self._judge(scope):
+        if status := self._check.judge(scope["headers"]):
             await answer_plainly(scope, send, status, b"this host or origin is not served here")
             return
         path = scope["path"]
@@ -129,67 +122,6 @@ class Front:
             await answer_plainly(scope, send, 404, where.encode())
             return
         await endpoint(scope, receive, send)
-
-    def _judge(self, scope: Scope) -> int:
-        """The status to refuse with: 421 for a Host, 403 for an Origin, 0 for neither."""
-        host = origin = None
-        hosts = origins = 0
-        for name, value in scope["headers"]:
-            if name == b"host":
-                host, hosts = value, hosts + 1
-            elif name == b"origin":
-                origin, origins = value, origins + 1
-        if host is None or hosts > 1 or origins > 1:
-            return 421 if hosts != 1 else 403
-        known = self._trusted.get((host, origin))
-        if known is None:
-            known = self._weigh(host.decode("latin-1"), origin and origin.decode("latin-1"))
-            if len(self._trusted) < MAX_REMEMBERED:
-                self._trusted[host, origin] = known
-        return known
-
-    def _weigh(self, host: str, origin: str | None) -> int:
-        if not self._is_known(host):
-            return 421
-        if not origin or origin in self._settings.allowed_origins:
-            return 0
-        scheme, separator, where = origin.partition("://")
-        if not separator or scheme not in ("http", "https"):
-            return 403
-        if any(_matches(origin, one) for one in self._settings.allowed_origins):
-            return 0
-        return 0 if _is_local(_name_of(host)) and _is_local(_name_of(where)) else 403
-
-    def _is_known(self, host: str) -> bool:
-        host, name = host.lower(), _name_of(host)
-        if any(host == one or name == one or _matches(host, one) for one in self._hosts):
-            return True
-        with contextlib.suppress(ValueError):
-            ipaddress.ip_address(name)
-            return True
-        return False
-
-
-def _hosts_of(bind: str, settings: McpSettings) -> tuple[str, ...]:
-    own = ("localhost",) if is_loopback(bind) else (bind.strip("[]").lower(),)
-    return (*own, *(one.lower() for one in settings.allowed_hosts))
-
-
-def _name_of(host: str) -> str:
-    """A Host without its port, an IPv6 address without its brackets, in lower case."""
-    host = host.lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and ":" in host else host
-
-
-def _matches(value: str, pattern: str) -> bool:
-    """Whether a Host or an Origin is that of the pattern, whose `:*` stands for any port."""
-    return pattern.endswith(":*") and value.startswith(pattern[:-1]) and value[len(pattern) - 1 :].isdigit()
-
-
-def _is_local(name: str) -> bool:
-    return name == "localhost" or is_loopback(name)
 
 
 class TooLongError(Exception):
@@ -322,42 +254,6 @@ async def in_flight(
 # -- serving
 
 
-_HINTS = {
-    errno.EADDRINUSE: "choose another --port, or end what listens there",
-    errno.EACCES: "choose a --port from 1024 on, or have a proxy pass the lower one on",
-    errno.EADDRNOTAVAIL: "say a --host that is an address of this machine",
-}
-
-
-def _bound(bind: str, port: int) -> socket.socket:
-    """A socket that is bound to the address.
-
-    Raises:
-        ConfigError: it cannot be, and why.
-    """
-    where = f"{bind[:60]}:{port}"
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(
-            bind.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        bound = socket.socket(family, kind, proto)
-    except (OSError, UnicodeError, OverflowError) as problem:
-        raise ConfigError(
-            f"{where} is no address to serve on", hint="say a --host that is an address or a name of this machine"
-        ) from problem
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # a client that does not read: hypercorn would wait for it for ever
-            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * READ_S))
-        bound.bind(address)
-    except OSError as problem:
-        bound.close()
-        hint = _HINTS.get(problem.errno or 0, "choose another --host or --port")
-        raise ConfigError(f"cannot serve on {where}: {problem.strerror}", hint=hint) from problem
-    return bound
-
-
 def _config(settings: McpSettings) -> Config:
     from hypercorn.config import Config
 
@@ -434,10 +330,14 @@ async def serve_server(
     """The same for any server of the SDK."""
     from pegboard_mcp.server._worker import Worker
 
-    refuse_open_door(bind, settings)
+    refuse_open_door(
+        bind,
+        asks_for_credential=bool(settings.tokens) or settings.oauth is not None,
+        hint="map tokens to users in [plugins.mcp.tokens], or set [plugins.mcp.oauth]",
+    )
     gatekeeper = Gatekeeper(settings, user_id)
     front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
-    bound = _bound(bind, port)
+    bound = bound_socket(bind, port)
     address = bound.getsockname()
     config = _config(settings)
     shield = trio.CancelScope(shield=True)

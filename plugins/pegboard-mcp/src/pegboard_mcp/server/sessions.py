@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
+    from pegboard.fronts import Caller
     from pegboard.host import Host
     from pegboard.session import Confirmation, Session
-    from pegboard_mcp.server.auth import Caller
 
 MAX_CALLERS = 1_000
 """Sessions of callers without a connection that are kept; the one that was not used for longest goes first."""

@@ -1,0 +1,187 @@
+"""What front doors over HTTP share: whom they let in, where they listen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard import ConfigError
+from pegboard.fronts import (
+    MAX_TOKEN,
+    Caller,
+    HostCheck,
+    Tokens,
+    TokenSettings,
+    _matches,
+    _name_of,
+    bearer_of,
+    bound_socket,
+    is_loopback,
+    refuse_open_door,
+)
+
+
+@pytest.mark.parametrize(
+    ("bind", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("LOCALHOST", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.0.2.1", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_loopback_is_what_only_this_machine_reaches(bind: str, alone: bool) -> None:
+    assert is_loopback(bind) is alone
+
+
+def test_an_open_door_is_refused_only_where_others_come_to_it() -> None:
+    refuse_open_door("127.0.0.1", asks_for_credential=False, hint="map tokens")
+    refuse_open_door("0.0.0.0", asks_for_credential=True, hint="map tokens")
+    with pytest.raises(ConfigError) as refused:
+        refuse_open_door("0.0.0.0", asks_for_credential=False, hint="map tokens")
+    assert refused.value.hint == "map tokens, or serve on 127.0.0.1"
+
+
+def test_a_token_is_a_user_or_a_user_with_a_profile() -> None:
+    tokens = Tokens({"a": " ada ", "b": TokenSettings(user_id="bob", profile="reader")}, section="plugins.x.tokens")
+    one, two = tokens.find("a"), tokens.find("b")
+    assert one is not None
+    assert two is not None
+    assert (one.user_id, one.profile) == ("ada", None)
+    assert (two.user_id, two.profile) == ("bob", "reader")
+    assert None not in (one.token_id, two.token_id)
+    assert one.token_id != two.token_id
+    assert tokens.find("c") is tokens.find("") is None
+    assert bool(tokens)
+    assert not Tokens({}, section="plugins.x.tokens")
+
+
+@pytest.mark.parametrize("tokens", [{"": "ada"}, {"  ": "ada"}, {"t": " "}, {"t" * (MAX_TOKEN + 1): "ada"}])
+def test_blank_tokens_and_users_are_refused_without_showing_them(tokens: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"\[plugins\.x\.tokens\]") as refused:
+        Tokens(tokens, section="plugins.x.tokens")
+    assert "ttt" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "token"),
+    [
+        ([(b"authorization", b"Bearer abc")], "abc"),
+        ([(b"authorization", b"bearer  abc ")], "abc"),
+        ([(b"authorization", b"Bearer ")], None),
+        ([(b"authorization", b"Basic abc")], None),
+        ([(b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")], None),
+        ([(b"authorization", b"Bearer " + b"x" * (MAX_TOKEN + 1))], None),
+        ([], None),
+    ],
+)
+def test_a_request_brings_one_bearer_token_or_none(headers: list[tuple[bytes, bytes]], token: str | None) -> None:
+    assert bearer_of(headers) == token
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        (b"localhost:8000", None, 0),
+        (b"127.0.0.1:8000", None, 0),
+        (b"[::1]:8000", None, 0),
+        (b"board.example", None, 0),
+        (b"other.example:81", None, 0),
+        (b"evil.example", None, 421),
+        (None, None, 421),
+        (b"localhost", b"http://localhost:3000", 0),
+        (b"localhost", b"https://app.example", 0),
+        (b"localhost", b"http://dev.example:5173", 0),
+        (b"localhost", b"http://evil.example", 403),
+        (b"localhost", b"null", 403),
+        (b"localhost", b"file://localhost", 403),
+        (b"board.example", b"http://localhost:3000", 403),
+    ],
+)
+def test_host_and_origin_are_held(host: bytes | None, origin: bytes | None, status: int) -> None:
+    check = HostCheck(
+        "127.0.0.1",
+        allowed_hosts=["board.example", "Other.example:*"],
+        allowed_origins=["https://app.example", "http://dev.example:*"],
+    )
+    headers = [(b"host", host)] if host is not None else []
+    headers += [(b"origin", origin)] if origin is not None else []
+    assert check.judge(headers) == status
+    assert check.judge(headers) == status  # as it was remembered
+
+
+def test_two_hosts_or_origins_are_none() -> None:
+    check = HostCheck("192.0.2.1", allowed_hosts=(), allowed_origins=())
+    assert check.judge([(b"host", b"192.0.2.1"), (b"host", b"192.0.2.1")]) == 421
+    assert check.judge([(b"host", b"192.0.2.1"), (b"origin", b"a"), (b"origin", b"b")]) == 403
+
+
+def test_a_caller_without_a_credential_is_nobody() -> None:
+    assert Caller() == Caller(user_id=None, profile=None, token_id=None)
+
+
+@pytest.mark.parametrize("bind", ["no such host.", "256.1.1.1", "x" * 300])
+def test_what_is_no_address_is_refused(bind: str) -> None:
+    with pytest.raises(ConfigError, match="no address"):
+        bound_socket(bind, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.EADDRINUSE, "end what listens there"),
+        (errno.EACCES, "--port from 1024 on"),
+        (errno.EADDRNOTAVAIL, "address of this machine"),
+        (errno.ENOBUFS, "another --host or --port"),
+    ],
+)
+def test_why_it_cannot_listen_there_is_said_with_what_helps(
+    number: int, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing(socket.socket):
+        def bind(self, address: Any) -> None:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("socket.socket", Refusing)
+    with pytest.raises(ConfigError, match=os.strerror(number)) as problem:
+        bound_socket("127.0.0.1", 80)
+    assert problem.value.hint is not None
+    assert hint in problem.value.hint
+
+
+# -- names
+
+
+@given(st.text(max_size=30), st.integers(0, 65535))
+@settings(max_examples=60)
+def test_a_host_with_a_port_names_what_it_names_without(name: str, port: int) -> None:
+    """A port changes nothing about whose Host it is."""
+    if ":" not in name and "[" not in name:
+        assert _name_of(f"{name}:{port}") == _name_of(name) == name.lower()
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern", "matches"),
+    [
+        ("http://a:80", "http://a:*", True),
+        ("http://a", "http://a:*", False),
+        ("http://a:80.evil", "http://a:*", False),
+        ("http://ab:80", "http://a:*", False),
+        ("http://a:80", "http://a:80", False),
+    ],
+)
+def test_a_star_stands_for_a_port(value: str, pattern: str, matches: bool) -> None:
+    assert _matches(value, pattern) is matches
