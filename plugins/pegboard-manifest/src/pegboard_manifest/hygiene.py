@@ -1,0 +1,220 @@
+"""Text from outside: what must not stand in it, and what is taken out of it.
+
+Two kinds of text meet a binding. *Values* come from a caller and go to a program: they are judged, and refused with
+the repair; nothing is ever changed in them in silence. *Descriptions* come from a source (a help text, a document, a
+program's last words) and go to a model or a terminal: they are cleaned, because nobody could repair them.
+
+The functions that judge give a reason as words, or None: whoever asks knows the path and the code.
+
+Paths are judged as they will be used: relative to the folder the program works in, with every link followed. The
+resolved path is what is handed over, so that a link that was judged cannot be pointed elsewhere afterwards. What this
+cannot do: between the judging and the program's own `open` somebody who may write in an allowed folder can put
+a link in the place of a *folder* of the resolved path, and the program follows it. The window is as long as the program
+takes to start. Where others than the board write in the allowed folders, the program has to be confined by the system.
+A hard link to a file outside is a file inside, for every judge of paths.
+"""
+
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH118, PTH206
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_DESCRIPTION = 8_000
+"""Characters of a description that are kept."""
+MAX_PATH = 4_095
+"""The longest path that Linux takes, in bytes."""
+MAX_NAME = 255
+"""The longest part of a path that common file systems take, in bytes."""
+
+PROTECTED = frozenset(
+    {
+        "tool.manifest.json",
+        "tools.draft.json",
+        "toolgen.toml",
+        "names.lock",
+        "pegboard.toml",
+        "pegboard.yaml",
+        "agent.yaml",
+        "mcp.json",
+        ".toolgen",
+        ".git",
+    }
+)
+"""Files and folders that decide what the board runs: no tool of a manifest may write to one of these names."""
+
+# ECMA-48: control sequences, strings for the terminal (titles, links), and two-character escapes.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_OVERSTRIKE = re.compile(r"[^\n]\x08")
+_BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+# A list of our own: the interpreter's tables grow with Unicode, and what is generated has to stay the same to the byte.
+_INVISIBLE = re.compile(
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x9f"  # controls
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, joiners, fillers, Arabic mark
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions, invisible operators
+    "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # variation selectors, in which bytes can be hidden
+    "\ufeff\ufff0-\ufffb\ufffe\uffff"  # byte order mark, annotation, no characters
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"  # shorthand and music controls, tags
+    "\ud800-\udfff"  # halves of a pair
+    "]"
+)
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROLS_AND_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SEPARATORS = re.compile(r"[/\\]")
+
+
+def sanitise(text: str, limit: int = MAX_DESCRIPTION, *, one_line: bool = False) -> str:
+    """A text of a stranger as it may be shown to a model, in a terminal and in a document.
+
+    Taken out are control characters, terminal sequences, overstrikes, direction marks and overrides, zero-width and tag
+    characters, variation selectors and halves of surrogate pairs. Line breaks become `\\n`. The same text gives
+    the same answer on every version of Python, and a second time changes nothing.
+
+    Args:
+        text: of any length; only the beginning is looked at.
+        limit: characters that are kept; a cut is marked with an ellipsis.
+        one_line: every run of white space becomes one space.
+
+    .. versionadded:: 0.1
+    """
+    is_cut = len(text) > limit * 4 + 4_096
+    text = text[: limit * 4 + 4_096]
+    text = _ESCAPES.sub("", text)
+    for _ in range(3):  # a manual page strikes a character at most so often
+        text = _OVERSTRIKE.sub("", text)
+    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    text = " ".join(text.split()) if one_line else "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+    if len(text) <= limit:
+        return f"{text[: limit - 1]}…" if is_cut and limit else text
+    return text[: limit - 1].rstrip() + "…" if limit else ""
+
+
+def text_fault(text: str) -> str | None:
+    """Why a text is no value for a program or a request: NUL and other controls (tab and line breaks are text), halves
+    of surrogate pairs.
+
+    .. versionadded:: 0.1
+    """
+    if text.isprintable():
+        return None
+    if found := _CONTROLS.search(text):
+        return _control(found[0])
+    return "half a surrogate pair" if _SURROGATE.search(text) else None
+
+
+def line_fault(text: str) -> str | None:
+    """Why a text is no value for what ends at a line break, such as a header or a path: every control character.
+
+    .. versionadded:: 0.1
+    """
+    if text.isprintable():
+        return None
+    if found := _CONTROLS_AND_BREAKS.search(text):
+        return _control(found[0])
+    return "half a surrogate pair" if _SURROGATE.search(text) else None
+
+
+def _control(character: str) -> str:
+    return f"the control character U+{ord(character):04X}"
+
+
+def has_leading_dash(text: str) -> bool:
+    """Whether a program may take the word for an option."""
+    return text.startswith("-")
+
+
+def has_parent(path: str) -> bool:
+    """Whether a path climbs: a part of it is `..`, with either slash, written out or percent-encoded once or twice."""
+    if ".." not in path and "%" not in path:
+        return False
+    return any(".." in _SEPARATORS.split(form) for form in (path, unquote(path), unquote(unquote(path))))
+
+
+def path_fault(path: str) -> str | None:
+    """Why a text is no path for a program, before anything is looked up: empty, too long, controls, a leading dash, a
+    part that is `..`, a URL.
+
+    .. versionadded:: 0.1
+    """
+    if not path:
+        return "an empty text"
+    if fault := line_fault(path):
+        return fault
+    if has_leading_dash(path):
+        return "a leading dash; put ./ before it"
+    if has_parent(path):
+        return "a part that is '..'"
+    if _SCHEME.match(path):
+        return "a URL"
+    if len(path.encode()) > MAX_PATH or any(len(part.encode()) > MAX_NAME for part in path.split("/")):
+        return f"a path of more than {MAX_PATH:,} bytes, or a part of more than {MAX_NAME}"
+    return None
+
+
+class OutsideError(ValueError):
+    """A path leads out of where it may lead, or to what may not be written; its text names no path of the host."""
+
+
+class Roots:
+    """The folders in which the paths of a program have to lie.
+
+    They are resolved when this is made: a root that is swapped for a link afterwards fits nothing.
+
+    Args:
+        cwd: the folder the program works in, absolute; paths are relative to it.
+        allowed: folders, relative to `cwd`.
+        narrowed: folders one of which has to fit too, relative to `cwd`; None narrows nothing.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(
+        self, cwd: str | os.PathLike[str], allowed: Iterable[str], narrowed: Iterable[str] | None = None
+    ) -> None:
+        self.cwd = os.path.realpath(cwd)
+        self._groups = [self._resolved(allowed)] + ([] if narrowed is None else [self._resolved(narrowed)])
+
+    def _resolved(self, folders: Iterable[str]) -> tuple[str, ...]:
+        return tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in folders)
+
+    def resolve(self, path: str, *, write: bool = True) -> str:
+        """The path as it is handed over: links followed, `./...` where it lies below `cwd`, else absolute.
+
+        It never begins with a dash, a tilde or an `@`. A file that does not exist yet is judged by its folder.
+
+        Args:
+            path: what came, judged by `path_fault` already.
+            write: the program may change what is there.
+
+        Raises:
+            OutsideError: it leads out of the allowed folders, or to one of `PROTECTED` for writing.
+        """
+        real = os.path.realpath(os.path.join(self.cwd, path))
+        around = [next((root for root in group if is_within(real, root)), None) for group in self._groups]
+        if None in around:
+            raise OutsideError("a path inside the folders that this tool may use")
+        below = real[len(around[0] or "") :]
+        if write and any(part.casefold() in PROTECTED for part in below.split(os.sep)):
+            raise OutsideError("a path that is no configuration of the board")
+        if real == self.cwd:
+            return "."
+        return os.path.join(".", os.path.relpath(real, self.cwd)) if is_within(real, self.cwd) else real
+
+
+def is_within(path: str, root: str) -> bool:
+    """Whether a resolved path is a resolved folder or lies below it."""
+    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
