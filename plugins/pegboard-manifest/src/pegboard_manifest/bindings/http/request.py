@@ -1,0 +1,377 @@
+"""From typed arguments to one HTTP request, without I/O: what a golden test can hold to the byte.
+
+A binding is compiled once into a `Template`; a call fills it. The invariant: whatever the arguments are, the URL of a
+request has the origin and the path of the server's base URL in front, and as many path segments as the template, or
+the call is INVALID_INPUT. The URL that was made is looked at once more for exactly that, however it came about.
+
+Credentials are no part of it: `auth` puts them in on the way out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import attrs
+
+from pegboard import ErrorCode, Retry, ToolError
+from pegboard_manifest.bindings.http.body import Body, json_or_text
+from pegboard_manifest.bindings.http.styles import (
+    DEFAULT_STYLE,
+    cookie_pairs,
+    encode,
+    header_text,
+    path_text,
+    query_pairs,
+    refuse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+ACCEPT = "application/json, */*;q=0.5"
+MAX_URL = 8_000
+"""Of a whole URL, in characters: what every server should take (RFC 9110, section 4.1)."""
+MAX_HEADERS = 64_000
+"""Of all header values of a request, in characters."""
+
+_BASE = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>/[^?#\\\s]*)?",
+    re.IGNORECASE | re.ASCII,
+)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_SLOT = re.compile(r"\{([^{}/]+)\}")
+_PATH_SAFE = "/%:@!$&'()*+,;=~"
+_DOT_SEGMENT = re.compile(r"(?:^|/)(?:\.|%2e){1,2}(?:;[^/]*)?(?=/|$)", re.IGNORECASE)
+
+
+@attrs.frozen
+class Request:
+    """What is sent, credentials aside.
+
+    Args:
+        method: as the wire has it.
+        url: absolute, encoded, ASCII.
+        headers: names and values in their order; a name stands there once.
+        body: bytes, or None where there is none.
+
+    .. versionadded:: 0.1
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None = attrs.field(default=None, repr=lambda body: "None" if body is None else f"<{len(body)} bytes>")
+
+    def to_json(self) -> dict[str, Any]:
+        """The request as a golden file keeps it; the body is text where it is UTF-8, else hexadecimal."""
+        value: dict[str, Any] = {"method": self.method, "url": self.url, "headers": [list(one) for one in self.headers]}
+        if self.body is not None:
+            try:
+                value["body"] = self.body.decode("utf-8")
+            except UnicodeDecodeError:
+                value["body_hex"] = self.body.hex()
+        return value
+
+
+@attrs.frozen
+class Base:
+    """A base URL, taken apart and in its normal form.
+
+    Args:
+        scheme: http or https.
+        host: in lower case, an IPv6 address without brackets.
+        port: None for the scheme's own.
+        path: encoded, without a slash at its end; empty for the root.
+    """
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Take a base URL apart.
+
+        Raises:
+            ValueError: it is none; the text says what is due, and does not show the URL.
+        """
+        found = _BASE.fullmatch(url.strip())
+        if found is None:
+            raise ValueError("http:// or https://, a host in ASCII and a path; no user, query or fragment")
+        scheme, host = found["scheme"].lower(), found["host"].lower().strip("[]")
+        port = int(found["port"]) if found["port"] else None
+        if port is not None and not 0 < port < 65_536:
+            raise ValueError("a port from 1 to 65535")
+        path = quote(found["path"] or "", safe=_PATH_SAFE).rstrip("/")
+        if _DOT_SEGMENT.search(path) or "//" in path or _DOT_SEGMENT.search(unquote(path)):
+            raise ValueError("a path without dots for segments and without empty ones")
+        return cls(scheme, host, None if port == _DEFAULT_PORTS[scheme] else port, path)
+
+    @property
+    def netloc(self) -> str:
+        """Host and port, as a URL has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """`scheme://host` and the port where it is not the scheme's own (RFC 6454)."""
+        return f"{self.scheme}://{self.netloc}"
+
+    def is_among(self, hosts: Iterable[str]) -> bool:
+        """Whether the host, or host and port, stands in a list; a host without a port stands for all its ports."""
+        port = self.port or _DEFAULT_PORTS[self.scheme]
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        mine = {self.host, host, f"{host}:{port}"}
+        return any(entry.strip().lower() in mine for entry in hosts)
+
+
+def base_of(server: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Base:
+    """Where a server's requests go: its base URL, or what the variable `base_url_env` says instead.
+
+    The host of an override is allowed by whoever set the variable; that of the manifest has to stand in
+    `allowed_hosts` where there are any.
+
+    Raises:
+        ToolError: INTERNAL_ERROR: no base URL; FORBIDDEN: a host that is not allowed.
+
+    .. versionadded:: 0.1
+    """
+    variable = server.get("base_url_env")
+    override = (environ or {}).get(variable, "").strip() if variable else ""
+    source = f"the environment variable {variable}" if override else "the manifest's base_url"
+    try:
+        base = Base.of(override or server["base_url"])
+    except ValueError as problem:
+        why = str(problem)
+    else:
+        hosts = server.get("allowed_hosts")
+        if override or hosts is None or base.is_among(hosts):
+            return base
+        raise ToolError(
+            ErrorCode.FORBIDDEN,
+            f"{base.netloc} is not among the hosts that the manifest allows; add it to allowed_hosts",
+            reason="host",
+        )
+    raise ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        f"{source} is no base URL: it has to be {why}",
+        reason="base_url",
+        retry=Retry.NEVER.value,
+    )
+
+
+@attrs.frozen
+class Slot:
+    """One parameter of a binding, and where its value goes."""
+
+    parameter: str
+    place: str
+    name: str
+    style: str
+    explode: bool
+    media_type: str | None
+    taken: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], taken: frozenset[str] = frozenset()) -> Self:
+        """The slot of a binding's parameter; `taken` are names that an exploded object must not use."""
+        place = entry["in"]
+        style = entry.get("style") or DEFAULT_STYLE[place]
+        explode = entry.get("explode", style == "form")
+        return cls(entry["parameter"], place, entry["name"], style, explode, entry.get("media_type"), taken)
+
+    def value_of(self, arguments: Mapping[str, Any]) -> Any:
+        """The argument, or the one text of its media type."""
+        value = arguments.get(self.parameter)
+        return value if self.media_type is None else json_or_text(value, self.media_type, (self.parameter,))
+
+    def path_text(self, arguments: Mapping[str, Any]) -> str:
+        """What stands in the path."""
+        return path_text(self.style, self.explode, self.name, self.value_of(arguments), (self.parameter,))
+
+    def query_pairs(self, arguments: Mapping[str, Any]) -> list[str]:
+        """What stands in the query."""
+        pairs = query_pairs(self.style, self.explode, self.name, self.value_of(arguments), (self.parameter,))
+        return self._own(pairs)
+
+    def cookie_pairs(self, arguments: Mapping[str, Any]) -> list[str]:
+        """What stands in the header Cookie."""
+        return self._own(cookie_pairs(self.explode, self.name, self.value_of(arguments), (self.parameter,)))
+
+    def header_text(self, arguments: Mapping[str, Any]) -> str | None:
+        """What stands in the header, or None."""
+        return header_text(self.explode, self.value_of(arguments), (self.parameter,))
+
+    def _own(self, pairs: list[str]) -> list[str]:
+        for pair in pairs:
+            key = pair.partition("=")[0]
+            if key in self.taken:
+                refuse((self.parameter,), "no member with the name of another parameter", unquote(key))
+        return pairs
+
+
+@attrs.frozen(eq=False)
+class Template:
+    """A binding and its server, ready for arguments.
+
+    Args:
+        method: as the wire has it.
+        base: where it goes.
+        path: literal texts and slots in turn, base path included.
+        slashes: how many the path has.
+        queries: slots of the query.
+        headers: slots of headers.
+        cookies: slots of cookies.
+        body: how the body is made, or None.
+        accept: what is asked for.
+
+    .. versionadded:: 0.1
+    """
+
+    method: str
+    base: Base
+    path: tuple[str | Slot, ...]
+    slashes: int
+    queries: tuple[Slot, ...]
+    headers: tuple[Slot, ...]
+    cookies: tuple[Slot, ...]
+    body: Body | None
+    accept: str
+
+    @classmethod
+    def of(
+        cls,
+        binding: Mapping[str, Any],
+        server: Mapping[str, Any],
+        *,
+        base: Base | None = None,
+        schema: Mapping[str, Any] | None = None,
+        defs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Compile a binding.
+
+        Args:
+            binding: of kind http.
+            server: that it names.
+            base: where requests go; None: as the server says.
+            schema: of the tool's input, which says what is base64.
+            defs: those of the manifest.
+
+        Raises:
+            ToolError: INTERNAL_ERROR: the binding has faults that `faults_of` would have found; FORBIDDEN: the host.
+        """
+        from pegboard_manifest.bindings.http.faults import faults_of_binding
+
+        for fault in faults_of_binding(binding, server):
+            raise ToolError(
+                ErrorCode.INTERNAL_ERROR,
+                f"the tool's binding is at fault: {fault}",
+                reason="binding",
+                retry=Retry.NEVER.value,
+            )
+        base = base_of(server) if base is None else base
+        entries = binding.get("parameters", ())
+        slots = [Slot.of(entry, _taken(entry, entries, server)) for entry in entries]
+        by_name = {slot.name: slot for slot in slots if slot.place == "path"}
+        parts: list[str | Slot] = [base.path]
+        for index, part in enumerate(_SLOT.split(binding["path"])):
+            parts.append(by_name[part] if index % 2 else quote(part, safe=_PATH_SAFE))
+        body = binding.get("body")
+        return cls(
+            binding["method"],
+            base,
+            tuple(part for part in parts if part != ""),
+            sum(part.count("/") for part in parts if isinstance(part, str)),
+            tuple(slot for slot in slots if slot.place == "query"),
+            tuple(slot for slot in slots if slot.place == "header"),
+            tuple(slot for slot in slots if slot.place == "cookie"),
+            None if body is None else Body.of(body, schema, defs),
+            binding.get("accept") or ACCEPT,
+        )
+
+    def fill(self, arguments: Mapping[str, Any]) -> Request:
+        """The request for these arguments.
+
+        Raises:
+            ToolError: INVALID_INPUT: a value that cannot be sent, with its place and how to repair it.
+        """
+        path = "".join([part if isinstance(part, str) else part.path_text(arguments) for part in self.path])
+        query = "&".join([pair for slot in self.queries for pair in slot.query_pairs(arguments)])
+        headers = [("Accept", self.accept)]
+        for slot in self.headers:
+            if (text := slot.header_text(arguments)) is not None:
+                if slot.name.lower() == "accept":
+                    headers[0] = ("Accept", text)
+                else:
+                    headers.append((slot.name, text))
+        if cookies := [pair for slot in self.cookies for pair in slot.cookie_pairs(arguments)]:
+            headers.append(("Cookie", "; ".join(cookies)))
+        content = None if self.body is None else self.body.content(self.method, arguments)
+        if content is not None:
+            headers.append(("Content-Type", content[0]))
+        self._check(path, query, headers)
+        url = f"{self.base.origin}{path}?{query}" if query else f"{self.base.origin}{path}"
+        return Request(self.method, url, tuple(headers), None if content is None else content[1])
+
+    def _check(self, path: str, query: str, headers: list[tuple[str, str]]) -> None:
+        """The last look at what was made; that no value gets this far is `styles`' own work."""
+        prefix = self.base.path
+        stays = path.startswith(f"{prefix}/") and path.count("/") == self.slashes and path.isascii()
+        if not stays or _DOT_SEGMENT.search(path) or "\\" in path or "?" in path or "#" in path:
+            raise ToolError(
+                ErrorCode.INVALID_INPUT,
+                "the arguments would lead to another path than the tool's own; leave slashes and dots out of them;"
+                " nothing was sent",
+                reason="arguments",
+            )
+        if len(self.base.origin) + len(path) + 1 + len(query) > MAX_URL:
+            raise ToolError(
+                ErrorCode.INVALID_INPUT,
+                f"the arguments make a URL of more than {MAX_URL:,} characters; shorten them; nothing was sent",
+                reason="arguments",
+            )
+        if sum(len(value) for _, value in headers) > MAX_HEADERS:
+            raise ToolError(
+                ErrorCode.INVALID_INPUT,
+                f"the arguments make headers of more than {MAX_HEADERS:,} characters; shorten them; nothing was sent",
+                reason="arguments",
+            )
+
+
+def request_of(
+    binding: Mapping[str, Any],
+    server: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    *,
+    schema: Mapping[str, Any] | None = None,
+    defs: Mapping[str, Any] | None = None,
+) -> Request:
+    """The request that a call with these arguments sends, without credentials. Pure: for golden tests.
+
+    Args:
+        binding: of kind http.
+        server: that it names; `base_url_env` is not looked at.
+        arguments: of the call, by the tool's parameter names.
+        schema: of the tool's input; where it says `contentEncoding: base64`, files and bytes are read so.
+        defs: those of the manifest, where the schema refers to them.
+
+    Raises:
+        ToolError: INVALID_INPUT: a value that cannot be sent; INTERNAL_ERROR: the binding is at fault.
+
+    .. versionadded:: 0.1
+    """
+    return Template.of(binding, server, schema=schema, defs=defs).fill(arguments)
+
+
+def _taken(entry: Mapping[str, Any], entries: Iterable[Mapping[str, Any]], server: Mapping[str, Any]) -> frozenset[str]:
+    """Names that an exploded object's members must not have: they are other parameters', or credentials'."""
+    place = entry["in"]
+    others = [one["name"] for one in entries if one["in"] == place and one is not entry]
+    auth = [one["name"] for one in server.get("auth", ()) if one["kind"] == place and "name" in one]
+    return frozenset(map(encode, [*others, *auth]))
