@@ -1,0 +1,121 @@
+"""One value as one word of a command line.
+
+A word is the value's text, and nothing else is in it: no quoting is needed because no shell reads it. What a program
+could take for something else than a value is a fault: NUL and controls, a leading dash (an option), a leading `@` (a
+file of further arguments, for argparse, javac, gcc and others), the word `--` (the end of the options). Behind
+`--name=` none of that can happen, and everything but controls is fine there.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Fault
+from pegboard.schema.jsontext import shorten
+from pegboard_manifest.hygiene import OutsideError, has_leading_dash, path_fault, sanitise, text_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+
+    from pegboard_manifest.hygiene import Roots
+
+    Path = tuple[str | int, ...]
+    Write = Callable[[Any, Path, MutableMapping[str, str]], str]
+
+MAX_WORD = 131_071
+"""The longest word that Linux hands to a program (MAX_ARG_STRLEN), in bytes of UTF-8."""
+MAX_EXACT = 2**53
+"""Below this every integer is a float of its own."""
+
+
+class FaultError(Exception):
+    """One thing that is wrong with one argument."""
+
+    def __init__(self, path: Path, expected: str, got: Any, hint: str | None = None) -> None:
+        super().__init__(expected)
+        self.fault = Fault(path, expected, sanitise(shorten(got), 80, one_line=True), hint)
+
+
+def writer(rule: Mapping[str, Any] | None, roots: Roots) -> Write:
+    """The function `(value, path, named) -> word` for the member `value` of an option or a positional.
+
+    `named` is filled with what the caller called each path that is handed over in another spelling. The function raises
+    `FaultError`.
+    """
+    rule = rule or {}
+    kind = rule.get("format", "text")
+    if kind == "path":
+        write = rule.get("access", "write") != "read"
+        return lambda value, path, named: _path_word(value, path, named, roots, write=write)
+    if kind == "json":
+        return lambda value, path, named: _judged(json_text(value, path), path)
+    return lambda value, path, named: _judged(plain_text(value, path), path)
+
+
+def plain_text(value: Any, path: Path) -> str:
+    """A text as it is, a number in JSON's form (an integer without `.0`), `true` and `false`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and isfinite(value):
+        return str(int(value)) if value.is_integer() and abs(value) <= MAX_EXACT else repr(value)
+    if isinstance(value, int):
+        try:
+            return str(value)
+        except ValueError:  # more digits than Python writes
+            pass
+    raise FaultError(path, "a text, a number or a boolean", value)
+
+
+def json_text(value: Any, path: Path) -> str:
+    """Any JSON value as one text."""
+    import json
+
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise FaultError(path, "a JSON value", value) from None
+
+
+def _judged(word: str, path: Path) -> str:
+    if fault := text_fault(word):
+        raise FaultError(path, f"a text without {fault}", word)
+    if len(word) > MAX_WORD or (not word.isascii() and len(word.encode()) > MAX_WORD):
+        raise FaultError(path, f"at most {MAX_WORD:,} bytes", word)
+    return word
+
+
+def _path_word(value: Any, path: Path, named: MutableMapping[str, str], roots: Roots, *, write: bool) -> str:
+    if not isinstance(value, str):
+        raise FaultError(path, "a path", value)
+    if fault := path_fault(value):
+        raise FaultError(path, f"a path inside the allowed folders, not {fault}", value)
+    try:
+        word = roots.resolve(value, write=write)
+    except OutsideError as problem:
+        raise FaultError(path, str(problem), value) from None
+    named[word] = value
+    return word
+
+
+def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:
+    """The word, if it may stand by itself on a command line.
+
+    Args:
+        word: the value's text.
+        value: what it was made of, for the fault.
+        path: where that came from.
+        guarded: refuse leading dashes and `@`; `--` is refused in any case, since argparse drops it wherever it is.
+
+    Raises:
+        FaultError: a program could take it for something else than a value.
+    """
+    if guarded and has_leading_dash(word):
+        raise FaultError(path, "a value without a leading dash", value)
+    if guarded and word.startswith("@"):
+        raise FaultError(path, "a value without a leading @", value)
+    if word == "--":
+        raise FaultError(path, "a value other than '--'", value)
+    return word
