@@ -1,0 +1,316 @@
+"""What the format of a manifest cannot say: that its parts fit each other.
+
+Every function takes parts that have the right form, and gives faults; none raises, none looks outside of the document.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pegboard import Fault, RateLimit
+from pegboard.schema.jsontext import shorten
+from pegboard_manifest.projection import ProjectionError, may_refer, references, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pegboard.errors import Step
+
+    Path = tuple[Step, ...]
+
+_BRACED = re.compile(r"\{([^{}]*)\}")
+_HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII)
+_CONTROLS = re.compile(r"[\x00-\x20\x7f]")
+LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost")
+
+
+def cross_faults(document: Mapping[str, Any]) -> list[Fault]:
+    """Everything in a manifest of the right form that contradicts something else in it."""
+    faults: list[Fault] = []
+    defs = document.get("$defs", {})
+    for name, schema in defs.items():
+        faults += _reference_faults(schema, defs, ("$defs", name))
+    for key, server in document.get("servers", {}).items():
+        faults += _server_faults(server, ("servers", key))
+    for key, module in document.get("modules", {}).items():
+        faults += _module_faults(module, ("modules", key))
+    names: dict[str, int] = {}
+    ids: dict[str, int] = {}
+    for index, tool in enumerate(document["tools"]):
+        path: Path = ("tools", index)
+        for key, seen in (("name", names), ("id", ids)):
+            first = seen.setdefault(tool[key], index)
+            if first != index:
+                faults.append(Fault((*path, key), f"one that tools[{first}] does not have", shorten(tool[key])))
+        faults += _tool_faults(tool, document, defs, path)
+    return faults
+
+
+def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], defs: Any, path: Path) -> Iterator[Fault]:
+    schema = tool["input_schema"]
+    for key in ("input_schema", "output_schema", "error_schema"):
+        if key in tool:
+            own = tool[key].get("$defs")
+            within = {**defs, **own} if isinstance(own, dict) else defs
+            yield from _reference_faults(tool[key], within, (*path, key))
+    if schema.get("additionalProperties") is not False and schema.get("unevaluatedProperties") is not False:
+        yield Fault((*path, "input_schema"), "a closed object: additionalProperties false", "an open one")
+    if not isinstance(schema.get("properties", {}), dict):
+        yield Fault((*path, "input_schema", "properties"), "an object", shorten(schema["properties"]))
+        return
+    rate = tool.get("constraints", {}).get("rate_limit")
+    if rate is not None:
+        try:
+            RateLimit.parse(rate)
+        except ValueError:
+            yield Fault((*path, "constraints", "rate_limit"), "a rate such as '10/minute'", shorten(rate))
+    binding = tool["binding"]
+    yield from _BINDINGS[binding["kind"]](binding, document, schema.get("properties", {}), (*path, "binding"))
+
+
+def _reference_faults(schema: Any, defs: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    if not may_refer(schema):
+        return
+    try:
+        found = dict.fromkeys(references(schema))
+    except ProjectionError as problem:
+        yield Fault(path, "references of the form #/$defs/NAME alone", shorten(problem.ref))
+        return
+    for ref in found:
+        try:
+            resolve(ref, defs)
+        except ProjectionError:
+            yield Fault(path, "references to definitions that are there", shorten(ref), _near(ref, defs))
+
+
+def _near(ref: str, defs: Mapping[str, Any]) -> str | None:
+    from pegboard.schema.near import NearNames
+
+    near = NearNames().find(ref.rpartition("/")[2], defs)
+    return f"did you mean #/$defs/{near[0]}?" if near else None
+
+
+class _Uses:
+    """Which parameters a binding uses: each has to be in the schema, and each of the schema has to be used."""
+
+    def __init__(self, properties: Mapping[str, Any], path: Path) -> None:
+        self.properties = properties
+        self.path = path
+        self.seen: set[str] = set()
+
+    def use(self, holder: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+        name = holder["parameter"]
+        self.seen.add(name)
+        if name not in self.properties:
+            from pegboard.schema.near import NearNames
+
+            near = NearNames().find(name, self.properties)
+            hint = f"did you mean {near[0]!r}?" if near else None
+            yield Fault((*path, "parameter"), "a property of the input_schema", shorten(name), hint)
+
+    def unused(self) -> Iterator[Fault]:
+        for name in self.properties:
+            if name not in self.seen:
+                yield Fault(self.path, f"to use the parameter {shorten(name)}", "a binding that leaves it out")
+
+
+def _id_fault(section: str, document: Mapping[str, Any], key: str, path: Path) -> Iterator[Fault]:
+    known = document.get(section, {})
+    if key not in known:
+        yield Fault(path, f"an id of {section}: {', '.join(list(known)[:5]) or 'there is none'}", shorten(key))
+
+
+# subprocess
+
+
+def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
+    yield from _id_fault("programs", document, binding["program"], (*path, "program"))
+    uses, ended = _Uses(properties, path), False
+    for index, argument in enumerate(binding["arguments"]):
+        here: Path = (*path, "arguments", index)
+        if argument["kind"] == "terminator":
+            if ended:
+                yield Fault(here, "one terminator", "a second one")
+            ended = True
+        elif argument["kind"] == "literal":
+            if argument["value"] == "--":
+                yield Fault(here, "a terminator", "the word --", 'write {"kind": "terminator"}')
+        else:
+            yield from uses.use(argument, here)
+            yield from _option_faults(argument, here) if argument["kind"] == "option" else ()
+        if argument.get("guard") == "none" and not ended:
+            yield Fault((*here, "guard"), "dash, or a terminator before it", "none")
+        if argument["kind"] == "option" and ended:
+            yield Fault(here, "options before the terminator", "one behind it")
+    if "stdin" in binding:
+        yield from uses.use(binding["stdin"], (*path, "stdin"))
+    for index, rule in enumerate(binding.get("exits", ())):
+        if "stderr" in rule:
+            try:
+                re.compile(rule["stderr"])
+            except (re.error, OverflowError, RecursionError):
+                yield Fault((*path, "exits", index, "stderr"), "a regular expression", shorten(rule["stderr"]))
+    yield from uses.unused()
+
+
+def _option_faults(option: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    style, item_style = option["style"], option.get("item_style")
+    for key in ("flag", "off_flag"):
+        flag = option.get(key, "-x")
+        if not flag.strip("-") or "=" in flag or _CONTROLS.search(flag):
+            yield Fault((*path, key), "-n or --name", shorten(flag))
+    if style == "negatable" and "off_flag" not in option:
+        yield Fault(path, "off_flag: what false says", "a negatable without")
+    if style == "joined" and option["flag"].startswith("--"):
+        yield Fault((*path, "flag"), "one dash for style joined", shorten(option["flag"]))
+    if item_style is not None and style != "repeat":
+        yield Fault((*path, "item_style"), "style repeat", shorten(style))
+    if "nargs" in option and "separate" not in (style, item_style):
+        yield Fault((*path, "nargs"), "style separate", shorten(style))
+
+
+# python
+
+
+def _module_faults(module: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    yield from _name_faults(module["import"], (*path, "import"))
+    for index, name in enumerate(module.get("allow", ())):
+        here: Path = (*path, "allow", index)
+        if not is_within(name, module["import"]):
+            yield Fault(here, f"a name within {module['import']}", shorten(name))
+        else:
+            yield from _name_faults(name, here)
+
+
+def is_within(name: str, module: str) -> bool:
+    """Whether a qualified name lies in a module, of the package or in a module below it."""
+    return name.startswith(f"{module}.") and all(part.isidentifier() for part in name.split("."))
+
+
+def _name_faults(name: str, path: Path) -> Iterator[Fault]:
+    if any(part.startswith("_") for part in name.split(".")):
+        yield Fault(path, "a public name: no part with a leading underscore", shorten(name))
+
+
+def _python_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
+    yield from _id_fault("modules", document, binding["module"], (*path, "module"))
+    module = document.get("modules", {}).get(binding["module"])
+    uses = _Uses(properties, path)
+    if module is not None:
+        name, here = binding["qualified_name"], (*path, "qualified_name")
+        yield from _name_faults(name, here)
+        if not is_within(name, module["import"]):
+            yield Fault(here, f"a name within {module['import']}", shorten(name))
+        elif "allow" in module and name not in module["allow"]:
+            yield Fault(here, "a name in the allow list of its module", shorten(name))
+    passed: set[str] = set()
+    once: set[str] = set()
+    for index, one in enumerate(binding["parameters"]):
+        here = (*path, "parameters", index)
+        yield from uses.use(one, here)
+        way = one["pass"]
+        keyword = one.get("keyword", one["parameter"])
+        if way == "positional" and "spread" in once:
+            yield Fault((*here, "pass"), "positional before spread", "positional behind it")
+        if way in ("spread", "spread_keyword"):
+            if way in once:
+                yield Fault((*here, "pass"), f"one {way}", "a second one")
+            once.add(way)
+        if way == "keyword":
+            if keyword in passed:
+                yield Fault(here, "each keyword once", shorten(keyword))
+            passed.add(keyword)
+        wants = one.get("coerce", "none")
+        if ("enum" in wants) != ("enum" in one):
+            yield Fault(here, "coerce enum and the class as enum, together", "one without the other")
+        elif "enum" in one:
+            yield from _name_faults(one["enum"], (*here, "enum"))
+            if module is not None and not is_within(one["enum"], module["import"]):
+                yield Fault((*here, "enum"), f"a class within {module['import']}", shorten(one["enum"]))
+    yield from uses.unused()
+
+
+# http
+
+
+def _server_faults(server: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    allowed = server.get("allowed_hosts", [])
+    for index, host in enumerate(allowed):
+        if not _HOST.fullmatch(host):
+            yield Fault((*path, "allowed_hosts", index), "host or host:port", shorten(host))
+    here: Path = (*path, "base_url")
+    url = server["base_url"]
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = parts = None
+    if parts is None or not host or _CONTROLS.search(url) or "\\" in url:
+        yield Fault(here, "a URL with a host", shorten(url))
+        return
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        yield Fault(here, "a URL without user, query and fragment", shorten(url.rpartition("@")[2]))
+    default = 443 if parts.scheme == "https" else 80
+    if allowed and not allows(allowed, host, port or default):
+        yield Fault(here, "a host of allowed_hosts", shorten(host))
+    for index, auth in enumerate(server.get("auth", ())):
+        if auth["kind"] in ("header", "query", "cookie") and not auth.get("name"):
+            yield Fault((*path, "auth", index), f"name: that of the {auth['kind']}", "none")
+        if auth["kind"] == "basic" and "username_env" not in auth:
+            yield Fault((*path, "auth", index), "username_env: the variable of the user", "none")
+
+
+def allows(allowed: list[str], host: str, port: int) -> bool:
+    """Whether a list of `host` and `host:port` lets a host be reached at a port."""
+    shown = f"[{host}]" if ":" in host else host
+    known = {one.lower().rstrip(".") for one in allowed}
+    return bool(known & {shown.lower(), host.lower(), f"{shown.lower()}:{port}"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this very machine, as far as its name or address tells."""
+    if host.lower().rstrip(".") in LOOPBACK_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _http_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
+    yield from _id_fault("servers", document, binding["server"], (*path, "server"))
+    template, here = binding["path"], (*path, "path")
+    names = _BRACED.findall(template)
+    fixed = _BRACED.sub("x", template)
+    if "{" in fixed or "}" in fixed or _CONTROLS.search(fixed) or any(mark in fixed for mark in "?#\\"):
+        yield Fault(here, "a path with {name} for each parameter, without query and fragment", shorten(template))
+    if template.startswith("//") or any(part in (".", "..") for part in fixed.split("/")):
+        yield Fault(here, "a path that stays below the base URL", shorten(template))
+    uses = _Uses(properties, path)
+    bound: set[tuple[str, str]] = set()
+    for index, one in enumerate(binding.get("parameters", ())):
+        place = (one["in"], one["name"].lower() if one["in"] == "header" else one["name"])
+        if place in bound:
+            yield Fault((*path, "parameters", index), f"each {one['in']} parameter once", shorten(one["name"]))
+        bound.add(place)
+        yield from uses.use(one, (*path, "parameters", index))
+        if one["in"] == "path" and one["name"] not in names:
+            yield Fault((*path, "parameters", index, "name"), "a {name} of the path", shorten(one["name"]))
+    for name in dict.fromkeys(names):
+        if ("path", name) not in bound:
+            yield Fault(here, "a parameter for each {name}", shorten(name))
+    body = binding.get("body", {})
+    if body:
+        if ("parameter" in body) == ("fields" in body):
+            yield Fault((*path, "body"), "a parameter or fields", "both" if "fields" in body else "neither")
+        if "parameter" in body:
+            yield from uses.use(body, (*path, "body"))
+        for index, field in enumerate(body.get("fields", ())):
+            yield from uses.use(field, (*path, "body", "fields", index))
+    yield from uses.unused()
+
+
+_BINDINGS = {"subprocess": _subprocess_faults, "python": _python_faults, "http": _http_faults}

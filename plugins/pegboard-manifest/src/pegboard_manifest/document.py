@@ -1,0 +1,250 @@
+"""Reading a manifest: bounded, held against its format, and against itself.
+
+    bytes -> JSON within bounds -> the format (`manifest.schema.json`) -> what the format cannot say -> `Manifest`
+
+What the format cannot say is in `_cross`: ids that are named exist, names are unique, references resolve, bindings use
+parameters that are there and say nothing that contradicts itself. Everything that is wrong is said at once, as path and
+expectation, in one `ManifestError`. Any JSON gives a `Manifest` or a `ManifestError`, and nothing in the file is
+imported, started or asked on the way.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import re
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ConfigError, Fault
+from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
+from pegboard_manifest._cross import cross_faults
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from pegboard.errors import Step
+
+FILE = "tool.manifest.json"
+MAJOR = 1
+"""The major version of the format that is read; another is refused."""
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 96
+"""A schema may nest 64 deep, and stands some levels below the document."""
+MAX_FAULTS = 100
+MAX_EXPLAINED = 20
+"""Of more tools than this whose form is wrong only the place is told."""
+
+_VERSION = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}", re.ASCII)
+_NOT_A_WORD = re.compile(r"[^a-z0-9]+")
+
+
+class ManifestError(ConfigError):
+    """A manifest cannot be used; `faults` lists everything that is wrong with it.
+
+    .. versionadded:: 0.1
+    """
+
+
+@attrs.frozen(eq=False, repr=False)
+class Manifest:
+    """A manifest that was read and is right. It is shared by all of its tools: nobody changes what is in it.
+
+    Args:
+        document: the whole of it, as JSON values.
+        folder: where it lies, absolute: what paths in it are relative to.
+        tools: its tools by name, in the order of the file.
+        is_plain: its file holds nothing but plain ASCII, so that no text in it has to be cleaned.
+
+    .. versionadded:: 0.1
+    """
+
+    document: Mapping[str, Any]
+    folder: Path
+    tools: Mapping[str, Mapping[str, Any]]
+    is_plain: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Manifest of {self.name}: {len(self.tools)} tools>"
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return str(self.document["project"]["name"])
+
+    @functools.cached_property
+    def category(self) -> str:
+        """The project's name as one word, by which its tools are grouped on a board."""
+        return _NOT_A_WORD.sub("-", self.name.lower()).strip("-") or "manifest"
+
+    @property
+    def defs(self) -> Mapping[str, Any]:
+        """The schemas that its tools share, by name."""
+        defs: Mapping[str, Any] = self.document.get("$defs", _NOTHING)
+        return defs
+
+    @property
+    def servers(self) -> Mapping[str, Any]:
+        """HTTP APIs by id."""
+        servers: Mapping[str, Any] = self.document.get("servers", _NOTHING)
+        return servers
+
+    @property
+    def programs(self) -> Mapping[str, Any]:
+        """Programs by id."""
+        programs: Mapping[str, Any] = self.document.get("programs", _NOTHING)
+        return programs
+
+    @property
+    def modules(self) -> Mapping[str, Any]:
+        """Python modules by id."""
+        modules: Mapping[str, Any] = self.document.get("modules", _NOTHING)
+        return modules
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def load(path: str | os.PathLike[str]) -> Manifest:
+    """Read a manifest from a file, or from the `tool.manifest.json` of a folder.
+
+    Raises:
+        ManifestError: it cannot be read, is no manifest, or contradicts itself; every fault is listed.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        file = Path(path).expanduser()
+        if file.is_dir():
+            file /= FILE
+        if file.stat().st_size > MAX_BYTES:
+            raise ManifestError(f"the manifest {path} is larger than {MAX_BYTES:,} bytes")
+        data = file.read_bytes()
+        folder = file.resolve().parent
+    except (OSError, ValueError, RuntimeError) as problem:
+        why = getattr(problem, "strerror", None) or "it is no path"
+        raise ManifestError(
+            f"the manifest {shorten_text(str(path), 200)} cannot be read: {why}",
+            hint="name the file, or make it: pegboard toolgen init",
+        ) from None
+    return parse(data, folder, called=str(path))
+
+
+def parse(data: str | bytes, folder: str | os.PathLike[str], *, called: str = FILE) -> Manifest:
+    """Read a manifest from its text.
+
+    Args:
+        data: the text, or its UTF-8 bytes.
+        folder: what paths in it are relative to.
+        called: how errors call it.
+
+    Raises:
+        ManifestError: as `load`.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        document = loads(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+    except JsonTextError as problem:
+        raise ManifestError(f"the manifest {called} is no JSON: {problem}") from None
+    escape = "\\u" if isinstance(data, str) else b"\\u"
+    is_plain = data.isascii() and escape not in data  # type: ignore[operator]
+    return of_document(document, folder, called=called, is_plain=is_plain)
+
+
+def of_document(
+    document: Any, folder: str | os.PathLike[str], *, called: str = FILE, is_plain: bool = False
+) -> Manifest:
+    """Hold JSON values for a manifest, as `load` does with those of a file.
+
+    Raises:
+        ManifestError: as `load`.
+
+    .. versionadded:: 0.1
+    """
+    _require_version(document, called)
+    faults = _form_faults(document)
+    if not faults:
+        faults = cross_faults(document)
+    if faults:
+        raise _error_of(faults, called)
+    tools = {tool["name"]: tool for tool in document["tools"]}
+    return Manifest(document, Path(folder).resolve(), MappingProxyType(tools), is_plain)
+
+
+@functools.cache
+def format_schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest.
+
+    .. versionadded:: 0.1
+    """
+    text = importlib.resources.files("pegboard_manifest").joinpath("manifest.schema.json").read_bytes()
+    schema: dict[str, Any] = loads(text)
+    return schema
+
+
+def _require_version(document: Any, called: str) -> None:
+    """A manifest of another major may mean something else by every word: nothing else of it is looked at."""
+    version = document.get("manifest_version") if isinstance(document, dict) else None
+    if isinstance(version, str) and _VERSION.fullmatch(version):
+        major = int(version.partition(".")[0])
+        if major != MAJOR:
+            newer = major > MAJOR
+            raise ManifestError(
+                f"the manifest {called} is of version {version}, and version {MAJOR} is read here",
+                hint="install a newer pegboard-manifest" if newer else "make it anew: pegboard toolgen init",
+            )
+
+
+def _error_of(faults: list[Fault], called: str) -> ManifestError:
+    shown, more = faults[:MAX_FAULTS], len(faults) > MAX_FAULTS
+    count = "a fault" if len(shown) == 1 else f"{len(shown)} faults"
+    return ManifestError(f"the manifest {called} has {count}{' or more' if more else ''}", shown)
+
+
+@functools.cache
+def _validator() -> Any:
+    import jsonschema_rs  # 20 ms that only who has a manifest pays
+
+    return jsonschema_rs.Draft202012Validator(format_schema(), offline=True, validate_formats=False)
+
+
+@functools.cache
+def _tool_validator() -> Any:
+    import jsonschema_rs
+
+    schema = {"$ref": "#/$defs/tool", "$defs": format_schema()["$defs"]}
+    return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=False)
+
+
+def _form_faults(document: Any) -> list[Fault]:
+    """What the format says of a document; tools are looked at one by one, so that one of them hides no other."""
+    try:
+        if _validator().is_valid(document):
+            return []
+    except (ValueError, TypeError, RecursionError):  # no JSON value: who explains says which
+        return _explained(format_schema(), document)
+    listed = document.get("tools") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        return _explained(format_schema(), document)
+    faults = _explained(format_schema(), {**document, "tools": listed if len(listed) > 20_000 else []})
+    wrong = [index for index, tool in enumerate(listed) if not _tool_validator().is_valid(tool)]
+    for index in wrong[:MAX_EXPLAINED]:
+        schema = {"$ref": "#/$defs/tool", "$defs": format_schema()["$defs"]}
+        faults += _prefixed(("tools", index), _explained(schema, listed[index]))
+    faults += [Fault(("tools", index), "a tool", shorten(listed[index])) for index in wrong[MAX_EXPLAINED:]]
+    return faults or [Fault((), "a manifest", shorten(document))]
+
+
+def _explained(schema: Any, value: Any) -> list[Fault]:
+    from pegboard.schema.explain import explain
+
+    return explain(schema, value)
+
+
+def _prefixed(path: tuple[Step, ...], faults: Iterable[Fault]) -> list[Fault]:
+    return [attrs.evolve(fault, path=(*path, *fault.path)) for fault in faults]

@@ -1,0 +1,260 @@
+"""What a model gets of a schema: all that it needs of the shared definitions, and nothing else.
+
+In a manifest a schema says `{"$ref": "#/$defs/NAME"}` and means the manifest's own definitions. A model sees one schema
+at a time, so what it refers to has to stand in it: put in place where it is small, used once and leads back to nothing;
+as a definition of the schema's own otherwise. Cycles stay cycles.
+
+Invariants: nothing in the outcome points outside of it, or to nothing; it accepts the very values that the schema
+accepted with all definitions in reach; the order of keys is that of the source, so the same input gives the same bytes.
+A schema that refers to nothing is given back as it is.
+
+Only `#/$defs/NAME` and pointers below it are references here. `$id`, anchors and dynamic references, by which a schema
+could mean another document, are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SMALL = 1_500
+"""Up to so many characters a definition that is used once is put in the place of its reference."""
+MAX_DEPTH = 60
+"""How deep a schema may nest for a definition to be put into it."""
+MAX_DEFINITIONS = 20_000
+PREFIX = "#/$defs/"
+REFERS_OUTSIDE = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"})
+ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+)
+
+_ONE = frozenset(
+    {
+        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
+        "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+    }
+)  # fmt: skip
+_MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"})
+
+Schema = Any
+
+
+class ProjectionError(ValueError):
+    """A schema refers to what is not there, or to what may not be referred to; `ref` is how it says so.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, ref: str, why: str) -> None:
+        super().__init__(f"{ref[:80]!r} {why}")
+        self.ref = ref
+
+
+def project(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with what it needs of `defs`, and no reference to the outside.
+
+    Args:
+        schema: of a tool of a manifest; `$defs` of its own come before those of the manifest.
+        defs: the manifest's definitions.
+
+    Raises:
+        ProjectionError: it refers to a definition that is not there, or by other means than `#/$defs/NAME`.
+
+    .. versionadded:: 0.1
+    """
+    if not may_refer(schema):
+        return schema
+    return _Projection(schema, defs).made()
+
+
+def may_refer(value: Any) -> bool:
+    """Whether anything in a value looks like a reference; a look at every key, and no more."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            for key, inner in item.items():
+                if key.__class__ is str and key[:1] == "$" and (key == "$ref" or key in REFERS_OUTSIDE):
+                    return True
+                if inner.__class__ is not str and isinstance(inner, (dict, list)):
+                    waiting.append(inner)
+        elif isinstance(item, list):
+            waiting += [inner for inner in item if isinstance(inner, (dict, list))]
+    return False
+
+
+def subschemas(schema: Schema) -> Iterator[Schema]:
+    """Every schema directly inside a schema."""
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if key in _NAMED:
+            if isinstance(value, dict):
+                yield from (item for item in value.values() if isinstance(item, (dict, bool)))
+        elif key in _MANY and isinstance(value, list):
+            yield from value
+        elif key in _ONE and isinstance(value, (dict, bool)):
+            yield value
+
+
+def references(schema: Schema) -> Iterator[str]:
+    """Every reference in a schema, where a schema stands and not where data does.
+
+    Raises:
+        ProjectionError: something in it means another document.
+    """
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            for key in one:
+                if key in REFERS_OUTSIDE:
+                    raise ProjectionError(str(key), "is not read in a manifest: refer by #/$defs/NAME")
+            if "$ref" in one:
+                yield _text(one["$ref"])
+            waiting += subschemas(one)
+
+
+def name_of(ref: str) -> str:
+    """The definition that a reference means, or means a part of.
+
+    Raises:
+        ProjectionError: it is not of the form `#/$defs/NAME`.
+    """
+    if not ref.startswith(PREFIX):
+        raise ProjectionError(ref, "is no reference that is read here: write #/$defs/NAME")
+    return _unescaped(ref[len(PREFIX) :].partition("/")[0])
+
+
+def resolve(ref: str, defs: Mapping[str, Any]) -> Schema:
+    """What a reference means.
+
+    Raises:
+        ProjectionError: nothing, or no schema.
+    """
+    name = name_of(ref)
+    if name not in defs:
+        raise ProjectionError(ref, "is not there")
+    here: Any = defs[name]
+    for part in ref[len(PREFIX) :].split("/")[1:]:
+        step = _unescaped(part)
+        if isinstance(here, dict) and step in here:
+            here = here[step]
+        elif isinstance(here, list) and step.isascii() and step.isdigit() and len(step) < 6 and int(step) < len(here):
+            here = here[int(step)]
+        else:
+            raise ProjectionError(ref, "points to nothing in its definition")
+    if not isinstance(here, (dict, bool)):
+        raise ProjectionError(ref, "points to no schema")
+    return here
+
+
+def _text(ref: Any) -> str:
+    if not isinstance(ref, str):
+        raise ProjectionError(str(ref), "is no text")
+    return ref
+
+
+def _unescaped(part: str) -> str:
+    if "%" in part:
+        from urllib.parse import unquote
+
+        part = unquote(part)
+    return part.replace("~1", "/").replace("~0", "~")
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+class _Projection:
+    def __init__(self, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> None:
+        own = schema.get("$defs")
+        self.schema = {key: value for key, value in schema.items() if key != "$defs"}
+        self.defs = {**defs, **own} if isinstance(own, dict) else defs
+        self.uses: dict[str, int] = {}
+        self.partly: set[str] = set()
+        self.leads_to: dict[str, set[str]] = {}
+        self.kept: dict[str, None] = {}
+        self._depths: dict[str, int] = {}
+
+    def made(self) -> dict[str, Any]:
+        self._count(self.schema)
+        self.inlined = {name for name in self.uses if self._may_stand_in_place(name)}
+        projected: dict[str, Any] = self._copy(self.schema, 0)
+        local: dict[str, Any] = {}
+        while waiting := [name for name in self.kept if name not in local]:
+            for name in waiting:
+                local[name] = self._copy(self.defs[name], 2)
+        if local:
+            projected["$defs"] = dict(sorted(local.items()))
+        return projected
+
+    def _count(self, schema: Schema) -> None:
+        """Find every definition that is in reach, and how often each is referred to."""
+        waiting: list[tuple[str | None, Schema]] = [(None, schema)]
+        while waiting:
+            owner, one = waiting.pop()
+            for ref in references(one):
+                resolve(ref, self.defs)
+                name = name_of(ref)
+                if owner is not None:
+                    self.leads_to.setdefault(owner, set()).add(name)
+                if ref != PREFIX + _escaped(name):
+                    self.partly.add(name)
+                if name not in self.uses:
+                    if len(self.uses) >= MAX_DEFINITIONS:
+                        raise ProjectionError(ref, f"is one definition too many: at most {MAX_DEFINITIONS:,}")
+                    self.uses[name] = 0
+                    waiting.append((name, self.defs[name]))
+                self.uses[name] += 1
+
+    def _may_stand_in_place(self, name: str) -> bool:
+        if self.uses[name] > 1 or name in self.partly or self._leads_back(name):
+            return False
+        return len(json.dumps(self.defs[name])) <= SMALL
+
+    def _leads_back(self, name: str) -> bool:
+        seen: set[str] = set()
+        waiting = list(self.leads_to.get(name, ()))
+        while waiting:
+            one = waiting.pop()
+            if one == name:
+                return True
+            if one not in seen:
+                seen.add(one)
+                waiting += self.leads_to.get(one, ())
+        return False
+
+    def _copy(self, schema: Schema, depth: int) -> Schema:
+        if not isinstance(schema, dict):
+            return schema
+        if "$ref" in schema:
+            return self._copy_reference(schema, depth)
+        return {key: self._copy_member(key, value, depth + 1) for key, value in schema.items()}
+
+    def _copy_member(self, key: str, value: Any, depth: int) -> Any:
+        if key in _NAMED and isinstance(value, dict):
+            return {name: self._copy(item, depth + 1) for name, item in value.items()}
+        if key in _MANY and isinstance(value, list):
+            return [self._copy(item, depth + 1) for item in value]
+        return self._copy(value, depth) if key in _ONE else value
+
+    def _copy_reference(self, schema: dict[str, Any], depth: int) -> Schema:
+        ref = schema["$ref"]
+        name = name_of(ref)
+        beside = {key: self._copy_member(key, value, depth + 1) for key, value in schema.items() if key != "$ref"}
+        if name not in self.inlined or depth > MAX_DEPTH // 2:
+            self.kept[name] = None
+            return {"$ref": ref, **beside}
+        target = self._copy(self.defs[name], depth + 1)
+        if not beside:
+            return target
+        if isinstance(target, dict) and beside.keys() <= ANNOTATIONS:
+            return {**target, **beside}
+        parts = [target, *beside.pop("allOf", [])]  # what stands beside a reference holds as well as what it means
+        return {**beside, "allOf": parts}

@@ -1,0 +1,23 @@
+"""The settings of pegboard-manifest: `[plugins.manifest]`."""
+
+from __future__ import annotations
+
+import attrs
+
+from pegboard import setting
+
+
+@attrs.frozen(kw_only=True)
+class ManifestSettings:
+    """`[plugins.manifest]`.
+
+    .. versionadded:: 0.1
+    """
+
+    files: tuple[str, ...] = setting(
+        (),
+        widens=True,
+        names_file=True,
+        help="manifests whose tools hang on the board: files, or folders that hold a tool.manifest.json; relative ones "
+        "begin at the working directory",
+    )

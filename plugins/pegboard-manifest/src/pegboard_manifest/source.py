@@ -1,0 +1,103 @@
+"""A manifest as a source of tools.
+
+Its tools are known from the moment the board is loaded, and never change while it runs: nothing is watched. A manifest
+that cannot be used costs its own tools: the source says so in its state, and doctor lists every fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pegboard import SourceState
+from pegboard_manifest.document import FILE, ManifestError, load
+from pegboard_manifest.tools import other_name, tool_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pegboard import SourceSlot, Tool
+    from pegboard_manifest.document import Manifest
+
+
+class ManifestSource:
+    """The tools of one manifest.
+
+    Args:
+        name: unique on the board.
+        file: how the settings name the manifest.
+        manifest: what was read of it, or why it cannot be used.
+
+    .. versionadded:: 0.1
+    """
+
+    timeout_s: float | None = None
+
+    def __init__(self, name: str, file: str, manifest: Manifest | ManifestError) -> None:
+        self.name = name
+        self.file = file
+        self.manifest = manifest
+
+    def __repr__(self) -> str:
+        return f"<ManifestSource {self.name}>"
+
+    def known(self) -> tuple[Tool, ...] | None:
+        """Its tools; None where the manifest cannot be used."""
+        manifest = self.manifest
+        if isinstance(manifest, ManifestError):
+            return None
+        return tuple(tool_of(entry, manifest) for entry in manifest.tools.values())
+
+    def other_name(self, name: str) -> str | None:
+        """PROJECT_name, where another tool has the name already."""
+        return None if isinstance(self.manifest, ManifestError) else other_name(self.manifest.name, name)
+
+    async def run(self, slot: SourceSlot) -> None:
+        """Say how it is, and stay: its tools hang already, and answer for themselves."""
+        import trio
+
+        if isinstance(self.manifest, ManifestError):
+            slot.set_state(SourceState.FAILED, self.manifest.message)
+        else:
+            slot.set_state(SourceState.READY)
+        await trio.sleep_forever()
+
+
+def make_sources(files: Iterable[str]) -> list[ManifestSource]:
+    """One source for each manifest that the settings name; a file that is named twice is one.
+
+    A source is called by its project. Where two projects have one name, or a manifest cannot be read, the file's own
+    name decides and not the order: its digest is put behind.
+
+    .. versionadded:: 0.1
+    """
+    read = {file: _load_or_error(file) for file in _once(files)}
+    projects = [one.name for one in read.values() if not isinstance(one, ManifestError)]
+    return [ManifestSource(_source_name(file, one, projects), file, one) for file, one in read.items()]
+
+
+def _once(files: Iterable[str]) -> list[str]:
+    seen: dict[str, str] = {}
+    for file in files:
+        try:
+            path = Path(file).expanduser()
+            key = str((path / FILE if path.is_dir() else path).resolve())
+        except (OSError, ValueError, RuntimeError):  # who reads it says what is wrong
+            key = file
+        seen.setdefault(key, file)
+    return list(seen.values())
+
+
+def _load_or_error(file: str) -> Manifest | ManifestError:
+    try:
+        return load(file)
+    except ManifestError as problem:
+        return problem
+
+
+def _source_name(file: str, manifest: Manifest | ManifestError, projects: list[str]) -> str:
+    if not isinstance(manifest, ManifestError) and projects.count(manifest.name) == 1:
+        return f"manifest:{manifest.name}"
+    called = Path(file).parent.name if isinstance(manifest, ManifestError) else manifest.name
+    return f"manifest:{called or 'file'}-{hashlib.sha256(file.encode('utf-8', 'replace')).hexdigest()[:6]}"

@@ -1,0 +1,35 @@
+"""Texts of a manifest, as they go before a model: nothing in them that a reader cannot see.
+
+A manifest is written by a program that read the help of other programs and the descriptions of strangers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_TEXT = 8_000
+_TEXTS = ("title", "description", "$comment")
+_DATA = ("const", "default", "enum", "examples")
+
+
+def clean_text(text: str) -> str:
+    """The text without what is invisible or steers a terminal; a text of plain ASCII is given back as it is."""
+    if len(text) <= MAX_TEXT and text.isascii() and text.isprintable():
+        return text
+    from pegboard_manifest.hygiene import sanitise
+
+    return sanitise(text)
+
+
+def clean_schema(schema: Any) -> Any:
+    """A schema whose titles and descriptions are clean, however deep they stand."""
+    if isinstance(schema, dict):
+        return {
+            key: value
+            if key in _DATA
+            else clean_text(value)
+            if key in _TEXTS and isinstance(value, str)
+            else clean_schema(value)
+            for key, value in schema.items()
+        }
+    return [clean_schema(item) for item in schema] if isinstance(schema, list) else schema

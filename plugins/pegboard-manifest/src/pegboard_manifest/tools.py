@@ -1,0 +1,114 @@
+"""Tools of a manifest as tools of the board.
+
+What a tool does to the world is judged from `category`, `risk` and `idempotency` alone, with the worst taken where they
+say nothing: a tool that is not known to read writes, destroys and must not be repeated. `annotations` of the manifest
+add what these leave open, and lose where they contradict.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Annotations, Example, Limits, Tool
+from pegboard_manifest.bindings import make_handler, run_of
+from pegboard_manifest.projection import project
+from pegboard_manifest.texts import clean_schema, clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_manifest.document import Manifest
+
+TAG = "manifest"
+READS = frozenset({"read", "analytics"})
+MAX_NAME = 64
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
+    """One tool of a manifest, as it hangs on a board; its source says where it comes from.
+
+    .. versionadded:: 0.1
+    """
+    defs = manifest.defs
+    input_schema, output_schema = project(entry["input_schema"], defs), entry.get("output_schema")
+    if output_schema is not None:
+        output_schema = project(output_schema, defs)
+    description, title = entry["description"], entry.get("title")
+    if not manifest.is_plain:
+        input_schema, output_schema = clean_schema(input_schema), clean_schema(output_schema)
+        description, title = clean_text(description), title and clean_text(title)
+    return Tool(
+        name=entry["name"],
+        handler=make_handler(entry, manifest),
+        description=description,
+        title=title,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        category=manifest.category,
+        tags=frozenset((entry["category"], TAG)),
+        annotations=annotations_of(entry),
+        limits=limits_of(entry),
+        examples=[Example(one["input"], clean_text(one.get("description", ""))) for one in entry["examples"]],
+        secrets=secrets_of(entry, manifest),
+        run=run_of(entry, manifest),
+    )
+
+
+def annotations_of(entry: Mapping[str, Any]) -> Annotations:
+    """What a tool does to the world, by its category, risk and idempotency; unknown is the worst.
+
+    .. versionadded:: 0.1
+    """
+    said, constraints = entry.get("annotations", {}), entry.get("constraints", {})
+    risk = entry.get("risk", "high")
+    supported = constraints.get("read_only_mode_supported", True)
+    reads = entry.get("category") in READS and risk != "high" and supported
+    destroys = not reads and (said.get("destructiveHint", True) or risk == "high" or entry.get("category") == "admin")
+    open_world = True if entry["binding"]["kind"] == "http" else said.get("openWorldHint")
+    return Annotations(
+        read_only=reads,
+        destructive=destroys,
+        idempotent=entry.get("idempotency") == "idempotent",
+        open_world=open_world,
+        risk=risk,
+    )
+
+
+def limits_of(entry: Mapping[str, Any]) -> Limits:
+    """What a call of a tool may use.
+
+    .. versionadded:: 0.1
+    """
+    timeout_ms = entry.get("timeout_ms")
+    rate = entry.get("constraints", {}).get("rate_limit")
+    if timeout_ms is None and rate is None:
+        return _NO_LIMITS
+    return Limits(timeout_s=None if timeout_ms is None else timeout_ms / 1000, rate_limit=rate)
+
+
+_NO_LIMITS = Limits()
+
+
+def secrets_of(entry: Mapping[str, Any], manifest: Manifest) -> frozenset[str]:
+    """The variables whose values the tool's requests carry.
+
+    .. versionadded:: 0.1
+    """
+    binding = entry["binding"]
+    if binding["kind"] != "http":
+        return frozenset()
+    auth = manifest.servers[binding["server"]].get("auth", ())
+    return frozenset(one[key] for one in auth for key in ("secret_env", "username_env") if key in one)
+
+
+def other_name(project: str, name: str) -> str:
+    """How a tool of a project is called where its own name is taken: the project's comes before it.
+
+    .. versionadded:: 0.1
+    """
+    word = _NOT_IN_NAMES.sub("_", project).strip("_") or "manifest"
+    if word[0].isdigit() or word[0] == "-":
+        word = f"_{word}"
+    return f"{word}_{name}"[:MAX_NAME]
