@@ -181,7 +181,7 @@ class HostCheck:
             return 421 if hosts != 1 else 403
         known = self._known.get((host, origin))
         if known is None:
-            known = self._weigh(host.decode("latin-1"), origin and origin.decode("latin-1"))
+            known = self._weigh(host.decode("latin-1"), None if origin is None else origin.decode("latin-1"))
             if len(self._known) < MAX_REMEMBERED:
                 self._known[host, origin] = known
         return known

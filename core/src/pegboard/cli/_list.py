@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -34,7 +34,10 @@ def command(
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
     costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}
     if as_json:
-        emit_json([{**_row(tool, board), **({"tokens": costs[tool.name]} if tokens else {})} for tool in tools])
+        from pegboard.dialects.json import listed
+
+        rows = [listed(tool, board.state_of(tool.name)) for tool in tools]
+        emit_json([{**row, **({"tokens": costs[row["name"]]} if tokens else {})} for row in rows])
         return
     if tools and tokens:
         _table_of_costs(costs, sorted(board.dialects))
@@ -44,19 +47,6 @@ def command(
             [(tool.name, tool.category, board.state_of(tool.name), str(tool.origin), _summary(tool)) for tool in tools],
         )
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
-
-
-def _row(tool: Tool, board: Board) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "category": tool.category,
-        "tags": sorted(tool.tags),
-        "read_only": tool.read_only,
-        "state": board.state_of(tool.name),
-        "origin": {"distribution": tool.origin.distribution, "source": tool.origin.source},
-    }
 
 
 def _summary(tool: Tool) -> str:

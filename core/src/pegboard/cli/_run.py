@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from pegboard.cli._output import loading_strangers, note
-from pegboard.errors import ConfigError, PegboardError, PluginError
+from pegboard.cli._output import OutputError, loading_strangers, note
+from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -210,9 +210,7 @@ class ProgramRun:
         try:
             return trio.run(life)
         except BaseExceptionGroup as group:
-            if group.subgroup(KeyboardInterrupt) is not None:
-                raise KeyboardInterrupt from group
-            raise
+            raise _first_of(group) from group
 
     def tool(self, name: str) -> Tool:
         """The tool of that name that this run sees, one that cannot be called just now too.
@@ -240,6 +238,16 @@ class ProgramRun:
         from pegboard.cli._program import Program
 
         return Program().plugin_findings(self)
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a person is told of a group: the first of it that is meant for them, else the first of it."""
+    for kind in (KeyboardInterrupt, PegboardError, OutputError, ToolError, BaseException):
+        part = group.subgroup(kind)
+        if part is not None:
+            first = part.exceptions[0]
+            return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
+    raise AssertionError("a group holds something")
 
 
 def start_logging(*, debug: bool) -> None:

@@ -36,6 +36,20 @@ def describe(tool: Tool) -> dict[str, Any]:
     return {key: value for key, value in definition.items() if value not in (None, [], "")}
 
 
+def listed(tool: Tool, state: str) -> dict[str, Any]:
+    """A tool as one element of `list --json`; `state` is how it hangs."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "category": tool.category,
+        "tags": sorted(tool.tags),
+        "read_only": tool.read_only,
+        "state": state,
+        "origin": {"distribution": tool.origin.distribution, "source": tool.origin.source},
+    }
+
+
 def parse(message: Any) -> Sequence[ToolCall | ToolResult]:
     """One call or a list of calls, as JSON text or as values."""
     if isinstance(message, (str, bytes)):

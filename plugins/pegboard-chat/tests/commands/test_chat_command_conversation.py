@@ -97,9 +97,9 @@ def test_a_model_that_cannot_be_opened_at_first_ends_it(talk_through: Callable[.
     from pegboard import ConfigError
     from pegboard_chat import ModelError
 
-    with pytest.RaisesGroup(ConfigError):
+    with pytest.raises(ConfigError):
         talk_through(ADD, model="kit:keyless")
-    with pytest.RaisesGroup(ModelError):
+    with pytest.raises(ModelError):
         talk_through(ADD, model="kit:down")
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from pegboard import ConfigError, ToolError
-from pegboard_chat.commands.chat import Options, attachment, raise_first
+from pegboard import ConfigError
+from pegboard_chat.commands.chat import Options, attachment
 from pegboard_chat.conversation import Conversation
 
 if TYPE_CHECKING:
@@ -331,17 +331,6 @@ def test_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(click.UsageError, match="give a QUESTION"):
         chat._question(None)
-
-
-def test_of_a_group_the_first_that_is_meant_for_a_person_is_told() -> None:
-    with pytest.raises(ConfigError, match="this"):
-        raise_first(ExceptionGroup("", [ValueError("no"), ExceptionGroup("", [ConfigError("this")])]))
-    with pytest.raises(ToolError, match="that"):
-        raise_first(ExceptionGroup("", [ToolError("TIMEOUT", "that"), ValueError("no")]))
-    with pytest.raises(KeyboardInterrupt):
-        raise_first(BaseExceptionGroup("", [ConfigError("this"), KeyboardInterrupt()]))
-    with pytest.raises(ValueError, match="no"):
-        raise_first(ExceptionGroup("", [ValueError("no")]))
 
 
 def test_options_lie_over_the_configured_budget() -> None:

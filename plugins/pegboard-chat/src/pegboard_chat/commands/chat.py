@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -101,11 +101,8 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     options = Options(**said)
     talk = Talk(options)
     run.load_board()
-    try:
-        with loading_strangers():  # what tools print is no answer
-            return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
-    except BaseExceptionGroup as group:
-        raise_first(group)
+    with loading_strangers():  # what tools print is no answer
+        return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
 
 
 @attrs.frozen
@@ -176,18 +173,6 @@ def _question(given: str | None) -> str | None:
     if not text.strip():
         raise click.UsageError("there is no question, and no terminal to talk at; give a QUESTION")
     return text
-
-
-def raise_first(problem: BaseException) -> NoReturn:
-    """Raise what a person is told of a group: the first of it that is meant for them, else all of it."""
-    from pegboard import PegboardError, ToolError
-    from pegboard.cli._output import OutputError
-
-    while isinstance(problem, BaseExceptionGroup):
-        kinds = (KeyboardInterrupt, PegboardError, OutputError, ToolError, BaseException)
-        parts = (problem.subgroup(kind) for kind in kinds)
-        problem = next(part for part in parts if part is not None).exceptions[0]
-    raise problem from None
 
 
 def attachment(name: str) -> Content:

@@ -12,7 +12,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import _complete_model, raise_first, settle
+from pegboard_chat.commands.chat import _complete_model, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,11 +60,8 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     described = read_descriptions(other) if other is not None and other.endswith(SUFFIXES) else None
     evaluation = Evaluation(options, found, described, Path(file).name)
     run.load_board()
-    try:
-        with loading_strangers():  # what tools print is no part of the report
-            status = run.open_host(lambda host: unless_ended(lambda: evaluation.run(host)))
-    except BaseExceptionGroup as group:
-        raise_first(group)
+    with loading_strangers():  # what tools print is no part of the report
+        status = run.open_host(lambda host: unless_ended(lambda: evaluation.run(host)))
     return status if evaluation.report is None else evaluation.tell(evaluation.report)
 
 

@@ -51,18 +51,7 @@ def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | 
 
     # What tools print is for people: a command of a plugin is lent stdout, and here it is the wire.
     with contextlib.redirect_stdout(sys.stderr):
-        try:
-            run.open_host(main)
-        except BaseExceptionGroup as group:
-            raise _first(group) from None
-
-
-def _first(problem: BaseException) -> BaseException:
-    """What a person is told of a group: the first of it that is meant for them, else all of it."""
-    from pegboard import PegboardError
-
-    told = problem.subgroup(PegboardError) if isinstance(problem, BaseExceptionGroup) else None
-    return problem if told is None else _first(told.exceptions[0])
+        run.open_host(main)
 
 
 async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, settings: McpSettings) -> None:

@@ -1,0 +1,39 @@
+"""`pegboard gateway`: the board as an HTTP API."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pegboard.cli import ProgramRun
+    from pegboard.host import Host
+
+
+@click.command()
+@click.option("--host", "bind", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
+@click.option("--user", "user_id", metavar="ID", help="Who calls without a token; else `user_id` of the configuration.")
+@click.pass_obj
+def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
+    """Serve the board as an HTTP API: GET /openapi.json, GET /tools, POST /tools/NAME."""
+    from pegboard.fronts import serve_until_signal
+    from pegboard_http.serving import serve_gateway
+    from pegboard_http.settings import HttpSettings
+
+    settings = next(
+        (one.settings for one in run.load_board().plugins if isinstance(one.settings, HttpSettings)), HttpSettings()
+    )
+
+    async def main(host: Host) -> None:
+        serve = partial(serve_gateway, host, bind=bind, port=port, user_id=user_id, settings=settings)
+        await serve_until_signal(
+            serve, lambda url: click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+        )
+
+    with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
+        run.open_host(main)

@@ -1,0 +1,116 @@
+"""The app on hypercorn's trio worker, and its orderly end: calls in flight are finished, new ones refused."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import trio
+
+from pegboard.fronts import bound_socket, refuse_open_door
+
+if TYPE_CHECKING:
+    from hypercorn.config import Config
+
+    from pegboard.host import Host
+    from pegboard_http.app import Gateway
+    from pegboard_http.settings import HttpSettings
+
+log = logging.getLogger("pegboard.http")
+
+MAX_HEAD = 64 * 1024
+"""The longest head of a request, in bytes."""
+KEPT_S = 75.0
+"""How long a connection is kept for the next request."""
+LAST_S = 3.0
+"""How long answers may take to leave after the last call is done, in seconds."""
+
+
+async def serve_gateway(
+    host: Host,
+    *,
+    bind: str,
+    port: int,
+    user_id: str | None,
+    settings: HttpSettings,
+    hurry: trio.Event | None = None,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the board until it is cancelled; then refuse new calls, and finish those in flight.
+
+    Args:
+        host: whose tools are served.
+        bind: the address, as in `127.0.0.1` or `::1`.
+        port: 0: any that is free.
+        user_id: whose calls they are where no token is needed.
+        settings: tokens, hosts, bounds.
+        hurry: set while serving ends, it cuts off the calls that are still in flight.
+        task_status: told the URL as soon as it is served.
+
+    Raises:
+        ConfigError: other machines would reach it without a token, or it cannot listen there.
+
+    .. versionadded:: 0.1
+    """
+    from hypercorn.trio import serve
+
+    from pegboard_http.app import Gateway
+
+    gateway = Gateway(host, settings, user_id=user_id, bind=bind)
+    refuse_open_door(
+        bind, asks_for_credential=gateway.asks_for_token, hint="map tokens to users in [plugins.http.tokens]"
+    )
+    closing = trio.Event()
+    hurry = trio.Event() if hurry is None else hurry
+    bound = bound_socket(bind, port)
+    address = bound.getsockname()
+    config = _config()
+    config.bind = [f"fd://{bound.detach()}"]
+
+    async def run(task_status: trio.TaskStatus[object]) -> None:
+        with trio.CancelScope(shield=True):
+            await serve(gateway.app(), config, shutdown_trigger=closing.wait, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        task_status.started(f"http://{shown}:{address[1]}")
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                await _end(gateway, settings.stop_timeout_s, hurry)
+                closing.set()
+
+
+async def _end(gateway: Gateway, limit_s: float, hurry: trio.Event) -> None:
+    """Let the calls in flight finish, up to the limit or until there is hurry."""
+    async with trio.open_nursery() as nursery:
+
+        async def press() -> None:
+            await hurry.wait()
+            gateway.hurry()
+
+        nursery.start_soon(press)
+        left = await gateway.stop(limit_s)
+        nursery.cancel_scope.cancel()
+    if left:
+        why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
+        log.warning("%d calls were not done and were cut off %s", left, why)
+
+
+def _config() -> Config:
+    from hypercorn.config import Config
+
+    config = Config()
+    config.accesslog = None
+    config.errorlog = logging.getLogger("pegboard.http.server")
+    config.loglevel = "WARNING"
+    config.include_date_header = config.include_server_header = False
+    config.keep_alive_timeout = KEPT_S
+    config.keep_alive_max_requests = 2**62
+    config.alpn_protocols = ["http/1.1"]
+    config.graceful_timeout = LAST_S
+    config.h11_max_incomplete_size = MAX_HEAD
+    config.max_app_queue_size = 16
+    return config
