@@ -1,0 +1,117 @@
+"""One call of a subprocess tool: words, process, output or error. Imported at the first call."""
+
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH112
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+from pegboard import ErrorCode, Retry, ToolError
+from pegboard_manifest.bindings.subprocess.exits import error_of, scrubber
+from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
+from pegboard_manifest.bindings.subprocess.process import NO_ROOM, run
+from pegboard_manifest.bindings.subprocess.program import Program
+from pegboard_manifest.bindings.subprocess.words import compile_line, roots_of, too_long
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from pegboard import CallContext
+    from pegboard_manifest.bindings.subprocess.process import Ended
+    from pegboard_manifest.bindings.subprocess.words import CommandLine
+    from pegboard_manifest.document import Manifest
+
+
+def compile_call(
+    entry: Mapping[str, Any], manifest: Manifest
+) -> Callable[[CallContext, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+    """`await call(context, arguments) -> data` for one tool; raises `ToolError`."""
+    binding = entry["binding"]
+    program = Program(manifest.programs[binding["program"]], binding["program"], manifest.folder)
+    allowed = entry.get("constraints", {}).get("allowed_paths")
+    line_of = compile_line(binding, program.entry, roots_of(program.entry, manifest.folder, allowed))
+    output = binding["output"]
+    most = output.get("max_bytes", MAX_BYTES)
+    success = frozenset(binding.get("success", (0,)))
+
+    async def call(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        line = line_of(arguments)
+        ended = await _run(program, line, most)
+        marks = context.tool.annotations
+        is_safe = marks.read_only or marks.idempotent
+        if ended.too_much:
+            problem = too_much(most)
+            raise ToolError(problem.code, problem.message, problem.details | _repeat(safe=is_safe))
+        if ended.status not in success:
+            problem = error_of(
+                binding, ended.status, ended.stderr, scrub=_scrub(program, line, arguments), idempotent=is_safe
+            )
+            context.log.info("the program ended with status %d: %s", ended.status, problem.details.get("stderr", ""))
+            raise problem
+        if output["parser"] == "text" and not is_utf8(ended.stdout):
+            context.log.warning("the program wrote what is no UTF-8; what could not be read was replaced")
+        return read_output(binding, ended.stdout)
+
+    return call
+
+
+def _repeat(*, safe: bool) -> dict[str, Any]:
+    return {"retry": (Retry.CHANGED if safe else Retry.UNKNOWN).value}
+
+
+def _scrub(program: Program, line: CommandLine, arguments: Mapping[str, Any]) -> Callable[[str], str]:
+    """Asked for only when a program failed."""
+    given = [value for value in arguments.values() if isinstance(value, str) and value.startswith("/")]
+    named = {word: name for word, name in line.named.items() if word != name}
+    return scrubber(named, program.folders(), program.secrets(), given)
+
+
+async def _run(program: Program, line: CommandLine, most: int) -> Ended:
+    """Run it, and look for it once more where it has moved since the last call."""
+    path = program.path()
+    try:
+        return await _start(program, path, line, most)
+    except FileNotFoundError:
+        program.forget()
+        if not os.path.isdir(program.cwd):
+            raise program.no_folder() from None
+        if (again := program.path()) == path:  # it is there: the interpreter that its first line names is not
+            raise program.not_executable() from None
+    try:
+        return await _start(program, again, line, most)
+    except FileNotFoundError:
+        raise program.missing() from None
+
+
+async def _start(program: Program, path: str, line: CommandLine, most: int) -> Ended:
+    try:
+        return await run(
+            [path, *line.words[1:]],
+            cwd=program.cwd,
+            environment=program.environment(),
+            stdin=line.stdin,
+            max_bytes=most,
+        )
+    except FileNotFoundError:
+        raise
+    except NotADirectoryError:
+        raise program.no_folder() from None
+    except OSError as problem:
+        if problem.errno == errno.E2BIG:
+            raise too_long() from None
+        if problem.errno in NO_ROOM:
+            raise ToolError(
+                ErrorCode.UPSTREAM_ERROR,
+                "the host cannot start another program just now; try again",
+                reason="no_room",
+                executed=False,
+                retry=Retry.SAME.value,
+            ) from None
+        raise program.not_executable() from None
+    except ValueError:
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR, "a fixed word of the manifest holds a NUL; mend the binding", executed=False
+        ) from None

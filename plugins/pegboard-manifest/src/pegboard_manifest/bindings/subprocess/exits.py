@@ -1,0 +1,174 @@
+"""How a program failed: its status and its last words, as a `ToolError`.
+
+The table of the binding decides the code; its patterns come from a stranger and are searched by an engine of linear
+time, in the last 4,096 characters alone. What the program said is a stranger's text too: it is cleaned, it is short,
+tracebacks are reduced to their last line, and paths of the host and values of the environment are taken out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pegboard import ErrorCode, Retry, ToolError
+from pegboard_manifest.hygiene import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+TAIL = 4_096
+"""Characters of standard error that are looked at."""
+MAX_TAIL = 16_384
+"""Characters of it that are read at all."""
+MAX_LINES = 8
+MAX_LINE = 300
+MAX_DETAIL = 1_500
+MAX_REGEX_BYTES = 1 << 20
+"""Memory that one compiled pattern may take."""
+
+USAGE_STATUS = 2
+"""What programs say of a wrong call, by an old custom that click, argparse and getopt follow."""
+
+_TRACE = re.compile(r"Traceback \(most recent call last\):")
+_FRAME = re.compile(r"""\s*(?:File "[^"]*", line \d+|at .*\(?[^()\s]*:\d+(?::\d+)?\)?$|[~^\s]+$)""")
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]{1,300}@")
+_ABSOLUTE = re.compile(
+    r"(?<![\w.:/])/[^\s/'\"`<>|:;,()\[\]{}]+(?:/[^\s/'\"`<>|:;,()\[\]{}]*)+|\b[A-Za-z]:\\[^\s'\"<>|]+"
+)
+_SYSTEM = re.compile(
+    "/(?:bin|boot|dev|etc|home|lib|lib32|lib64|media|mnt|mount|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var"
+    "|app|code|data|src|work|workspace|workspaces|Applications|Library|System|Users|Volumes|private)/"
+)
+"""First parts of paths on a host; other texts that begin with a slash may be of an HTTP API."""
+
+
+def error_of(
+    binding: Mapping[str, Any],
+    status: int,
+    stderr_tail: str,
+    *,
+    scrub: Callable[[str], str] | None = None,
+    idempotent: bool = False,
+) -> ToolError:
+    """The error of a program that ended with a status that is no success.
+
+    Args:
+        binding: of kind subprocess.
+        status: as the system says it; below zero, the signal that ended the program.
+        stderr_tail: the end of its standard error.
+        scrub: takes out of a text what the caller may not see; see `scrubber`.
+        idempotent: repeating the call is harmless.
+
+    .. versionadded:: 0.1
+    """
+    tail = stderr_tail[-TAIL:]
+    row = next((row for row in binding.get("exits", ()) if _fits(row, status, tail)), None)
+    default = ErrorCode.INVALID_INPUT if status == USAGE_STATUS else ErrorCode.UPSTREAM_ERROR
+    code = ErrorCode(row["code"]) if row else default
+    said = last_words(stderr_tail, scrub)
+    details: dict[str, Any] = {"status": status, "executed": True}
+    if said:
+        details["stderr"] = said
+    if idempotent and code is ErrorCode.UPSTREAM_ERROR:
+        details["retry"] = (Retry.SAME if status < 0 else Retry.CHANGED).value
+    parts = [row["message"] if row and row.get("message") else _ended(status)]
+    if said:
+        parts.append(_telling(said))
+    return ToolError(code, ": ".join(parts), details)
+
+
+def _ended(status: int) -> str:
+    if status >= 0:
+        return f"the program ended with status {status}"
+    import signal
+
+    try:
+        return f"the program was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"the program was ended by signal {-status}"
+
+
+def _fits(row: Mapping[str, Any], status: int, tail: str) -> bool:
+    if "status" in row and row["status"] not in {status, 128 - status if status < 0 else status}:
+        return False
+    return "stderr" not in row or is_found(row["stderr"], tail)
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether a pattern is in a text, in time linear in both; False where nothing safe can search for it."""
+    matches = _matcher(pattern)
+    return matches is not None and matches(text)
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why a pattern of `exits` is never searched for, or None: look-around and back references take exponential time.
+
+    .. versionadded:: 0.1
+    """
+    return None if _matcher(pattern) is not None else "a regular expression without look-around and back references"
+
+
+@lru_cache(maxsize=1024)
+def _matcher(pattern: str) -> Callable[[str], bool] | None:
+    import jsonschema_rs
+
+    linear = jsonschema_rs.RegexOptions(size_limit=MAX_REGEX_BYTES, dfa_size_limit=MAX_REGEX_BYTES)
+    try:
+        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=linear).is_valid
+    except ValueError:
+        return None
+
+
+def last_words(tail: str, scrub: Callable[[str], str] | None = None) -> str:
+    """The last lines of standard error as a caller may read them; of a traceback the last line alone."""
+    text = (scrub or hide_paths)(sanitise(tail, MAX_TAIL))  # before anything is cut: half a secret would not be known
+    *before, after = _TRACE.split(text)
+    lines = [line for line in after.split("\n") if line.strip()]
+    if before:
+        lines = [line for line in lines if not line.startswith((" ", "\t"))][-1:]
+    lines = [line[:MAX_LINE] for line in lines[-50:]]
+    return "\n".join([line for line in lines if not _FRAME.fullmatch(line)][-MAX_LINES:])[-MAX_DETAIL:]
+
+
+def _telling(said: str) -> str:
+    """The line that says most: the last, which is where programs put the cause."""
+    return sanitise(said.rsplit("\n", 1)[-1].strip(), MAX_LINE, one_line=True)
+
+
+def hide_paths(text: str, keep: Iterable[str] = ()) -> str:
+    """The text with each absolute path of the host reduced to its last part, and credentials taken out of URLs."""
+    kept = tuple(keep)
+
+    def shortened(match: re.Match[str]) -> str:
+        path = match[0]
+        if path in kept or (path[0] == "/" and not _SYSTEM.match(path)):
+            return path
+        return "…/" + re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+    return _CREDENTIALS.sub("***@", _ABSOLUTE.sub(shortened, text))
+
+
+def scrubber(
+    named: Mapping[str, str], folders: Mapping[str, str], secrets: Iterable[str], given: Iterable[str] = ()
+) -> Callable[[str], str]:
+    """What takes host paths and secrets out of a text.
+
+    Args:
+        named: paths that were handed over, and what the caller called them.
+        folders: folders of the host, and what stands for them.
+        secrets: values that must not be read.
+        given: absolute paths that the caller named and may read.
+    """
+    pairs = [(secret, "***") for secret in secrets if secret]
+    pairs += [(path, name) for path, name in named.items() if len(path) > 2]
+    pairs += [(folder, name) for folder, name in folders.items() if len(folder) > 1]
+    pairs.sort(key=lambda pair: len(pair[0]), reverse=True)  # the longest first, so that none is left in part
+
+    def scrub(text: str) -> str:
+        for old, new in pairs:
+            if old in text:
+                text = text.replace(old, new)
+        return hide_paths(text, given)
+
+    return scrub
