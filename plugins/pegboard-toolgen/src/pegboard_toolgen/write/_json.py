@@ -1,0 +1,56 @@
+"""JSON and values as every output writes them: the same value is always the same bytes, and no character hides.
+
+Foreign texts may hold characters that show nothing, turn the text around or end a line where no reader expects it.
+Inside JSON they are written as `\\uXXXX`: the value stays what it is, and a person sees that something is there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from pegboard_manifest.hygiene import sanitise
+
+MAX_DEPTH = 200
+_NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """The value in dicts, lists and scalars alone, keys sorted: what follows depends on values, never on their order.
+
+    Raises:
+        ValueError: deeper than `MAX_DEPTH`, or no JSON at all.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"a manifest nests at most {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key], depth + 1) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth + 1) for item in value]
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise ValueError(f"a manifest holds JSON, not {type(value).__name__}")
+
+
+def text_of(value: Any, *, indent: int | None = 1) -> str:
+    """JSON, in the order of its keys, with every character that shows nothing escaped."""
+    separators = (", ", ": ") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, separators=separators)
+    return _NOT_ASCII.sub(_shown, text)
+
+
+def bytes_of(value: Any) -> bytes:
+    """A file of JSON."""
+    return (text_of(value) + "\n").encode()
+
+
+def _shown(match: re.Match[str]) -> str:
+    return _shown_sign(match[0])
+
+
+@lru_cache(maxsize=4096)
+def _shown_sign(sign: str) -> str:
+    return sign if sanitise(sign) == sign else json.dumps(sign)[1:-1]

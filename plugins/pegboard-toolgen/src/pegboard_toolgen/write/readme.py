@@ -1,0 +1,142 @@
+"""`README.md`: what lies in the folder, what has to be there, and how to run it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pegboard_toolgen.write._json import text_of
+from pegboard_toolgen.write._markdown import code, fence, inline, paragraphs, table
+from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
+
+if TYPE_CHECKING:
+    from pegboard_toolgen.write.view import View
+
+_KINDS = {
+    "secret": "a secret",
+    "username": "a user name",
+    "address": "an address",
+    "program": "a path",
+    "passed": "passed on",
+}
+
+
+def render(view: View) -> dict[str, bytes]:
+    """The page."""
+    lines = [f"# Tools of {inline(view.title, 128)}", "", *paragraphs(view.description)]
+    lines += [
+        f"`{MANIFEST}` is the source of everything here. To change a tool, edit `toolgen.toml`, `overrides/` or the",
+        "manifest, then run `pegboard toolgen build`; the other files are made from it.",
+        "",
+        *_what_it_needs(view),
+        *_how_to_run(view),
+        *_how_to_share(view),
+        *_how_to_test(),
+        "## What lies here",
+        "",
+        *table(["File", "What it is"], _files(view)),
+    ]
+    while not lines[-1]:
+        lines.pop()
+    return {"README.md": ("\n".join(lines) + "\n").encode()}
+
+
+def _what_it_needs(view: View) -> list[str]:
+    lines = ["## What it needs", "", *fence("pip install pegboard pegboard-manifest pegboard-mcp pegboard-http", "sh")]
+    rows = [
+        ["program", code(id_), f"{code(program['argv0'][0])} on `PATH`"]
+        for id_, program in sorted(view.document.get("programs", {}).items())
+    ]
+    for id_, module in sorted(view.document.get("modules", {}).items()):
+        brought = f", of the distribution {code(module['distribution'])}" if "distribution" in module else ""
+        rows.append(["module", code(id_), f"{code(module['import'])} in the same environment{brought}"])
+    rows += [
+        ["server", code(id_), f"{code(server['base_url'])} in reach"]
+        for id_, server in sorted(view.document.get("servers", {}).items())
+    ]
+    if rows:
+        lines += table(["Kind", "Id", "What has to be there"], rows)
+    if view.variables:
+        lines += ["Variables of the environment:", ""]
+        lines += table(
+            ["Variable", "What it is", "Required", ""],
+            (
+                [code(one.name), _KINDS[one.kind], "yes" if one.required else "no", inline(one.about, 200)]
+                for one in view.variables
+            ),
+        )
+    return [*lines, f"`pegboard --config {CONFIG} doctor` says what is missing.", ""]
+
+
+def _how_to_run(view: View) -> list[str]:
+    example = view.tools[0] if view.tools else None
+    call = f"pegboard --config {CONFIG} call {example.name} --args @arguments.json\n" if example else ""
+    commands = (
+        f"pegboard --config {CONFIG} list\n"
+        f"{call}"
+        f"{' '.join(COMMAND)}                   # an MCP server on stdio\n"
+        f"pegboard --config {CONFIG} gateway                 # an HTTP API: http://127.0.0.1:8080/openapi.json"
+    )
+    lines = ["## How to run it", "", "In this folder:", "", *fence(commands, "sh")]
+    if example:
+        lines += ["With these arguments, for one:", "", *fence(text_of(example.examples[0]["input"]), "json")]
+    elsewhere = {
+        "mcpServers": {
+            view.slug: {
+                "command": "pegboard",
+                "args": ["--config", f"/full/path/to/{CONFIG}", "serve"],
+                "cwd": "/full/path/to",
+            }
+        }
+    }
+    return [
+        *lines,
+        "`mcp.json` says the same to an MCP client that starts in this folder. A client that starts elsewhere needs full",
+        f"paths. `pegboard --config {CONFIG} connect CLIENT` writes them (claude, claude-code, vscode, cursor); by hand:",
+        "",
+        *fence(text_of(elsewhere), "json"),
+        "Clients hand on few variables of their own environment: name what the tools need under `env` there.",
+        "",
+    ]
+
+
+def _how_to_share(view: View) -> list[str]:
+    bundle = (
+        "cp -r adapters/mcpb bundle\n"
+        f"cp {MANIFEST} {CONFIG} bundle/\n"
+        f"npx @anthropic-ai/mcpb pack bundle {view.slug}.mcpb"
+    )
+    return [
+        "## How to hand it on",
+        "",
+        "A bundle that clients install by a click; its Python needs the packages above:",
+        "",
+        *fence(bundle, "sh"),
+        "`adapters/server.json` is an entry for the MCP registry: in a copy of it, put your own namespace in the place of",
+        "`com.example`. `adapters/openapi.json` and `adapters/utcp.json` call the tools through `pegboard gateway`.",
+        "",
+    ]
+
+
+def _how_to_test() -> list[str]:
+    return [
+        "## How to test it",
+        "",
+        *fence("pip install pytest\npytest tests", "sh"),
+        "Nothing is started or sent: schemas, examples, the table of errors, and the recorded pairs in `tests/golden`.",
+        "",
+    ]
+
+
+def _files(view: View) -> list[list[str]]:
+    return [
+        ["`tool.manifest.json`", "the tools, what they are bound to, their limits"],
+        ["`pegboard.toml`, `mcp.json`", "serve the manifest"],
+        ["`schemas/`", "input, output and error of each tool"],
+        [f"`skill.md`, `{view.slug}/SKILL.md`", "the tools explained to a model"],
+        ["`adapters/openai.json`", "functions for chat completions"],
+        ["`adapters/langchain_tools.py`", "tools for LangChain"],
+        ["`adapters/openapi.json`", "the API of `pegboard gateway`"],
+        ["`adapters/utcp.json`", "a UTCP manual"],
+        ["`adapters/mcpb/`, `adapters/server.json`", "for bundles and the MCP registry"],
+        ["`tests/`", "contract tests"],
+    ]
