@@ -1,0 +1,90 @@
+"""Tools of an HTTP API from its OpenAPI document: 3.0, 3.1 (3.2 as far as it is the same) and Swagger 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pegboard_manifest.hygiene import sanitise
+
+from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
+from pegboard_toolgen.schemas import needed
+
+Json = Any
+
+
+def discover_openapi(
+    where: str | Path | Mapping[str, Json], *, base_url: str | None = None, strict_answers: bool = False
+) -> Discovery:
+    """Read an OpenAPI document: a draft for each method of each path.
+
+    Args:
+        where: the document's path or URL, or the document. A URL that gives no document is taken for the base of a
+            server, and the usual places below it are tried.
+        base_url: of the server that calls go to, instead of those that the document names.
+        strict_answers: hold answers to all that the document says of them, not to names and types alone.
+
+    Raises:
+        DiscoveryError: the document cannot be read, or base_url is none.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard_toolgen.discover.openapi import security
+    from pegboard_toolgen.discover.openapi.bodies import description_of
+    from pegboard_toolgen.discover.openapi.fetch import read_source
+    from pegboard_toolgen.discover.openapi.operations import Reader
+    from pegboard_toolgen.discover.openapi.references import Document
+
+    if base_url is not None and (base_url := security.usable(base_url, None)) is None:
+        raise DiscoveryError("base_url is no http or https URL without a user", hint="such as http://127.0.0.1:8000/v1")
+    source = read_source(where)
+    document = Document(source.document)
+    info = source.document.get("info")
+    info = info if isinstance(info, dict) else {}
+    title = " ".join(description_of(info.get("title"), 128).split()) or "API"
+    base, said = security.server_of(document, source, base_url)
+    credentials = security.credentials_of(document, title)
+    server = security.slug_of(title)
+    reader = Reader(
+        document, (server, base), source.url, credentials, is_fixed=base_url is not None, is_strict=strict_answers
+    )
+    drafts, left_out, defs = reader.drafts()
+    auth = list(credentials.auth)
+    if reader.has_authorization and not any(_sends_authorization(entry) for entry in auth):
+        auth.append(
+            {"kind": "header", "name": "Authorization", "secret_env": security.variable_of(title, "authorization")}
+        )
+    servers: dict[str, Json] = {
+        server: {"base_url": base, "base_url_env": security.variable_of(title, "base_url"), **({"auth": auth} if auth else {})}
+    }
+    servers |= {name: {"base_url": url} for name, url in sorted(reader.servers.items())}
+    kept: dict[str, Json] = {}
+    for draft in drafts:
+        kept |= needed(draft.input_schema, defs)
+    left_out += credentials.left_out
+    left_out += [LeftOut("server", sentence) for sentence in said]
+    if isinstance(webhooks := source.document.get("webhooks"), dict) and webhooks:
+        left_out.append(LeftOut("webhooks", "the server sends them; there is nothing to call", "#/webhooks"))
+    version = info.get("version")
+    version = sanitise(str(version), 64, one_line=True) if isinstance(version, (str, int, float)) else ""
+    return Discovery(
+        source={
+            "kind": "openapi",
+            "name": title,
+            **({"version": version} if version else {}),
+            **({"location": source.location} if source.location else {}),
+            "sha256": source.sha256,
+        },
+        drafts=drafts,
+        left_out=left_out,
+        servers=servers,
+        defs=dict(sorted(kept.items())),
+        name=title,
+        version=version,
+        description=description_of(info.get("description"), 4_000),
+    )
+
+
+def _sends_authorization(entry: Mapping[str, Json]) -> bool:
+    return entry["kind"] in ("bearer", "basic") or entry.get("name", "").lower() == "authorization"

@@ -1,0 +1,386 @@
+"""An OpenAPI document as a value: from a file, a running server, or text; JSON or YAML, bounded in every way.
+
+YAML is built from the parser's events, not by a loader: a loader recurses (in C, where depth ends the process), makes objects
+of tags, and unfolds aliases into what no memory holds. Here depth, the number of values with every alias counted in full, and
+merges are bounded while the text is read. Keys are the texts that stand there (`200`, `on`); values are read by the
+rules of YAML 1.2, so `no` is a text and a date is one too.
+
+From a server: no credentials, no cookies, no proxies or `.netrc` of the environment, redirects to the same origin alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import attrs
+from pegboard.schema.jsontext import JsonTextError, check_value, loads
+from pegboard_manifest.hygiene import sanitise
+
+from pegboard_toolgen.drafts import DiscoveryError
+from pegboard_toolgen.schemas import canonical
+
+if TYPE_CHECKING:
+    import httpx2
+
+Json = Any
+
+MAX_BYTES = 100_000_000
+MAX_YAML_BYTES = 20_000_000
+MAX_DEPTH = 200
+MAX_NODES = 8_000_000
+MAX_REDIRECTS = 5
+DEADLINE_S = 30.0
+READ_S = 10.0
+
+PLACES = (
+    "openapi.json",
+    "swagger.json",
+    "v1/__api__",
+    "spec.json",
+    "apispec_1.json",
+    "openapi.yaml",
+    "swagger/v1/swagger.json",
+    "v3/api-docs",
+    "v2/api-docs",
+    "api-docs",
+    "api/openapi.json",
+    "api/swagger.json",
+    "docs/openapi.json",
+    "openapi.yml",
+    "docs",
+)
+"""Where frameworks put their document, tried below the URL that was named and then below its origin."""
+
+
+@attrs.frozen(kw_only=True)
+class Source:
+    """A document and where it came from.
+
+    Args:
+        document: the value.
+        url: where a server gave it; None for a file or a mapping.
+        location: a URL, or the file's name alone.
+        is_base: whether the document was looked for at the usual places below the URL that was named.
+        sha256: over canonical JSON, so that the order of keys does not matter.
+    """
+
+    document: dict[str, Json]
+    url: str | None = None
+    location: str = ""
+    is_base: bool = False
+    sha256: str = ""
+
+
+def read_source(where: str | Path | Mapping[str, Json]) -> Source:
+    """The document that a path, a URL or a mapping names.
+
+    Raises:
+        DiscoveryError: it cannot be read, is too large, or is no OpenAPI document.
+    """
+    if isinstance(where, Mapping):
+        return _source(_checked(dict(where)))
+    if isinstance(where, str) and re.match(r"(?i)https?://", where):
+        return _from_server(where)
+    return _from_file(Path(where))
+
+
+def is_openapi(document: Json) -> bool:
+    """Whether a value says that it is an OpenAPI document."""
+    return isinstance(document, dict) and ("openapi" in document or "swagger" in document)
+
+
+def _source(document: Json, **more: Any) -> Source:
+    if not is_openapi(document):
+        raise DiscoveryError(
+            "this is no OpenAPI document: it says neither openapi nor swagger", hint="name the document itself"
+        )
+    return Source(document=document, sha256=hashlib.sha256(canonical(document).encode("utf-8", "replace")).hexdigest(), **more)
+
+
+def _from_file(path: Path) -> Source:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "no such file"
+        raise DiscoveryError(f"{sanitise(path.name, 60, one_line=True)} cannot be read: {reason}") from None
+    return _source(parse(data), location=sanitise(path.name, 200, one_line=True))
+
+
+# Text ------------------------------------------------------------------------------------------------------------------
+
+
+def parse(data: bytes) -> Json:
+    """JSON or YAML as a value.
+
+    Raises:
+        DiscoveryError: it is neither, or breaks a bound.
+    """
+    if len(data) > MAX_BYTES:
+        raise DiscoveryError(f"the document is larger than {MAX_BYTES:,} bytes")
+    try:
+        return loads(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+    except JsonTextError as problem:
+        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and b'"' in data[:200]:
+            raise DiscoveryError(f"the document is {_said(problem)}") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DiscoveryError("the document is not valid UTF-8") from None
+    return parse_yaml(text)
+
+
+def _said(problem: Exception) -> str:
+    return sanitise(str(problem), 200, one_line=True)
+
+
+def _checked(document: Json) -> Json:
+    if fault := check_value(document, max_depth=MAX_DEPTH, max_nodes=MAX_NODES):
+        raise DiscoveryError(f"the document is no JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}")
+    return document
+
+
+def parse_yaml(text: str) -> Json:
+    """The one document of a YAML text.
+
+    Raises:
+        DiscoveryError: it is no YAML, or breaks a bound.
+    """
+    if len(text) > MAX_YAML_BYTES:
+        raise DiscoveryError(f"the YAML document is larger than {MAX_YAML_BYTES:,} characters")
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        value = _Builder(iter(yaml.parse(text, Loader=loader))).document()
+    except (yaml.YAMLError, ValueError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        at = f" at line {mark.line + 1}" if mark is not None else ""
+        raise DiscoveryError(f"the document is neither JSON nor YAML{at}") from None
+    return _checked(value)
+
+
+@attrs.frozen
+class _Built:
+    """A value, how many values it is with every alias counted in full, and how deep it goes."""
+
+    value: Json
+    weight: int = 1
+    height: int = 1
+
+
+class _Builder:
+    """Builds one document from the events of a YAML parser; containers wait on a stack, never on Python's."""
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self.events = events
+        self.anchors: dict[str, _Built | None] = {}
+        self.merged = 0
+
+    def document(self) -> Json:
+        from yaml import events as kinds
+
+        stack: list[_Open] = []
+        found: _Built | None = None
+        for event in self.events:
+            if isinstance(event, (kinds.SequenceStartEvent, kinds.MappingStartEvent)):
+                if len(stack) >= MAX_DEPTH:
+                    raise DiscoveryError(f"the document is nested more than {MAX_DEPTH} levels deep")
+                stack.append(_Open(isinstance(event, kinds.MappingStartEvent), event.anchor))
+                if event.anchor:
+                    self.anchors[event.anchor] = None
+                continue
+            if isinstance(event, (kinds.SequenceEndEvent, kinds.MappingEndEvent)):
+                ended = stack.pop()
+                built, anchor, raw = self._closed(ended), ended.anchor, None
+            elif isinstance(event, kinds.ScalarEvent):
+                built, anchor, raw = _Built(_scalar(event)), event.anchor, event.value
+            elif isinstance(event, kinds.AliasEvent):
+                known = self.anchors.get(event.anchor)
+                if known is None:
+                    raise DiscoveryError("the document has an alias that leads to itself or to nothing")
+                built, anchor, raw = known, None, known.value if isinstance(known.value, str) else None
+            elif isinstance(event, kinds.DocumentEndEvent):
+                break
+            else:
+                continue
+            if anchor:
+                self.anchors[anchor] = built
+            if stack:
+                stack[-1].take(built, raw)
+                if stack[-1].weight > MAX_NODES or len(stack) + stack[-1].height > MAX_DEPTH:
+                    raise DiscoveryError("the document unfolds into more than is read")
+            else:
+                found = built
+        return found.value if found else None
+
+    def _closed(self, ended: _Open) -> _Built:
+        if ended.key is not _NONE:
+            raise DiscoveryError("the document has a key without a value")
+        value: Json = ended.items
+        if ended.is_mapping:
+            value = dict(zip(ended.keys, ended.items, strict=True))
+            if "<<" in value:
+                value = self._with_merges(value)
+        return _Built(value, ended.weight, ended.height)
+
+    def _with_merges(self, value: dict[str, Json]) -> dict[str, Json]:
+        merges = value.pop("<<")
+        found: dict[str, Json] = {}
+        for part in reversed(merges if isinstance(merges, list) else [merges]):
+            if isinstance(part, dict):
+                self.merged += len(part)
+                if self.merged > MAX_NODES:
+                    raise DiscoveryError("the document unfolds into more than is read")
+                found |= part
+        return found | value
+
+
+_NONE: Any = object()
+
+
+@attrs.define
+class _Open:
+    """A container that is being read."""
+
+    is_mapping: bool
+    anchor: str | None
+    keys: list[str] = attrs.field(factory=list)
+    items: list[Json] = attrs.field(factory=list)
+    key: Any = _NONE
+    weight: int = 1
+    height: int = 1
+
+    def take(self, built: _Built, raw: str | None) -> None:
+        if self.is_mapping and self.key is _NONE:
+            if raw is None:
+                raise DiscoveryError("the document has a key that is no text")
+            self.key = raw
+            return
+        self.weight += built.weight
+        self.height = max(self.height, built.height + 1)
+        if self.is_mapping:
+            self.keys.append(self.key)
+            self.key = _NONE
+        self.items.append(built.value)
+
+
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+_WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+
+
+def _scalar(event: Any) -> Json:
+    """A scalar by the core schema of YAML 1.2 (section 10.3.2); quoted or tagged ones are texts."""
+    text: str = event.value
+    if not event.implicit[0] or event.style:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > 40 or not _NUMBER.fullmatch(text):
+        return text
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        return text
+    return int(text) if text.lstrip("+-").isdigit() else number
+
+
+# A server --------------------------------------------------------------------------------------------------------------
+
+
+def _from_server(url: str) -> Source:
+    import httpx2
+
+    url = _clean_url(url)
+    ends = time.monotonic() + DEADLINE_S
+    with httpx2.Client(trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(READ_S)) as client:
+        found, first = _document_at(client, url, ends)
+        if found is not None:
+            return found
+        for place in _places(url):
+            if time.monotonic() > ends:
+                break
+            found, _ = _document_at(client, place, ends, is_base=True)
+            if found is not None:
+                return found
+    raise DiscoveryError(f"no OpenAPI document was found there: {first}", hint="name the URL of the document itself")
+
+
+def _clean_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise DiscoveryError("this is no URL") from None
+    if not host or any(ord(character) <= 32 for character in url):
+        raise DiscoveryError("this is no URL")
+    if parts.username is not None or parts.password is not None:
+        raise DiscoveryError("a URL with credentials is not read", hint="save the document to a file and name that")
+    return urlunsplit((parts.scheme.lower(), parts.netloc, parts.path or "/", parts.query, ""))
+
+
+def _places(url: str) -> list[str]:
+    base = url.split("?")[0]
+    base = base if base.endswith("/") else f"{base}/"
+    roots = dict.fromkeys((base, urljoin(url, "/")))
+    return [urljoin(root, place) for root in roots for place in PLACES]
+
+
+def _document_at(client: httpx2.Client, url: str, ends: float, *, is_base: bool = False) -> tuple[Source | None, str]:
+    """The document at one URL, or None and why not."""
+    import httpx2
+
+    try:
+        data, last = _get(client, url, ends)
+    except httpx2.HTTPError as problem:
+        return None, f"the server did not answer ({type(problem).__name__})"
+    except DiscoveryError as problem:
+        return None, str(problem)
+    try:
+        document = parse(data)
+    except DiscoveryError as problem:
+        return None, str(problem)
+    if not is_openapi(document):
+        return None, "the answer is no OpenAPI document"
+    return _source(document, url=last, location=last.split("?")[0], is_base=is_base), ""
+
+
+def _get(client: httpx2.Client, url: str, ends: float) -> tuple[bytes, str]:
+    headers = {"Accept": "application/json, application/yaml;q=0.9, */*;q=0.5", "Accept-Encoding": "identity"}
+    for _ in range(MAX_REDIRECTS + 1):
+        with client.stream("GET", url, headers=headers) as answer:
+            client.cookies.clear()
+            if answer.is_redirect:
+                url = _next(url, answer.headers.get("location", ""))
+                continue
+            if answer.status_code != 200:
+                raise DiscoveryError(f"the server answered {answer.status_code}")
+            return _body(answer, ends), url
+    raise DiscoveryError("the server redirects without an end")
+
+
+def _next(url: str, location: str) -> str:
+    try:
+        target = _clean_url(urljoin(url, location))
+    except ValueError:
+        raise DiscoveryError("the server redirects to no URL") from None
+    if urlsplit(target)[:2] != urlsplit(url)[:2]:
+        raise DiscoveryError("the server redirects to another origin", hint="name that URL itself")
+    return target
+
+
+def _body(answer: httpx2.Response, ends: float) -> bytes:
+    data = bytearray()
+    for chunk in answer.iter_bytes(65_536):
+        data += chunk
+        if len(data) > MAX_BYTES:
+            raise DiscoveryError(f"the document is larger than {MAX_BYTES:,} bytes")
+        if time.monotonic() > ends:
+            raise DiscoveryError(f"the server took more than {DEADLINE_S:g} seconds")
+    return bytes(data)

@@ -1,0 +1,353 @@
+"""Operations of a document as drafts: one for each method of each path, whatever its operation id.
+
+Two passes: first every operation is read and its schemas are converted, then the schemas that they share are settled, and
+each draft is made of what it needs alone. So no draft depends on another operation, nor on their order.
+An operation that cannot be used costs itself and is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from pegboard_manifest.hygiene import sanitise
+
+from pegboard_toolgen.drafts import Draft, LeftOut
+from pegboard_toolgen.discover.openapi import answers, bodies, security
+from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named, usable_example
+from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of, shown
+from pegboard_toolgen.schemas import UnusableError, fit, is_small
+
+Json = Any
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_READS = frozenset(("get", "head", "options", "trace"))
+_REPEATABLE = _READS | {"put", "delete"}
+"""RFC 9110, section 9.2: the methods that are safe, and those that are idempotent."""
+
+MAX_OPERATIONS = 20_000
+MAX_DESCRIPTION = 2_000
+INPUT_BYTES = 12_000
+OUTPUT_BYTES = 4_000
+"""What the two schemas of a tool may take where it is listed: 16 KB together."""
+MAX_EXAMPLE_BYTES = 2_000
+
+
+@attrs.frozen(kw_only=True)
+class Operation:
+    """One operation, read and converted, before the schemas that it shares are settled."""
+
+    method: str
+    path: str
+    said: Mapping[str, Json]
+    fields: list[Field]
+    body: bodies.Body | None
+    answers: answers.Answers
+    server: str
+    notes: list[str]
+    where: str
+
+
+class Reader:
+    """Reads the operations of one document.
+
+    Args:
+        document: to read.
+        server: id and base URL of its server.
+        url: where the document came from; relative URLs are resolved against it.
+        credentials: what the server's auth sends.
+        is_fixed: the base URL was named by the caller: servers of paths and operations do not count.
+        is_strict: hold answers to what the document says.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        server: tuple[str, str],
+        url: str | None,
+        credentials: security.Credentials,
+        *,
+        is_fixed: bool,
+        is_strict: bool,
+    ) -> None:
+        self.document = document
+        self.server, self.base_url = server
+        self.url = url
+        self.secret = credentials.places
+        self.is_fixed = is_fixed
+        self.is_strict = is_strict
+        self.inputs = Schemas(document, answers=False)
+        self.outputs = Schemas(document, answers=True)
+        self.servers: dict[str, str] = {}
+        self.has_authorization = False
+
+    def drafts(self) -> tuple[list[Draft], list[LeftOut], dict[str, Json]]:
+        """The drafts, sorted by id; what was left out; the `$defs` that the drafts need."""
+        left_out: list[LeftOut] = []
+        operations: list[Operation] = []
+        for method, path, item, said in self._listed(left_out):
+            where = pointer_of("paths", path, method)
+            try:
+                operations.append(self._operation(method, path, item, said, where))
+            except UnusableError as problem:
+                left_out.append(LeftOut(_id_of(method, path), str(problem), where))
+        self.inputs.settle()
+        self.outputs.settle()
+        drafts: list[Draft] = []
+        for operation in operations:
+            try:
+                drafts.append(self._draft(operation))
+            except UnusableError as problem:
+                left_out.append(LeftOut(_id_of(operation.method, operation.path), str(problem), operation.where))
+        return sorted(drafts, key=lambda draft: draft.id), sorted(left_out, key=lambda item: item.id), self.inputs.defs
+
+    def _listed(self, left_out: list[LeftOut]) -> Iterator[tuple[str, str, Mapping[str, Json], Json]]:
+        paths = self.document.root.get("paths")
+        count = 0
+        for path, said in paths.items() if isinstance(paths, dict) else ():
+            if not isinstance(path, str) or path.startswith("x-"):
+                continue
+            where = pointer_of("paths", path)
+            try:
+                item = self.document.follow(said)
+            except UnusableError as problem:
+                left_out.append(LeftOut(f"http:* {_shown_path(path)}", str(problem), where))
+                continue
+            others = [name for name in item if name == "query"]
+            more = item.get("additionalOperations")
+            others += [str(name) for name in more][:20] if isinstance(more, dict) else []
+            for name in others:
+                left_out.append(LeftOut(_id_of(name, path), f"the method {shown(name)} cannot be sent", where))
+            for method in METHODS:
+                if method in item:
+                    count += 1
+                    if count > MAX_OPERATIONS:
+                        left_out.append(LeftOut(_id_of(method, path), f"there are more than {MAX_OPERATIONS:,} operations", where))
+                        return
+                    yield method, path, item, item[method]
+
+    def _operation(self, method: str, path: str, item: Mapping[str, Json], said: Json, where: str) -> Operation:
+        if not isinstance(said, dict):
+            raise UnusableError("it is no object")
+        said = self.document.follow(said)
+        _refuse_path(path)
+        notes: list[str] = []
+        parameters = merged(self.document, item.get("parameters"), said.get("parameters"))
+        fields = fields_of(parameters, path, self.inputs, notes, secret=self.secret)
+        if any(parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters):
+            self.has_authorization = True
+        body = self._body(said, parameters, method, notes)
+        produces = self._media_types(said, "produces")
+        return Operation(
+            method=method,
+            path=path,
+            said=said,
+            fields=fields,
+            body=body,
+            answers=answers.answers_of(said.get("responses"), method.upper(), produces, self.outputs, notes),
+            server=self._server(item, said, notes),
+            notes=notes,
+            where=where,
+        )
+
+    def _body(
+        self, said: Mapping[str, Json], parameters: list[dict[str, Json]], method: str, notes: list[str]
+    ) -> bodies.Body | None:
+        request = said.get("requestBody")
+        if self.document.is_swagger_2:
+            from pegboard_toolgen.discover.openapi.swagger2 import body_of
+
+            request = body_of(parameters, self._media_types(said, "consumes"))
+        body = bodies.body_of(request, self.inputs, notes)
+        if body is not None and method == "trace":
+            notes.append("A TRACE request has no body (RFC 9110, section 9.3.8); it was left out.")
+            return None
+        if body is not None and method in ("get", "head"):
+            notes.append(f"The document gives {method.upper()} a body; servers are free to ignore it.")
+        return body
+
+    def _media_types(self, said: Mapping[str, Json], key: str) -> list[str]:
+        listed = said.get(key, self.document.root.get(key))
+        listed = listed[:20] if isinstance(listed, list) else []
+        return [media_type for item in listed if (media_type := bodies.media_type_of(item))]
+
+    def _server(self, item: Mapping[str, Json], said: Mapping[str, Json], notes: list[str]) -> str:
+        """The server of an operation, where it or its path names one of its own."""
+        if self.is_fixed:
+            return self.server
+        for holder in (said, item):
+            for url in security.urls_of(holder.get("servers")):
+                if base := security.usable(url, self.url):
+                    if base == self.base_url:
+                        return self.server
+                    digest = hashlib.sha256(base.encode()).hexdigest()[:6]
+                    name = f"{self.server}-{digest}"
+                    self.servers[name] = base
+                    notes.append("It has a server of its own; credentials of the others are not sent there.")
+                    return name
+        return self.server
+
+    # Drafts ------------------------------------------------------------------------------------------------------------
+
+    def _draft(self, operation: Operation) -> Draft:
+        fields = [*operation.fields, *(operation.body.fields if operation.body else [])]
+        properties = list(named(fields))
+        input_schema = _input_schema(properties)
+        if why := self.inputs.why_unusable(input_schema):
+            raise UnusableError(why)
+        input_schema, cut = fit(input_schema, self.inputs.defs, INPUT_BYTES)
+        if properties and not input_schema.get("properties"):
+            raise UnusableError(f"its parameters alone take more than {INPUT_BYTES:,} bytes to list")
+        output_schema, loosened = answers.schema_of(
+            operation.answers.parts, self.outputs.defs, OUTPUT_BYTES, is_strict=self.is_strict
+        )
+        said, method, path = operation.said, operation.method, operation.path
+        title = bodies.description_of(said.get("summary"), 150)
+        notes = [*operation.notes, *cut, *loosened]
+        if said.get("deprecated") is True:
+            notes.append("The document calls it deprecated.")
+        return Draft(
+            id=_id_of(method, path),
+            words=_words_of(method, path),
+            binding=_binding(operation, properties),
+            input_schema=input_schema,
+            output_schema=output_schema,
+            description=_description(said, title, method, path),
+            kind="openapi",
+            where=operation.where,
+            title=" ".join(title.split()) or None,
+            category="read" if method in _READS else "write",
+            risk=_RISKS[method],
+            idempotency="idempotent" if method in _REPEATABLE else "not_idempotent",
+            errors=operation.answers.errors,
+            examples=_examples(operation, properties, input_schema, self.inputs.defs),
+            side_effects=_side_effects(method, path),
+            notes=[sanitise(note, 2_000, one_line=True) for note in dict.fromkeys(notes)],
+            tags=_tags(said),
+        )
+
+
+_RISKS: dict[str, Any] = dict.fromkeys(_READS, "low") | {"post": "medium", "put": "medium", "patch": "medium", "delete": "high"}
+
+
+def _id_of(method: str, path: str) -> str:
+    return f"http:{sanitise(method, 20, one_line=True).upper()} {_shown_path(path)}"
+
+
+def _shown_path(path: str) -> str:
+    return sanitise(path, 900, one_line=True)
+
+
+def _words_of(method: str, path: str) -> tuple[str, ...]:
+    return (method, *(word for part in path.split("/") if (word := part.replace("{", "").replace("}", ""))))
+
+
+def _refuse_path(path: str) -> None:
+    if not path.startswith("/"):
+        raise UnusableError("its path does not begin with a slash")
+    if any(mark in path for mark in "?#"):
+        raise UnusableError("its path holds a query or a fragment")
+    if len(path) > 900 or not path.isprintable() or " " in path or "\\" in path or sanitise(path, 900) != path:
+        raise UnusableError("its path holds what no path has")
+    if path.startswith("//") or any(part in (".", "..") for part in path.split("/")):
+        raise UnusableError("its path leads out of the server's base URL")
+    rest = path.replace("{}", "{")
+    depth = 0
+    for character in rest:
+        depth += (character == "{") - (character == "}")
+        if depth not in (0, 1):
+            break
+    if depth != 0 or "{}" in path:
+        raise UnusableError("the braces of its path do not match")
+
+
+def _input_schema(properties: list[tuple[str, Field]]) -> dict[str, Json]:
+    schema: dict[str, Json] = {"type": "object", "properties": {name: field.schema for name, field in properties}}
+    required = [name for name, field in properties if field.is_required]
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = False
+    return schema
+
+
+def _binding(operation: Operation, properties: list[tuple[str, Field]]) -> dict[str, Json]:
+    binding: dict[str, Json] = {
+        "kind": "http",
+        "server": operation.server,
+        "method": operation.method.upper(),
+        "path": operation.path,
+    }
+    parameters = [
+        {"parameter": name, "in": field.place, "name": field.wire, **field.binding}
+        for name, field in properties
+        if field.place not in ("body", "form")
+    ]
+    if parameters:
+        binding["parameters"] = parameters
+    if operation.body:
+        binding["body"] = _body_binding(operation.body, properties)
+    if operation.answers.accept:
+        binding["accept"] = operation.answers.accept
+    if operation.answers.parser:
+        binding["output"] = {"parser": operation.answers.parser}
+    if operation.answers.statuses:
+        binding["statuses"] = operation.answers.statuses
+    return binding
+
+
+def _body_binding(body: bodies.Body, properties: list[tuple[str, Field]]) -> dict[str, Json]:
+    found: dict[str, Json] = {"media_type": body.media_type}
+    if body.is_whole:
+        return {**found, "parameter": next(name for name, field in properties if field.place == "body")}
+    fields = [{"parameter": name, "name": field.wire, **field.binding} for name, field in properties if field.place == "form"]
+    return {**found, "fields": fields}
+
+
+def _description(said: Mapping[str, Json], title: str, method: str, path: str) -> str:
+    text = bodies.description_of(said.get("description"), MAX_DESCRIPTION)
+    if title and title.rstrip(".") not in text:
+        text = f"{title}\n\n{text}" if text else title
+    if said.get("deprecated") is True:
+        text = f"Deprecated. {text}".strip()
+    return sanitise(text, MAX_DESCRIPTION) or f"Sends {method.upper()} {path}."
+
+
+def _side_effects(method: str, path: str) -> list[str]:
+    effect = {"delete": "Deletes", "put": "Creates or replaces", "patch": "Changes"}.get(method)
+    return [f"{effect} {path} on the server."] if effect else []
+
+
+def _tags(said: Mapping[str, Json]) -> list[str]:
+    tags = said.get("tags")
+    clean = [sanitise(tag, 60, one_line=True) for tag in tags[:10] if isinstance(tag, str)] if isinstance(tags, list) else []
+    return [tag for tag in dict.fromkeys(clean) if tag]
+
+
+def _examples(
+    operation: Operation, properties: list[tuple[str, Field]], schema: dict[str, Json], defs: Mapping[str, Json]
+) -> list[dict[str, Json]]:
+    """The calls that the document itself shows: every required input has an example, and together they fit."""
+    from pegboard.schema.explain import explain
+
+    from pegboard_toolgen.schemas import needed
+
+    keys = list(dict.fromkeys(key for _, field in properties for key in field.examples))
+    found: list[dict[str, Json]] = []
+    whole: Json = None
+    for key in keys[:6]:
+        call: dict[str, Json] = {}
+        for name, field in properties:
+            examples = field.examples
+            value = examples.get(key, examples.get("", next(iter(examples.values()), None)))
+            if examples and (key in examples or field.is_required) and usable_example(value):
+                call[name] = value
+        if not call or any(field.is_required and name not in call for name, field in properties):
+            continue
+        if any(item["input"] == call for item in found) or not is_small(call, MAX_EXAMPLE_BYTES):
+            continue
+        whole = whole or {**schema, "$defs": needed(schema, defs)}
+        if not explain(whole, call, visits=20_000):
+            found.append({"input": call, **({"description": sanitise(key, 100, one_line=True)} if key else {})})
+    return found[:3]

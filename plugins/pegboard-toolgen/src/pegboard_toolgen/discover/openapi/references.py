@@ -1,0 +1,157 @@
+"""Where a document's references lead: JSON pointers inside it, never outside; and its schemas, each converted once.
+
+A schema that is pointed to becomes a `$defs` entry under a name that its pointer alone decides, so circles stay circles and
+no other operation changes a name. Conversion waits in a queue: a chain of references costs no depth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from pegboard_manifest.hygiene import sanitise
+
+from pegboard_toolgen.schemas import DEFS, Dialect, UnusableError, Work, break_circles, convert, needed
+
+Json = Any
+
+MAX_HOPS = 32
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Document:
+    """One OpenAPI document, to be asked for its parts.
+
+    Args:
+        root: the value; says `openapi` or `swagger`.
+    """
+
+    def __init__(self, root: Mapping[str, Json]) -> None:
+        self.root = root
+        self.is_swagger_2 = "swagger" in root and "openapi" not in root
+        version = str(root.get("openapi", ""))
+        self.dialect: Dialect = (
+            "swagger 2" if self.is_swagger_2 else "openapi 3.0" if version.startswith("3.0") else "2020-12"
+        )
+        self.work = Work()
+
+    def at(self, ref: str) -> Json:
+        """What a reference points to.
+
+        Raises:
+            UnusableError: it points outside of the document, or to nothing.
+        """
+        here: Json = self.root
+        for step in steps_of(ref):
+            if isinstance(here, dict) and step in here:
+                here = here[step]
+            elif isinstance(here, list) and step.isascii() and step.isdigit() and len(step) < 7 and int(step) < len(here):
+                here = here[int(step)]
+            else:
+                raise UnusableError(f"the reference {shown(ref)} points to nothing")
+        return here
+
+    def follow(self, value: Json) -> dict[str, Json]:
+        """An object of the document, behind its references; anything else is an empty one.
+
+        Raises:
+            UnusableError: a reference leads nowhere, outside or in a circle.
+        """
+        said: dict[str, Json] = {}
+        for _ in range(MAX_HOPS):
+            if not isinstance(value, dict):
+                return {}
+            ref = value.get("$ref")
+            if not isinstance(ref, str):
+                return {**value, **said}
+            # OpenAPI 3.1, 4.8.23: texts beside a reference stand for those that it leads to.
+            said = {key: value[key] for key in ("summary", "description") if key in value} | said
+            value = self.at(ref)
+        raise UnusableError("a reference leads in a circle")
+
+
+def steps_of(ref: str) -> tuple[str, ...]:
+    """The steps of a reference into the same document (RFC 6901, section 6)."""
+    before, _, pointer = ref.partition("#")
+    if before or (pointer and not pointer.startswith("/")):
+        raise UnusableError(f"the reference {shown(ref)} points outside of the document")
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(pointer).split("/")[1:])
+
+
+def pointer_of(*steps: str) -> str:
+    """The JSON pointer of a place, as text."""
+    return sanitise("#/" + "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps), 1_000, one_line=True)
+
+
+def shown(text: Json) -> str:
+    """A short foreign text for a sentence."""
+    return f"'{sanitise(str(text), 60, one_line=True)}'"
+
+
+class Schemas:
+    """The document's schemas, converted for one direction.
+
+    Args:
+        document: where they stand.
+        answers: what the server sends; there a reference that leads nowhere says nothing, elsewhere it is an error.
+    """
+
+    def __init__(self, document: Document, *, answers: bool) -> None:
+        self.document = document
+        self.answers = answers
+        self.defs: dict[str, Json] = {}
+        self.broken: dict[str, str] = {}
+        self._waiting: dict[str, Json] = {}
+
+    def convert(self, schema: Json, notes: list[str]) -> Json:
+        """A schema of the document; what it points to waits for `settle`."""
+        return convert(
+            schema,
+            dialect=self.document.dialect,
+            refer=self._refer,
+            answers=self.answers,
+            notes=notes,
+            work=self.document.work,
+        )
+
+    def settle(self) -> None:
+        """Convert everything that was pointed to."""
+        while self._waiting:
+            name, schema = self._waiting.popitem()
+            try:
+                self.defs[name] = self.convert(schema, [])
+            except UnusableError as problem:
+                self.defs[name] = {}
+                self.broken[name] = str(problem)
+        self.defs = break_circles(self.defs)
+
+    def why_unusable(self, schema: Json) -> str | None:
+        """Why a schema cannot be used: something that it needs could not be converted."""
+        if not self.broken:
+            return None
+        return next((self.broken[name] for name in needed(schema, self.defs) if name in self.broken), None)
+
+    def _refer(self, ref: str) -> Json:
+        try:
+            steps = steps_of(ref)
+            name = name_of(steps, is_swagger_2=self.document.is_swagger_2)
+            if name not in self.defs and name not in self._waiting:
+                self._waiting[name] = self.document.at(ref)
+        except UnusableError:
+            if self.answers:
+                return {}
+            raise
+        return {"$ref": DEFS + name}
+
+
+def name_of(steps: tuple[str, ...], *, is_swagger_2: bool) -> str:
+    """The name of a schema under `$defs`, from its pointer alone."""
+    usual = ("definitions",) if is_swagger_2 else ("components", "schemas")
+    last = steps[-1] if steps else "document"
+    if steps[:-1] == usual and _PLAIN_NAME.fullmatch(last):
+        return f"in.{last}"
+    digest = hashlib.sha256("/".join(step.replace("~", "~0").replace("/", "~1") for step in steps).encode("utf-8", "replace"))
+    return f"in.{re.sub('[^A-Za-z0-9_]+', '_', last)[:40]}.{digest.hexdigest()[:8]}"
