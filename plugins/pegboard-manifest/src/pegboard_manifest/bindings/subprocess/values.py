@@ -2,8 +2,8 @@
 
 A word is the value's text, and nothing else is in it: no quoting is needed because no shell reads it. What a program
 could take for something else than a value is a fault: NUL and controls, a leading dash (an option), a leading `@` (a
-file of further arguments, for argparse, javac, gcc and others), the word `--` (the end of the options). Behind
-`--name=` none of that can happen, and everything but controls is fine there.
+file of further arguments, for argparse, javac, gcc and others). Behind `--name=` neither can happen, and every text
+without controls is fine there, save `--`: argparse drops that wherever it stands (Python 3.11).
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def json_text(value: Any, path: Path) -> str:
 def _judged(word: str, path: Path) -> str:
     if fault := text_fault(word):
         raise FaultError(path, f"a text without {fault}", word)
+    if word == "--":
+        raise FaultError(path, "a value other than '--'", word)
     if len(word) > MAX_WORD or (not word.isascii() and len(word.encode()) > MAX_WORD):
         raise FaultError(path, f"at most {MAX_WORD:,} bytes", word)
     return word
@@ -107,7 +109,7 @@ def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:
         word: the value's text.
         value: what it was made of, for the fault.
         path: where that came from.
-        guarded: refuse leading dashes and `@`; `--` is refused in any case, since argparse drops it wherever it is.
+        guarded: refuse leading dashes and `@`.
 
     Raises:
         FaultError: a program could take it for something else than a value.
@@ -116,6 +118,4 @@ def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:
         raise FaultError(path, "a value without a leading dash", value)
     if guarded and word.startswith("@"):
         raise FaultError(path, "a value without a leading @", value)
-    if word == "--":
-        raise FaultError(path, "a value other than '--'", value)
     return word
