@@ -1,0 +1,328 @@
+"""The public names of a package: what can be called by which dotted path.
+
+A module's face is its `__all__`, else its names without a leading underscore that it defines or, in an `__init__`,
+takes from its own package. Where the face of a package can call something, that is its API, and modules that
+it does not name are told as not covered; where it can call nothing, its public modules are looked into. What is reached
+by several paths has the shortest of them, the first in the order of the alphabet.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import griffe
+
+from pegboard_toolgen.discover._types import Scope, dotted, normal, parse
+from pegboard_toolgen.drafts import LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard_toolgen.discover._sources import Tree
+
+MAX_FOUND = 5_000
+MAX_NAMES = 5_000
+"""Of one face."""
+
+Callee = Literal["function", "instance", "method", "static", "class method"]
+_LOST = (griffe.GriffeError, RecursionError, KeyError, ValueError)
+_QUIET_BASES = frozenset(
+    {"abc.TypedDict", "abc.Protocol", "abc.NamedTuple", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
+)
+
+
+@attrs.frozen
+class Found:
+    """Something that can be called.
+
+    Args:
+        path: the public dotted path.
+        module: the module to import; `path` begins with it.
+        function: whose signature and body it has.
+        callee: how it is reached.
+        overloads: signatures that a stub gives beside it.
+        home: what its place in the source is told of: the function, or the instance.
+        owner: the class, for its docstring.
+    """
+
+    path: str
+    module: str
+    function: griffe.Function
+    callee: Callee
+    home: griffe.Object
+    overloads: tuple[griffe.Function, ...] = ()
+    owner: griffe.Class | None = None
+
+
+@attrs.define
+class Walk:
+    """One walk through a tree."""
+
+    tree: Tree
+    instance_methods: bool = False
+    found: list[Found] = attrs.field(factory=list)
+    left_out: list[LeftOut] = attrs.field(factory=list)
+    _seen: set[str] = attrs.field(factory=set)
+    _modules: set[str] = attrs.field(factory=set)
+
+    def run(self) -> None:
+        """Fill `found` and `left_out`."""
+        start = self.tree.get(self.tree.name)
+        start = self._target(start) if start is not None else None
+        if not isinstance(start, griffe.Module):
+            return
+        waiting = [(self.tree.name, start)]
+        while waiting:
+            level, waiting = sorted(waiting, key=lambda one: one[0]), []
+            for path, module in level:
+                if module.path not in self._modules and len(self.found) < MAX_FOUND:
+                    self._modules.add(module.path)
+                    waiting += self._look_at(path, module)
+
+    def _look_at(self, path: str, module: griffe.Module) -> list[tuple[str, griffe.Module]]:
+        """Take the face of a module; answer the modules to look into next."""
+        before = len(self.found) + len(self.left_out)
+        named: list[tuple[str, griffe.Module]] = []
+        for name, member in self._face(module):
+            target = self._target(member)
+            public = f"{path}.{name}"
+            if target is None:
+                self._lost(module, name, member, public)
+            elif isinstance(target, griffe.Module):
+                if self.tree.owns(target.path) and not target.path.startswith(f"{module.path}._"):
+                    named.append((public, target))
+            elif self.tree.owns(target.path):
+                self._take(public, path, target)
+        calls = len(self.found) + len(self.left_out) > before
+        others = [
+            (f"{path}.{name}", one)
+            for name, one in sorted(module.members.items())
+            if isinstance(one, griffe.Module) and not name.startswith("_") and one not in [found for _, found in named]
+        ]
+        if not calls:
+            return named + others
+        for public, one in others:
+            if self._has_functions(one) and not self._is_named(one):
+                self.left_out.append(
+                    LeftOut(f"module {public}", f"a module that {path} does not name as its own", self.tree.where(one))
+                )
+        return named
+
+    def _is_named(self, module: griffe.Module) -> bool:
+        """Whether everything public in a module has been reached by a shorter path."""
+        return all(
+            (target := self._target(member)) is None or target.path in self._seen or not target.is_function
+            for _, member in self._face(module)
+        )
+
+    def _has_functions(self, module: griffe.Module) -> bool:
+        return any(
+            member.is_function for name, member in module.members.items() if not member.is_alias and name[0] != "_"
+        )
+
+    def _face(self, module: griffe.Module) -> Iterator[tuple[str, griffe.Object | griffe.Alias]]:
+        members = dict(module.members)
+        for name, overloads in module.overloads.items():
+            if name not in members and overloads:
+                members[name] = overloads[0]
+        if module.exports is not None:
+            names = sorted({str(name) for name in module.exports if isinstance(name, str)})
+            for name in names[:MAX_NAMES]:
+                if name in members and not name.startswith("__"):
+                    yield name, self._unshadowed(module, name, members[name])
+            return
+        for name in sorted(members)[:MAX_NAMES]:
+            member = self._unshadowed(module, name, members[name])
+            if name.startswith("_") or member is None:
+                continue
+            if member.is_alias:
+                is_own = module.is_init_module and self.tree.owns(member.target_path)  # type: ignore[union-attr]
+                if is_own and member.runtime:
+                    yield name, member
+            elif not isinstance(member, griffe.Module) and member.runtime:
+                yield name, member
+
+    def _unshadowed(
+        self, module: griffe.Module, name: str, member: griffe.Object | griffe.Alias
+    ) -> griffe.Object | griffe.Alias:
+        target = self.tree.shadowed.get(f"{module.path}.{name}")
+        return (self.tree.get(target) if target else None) or member
+
+    def _target(self, member: griffe.Object | griffe.Alias) -> griffe.Object | None:
+        try:
+            return member.final_target if member.is_alias else member  # type: ignore[union-attr,return-value]
+        except _LOST:
+            return None
+
+    def _lost(self, module: griffe.Module, name: str, member: griffe.Object | griffe.Alias, public: str) -> None:
+        goal = str(getattr(member, "target_path", ""))
+        if module.exports is None and not self.tree.owns(goal):
+            return
+        if self.tree.owns(goal):
+            why = "its re-export leads nowhere that can be read"
+        else:
+            why = f"it comes from another package ({goal.partition('.')[0][:60]})"
+        self.left_out.append(LeftOut(f"python:{public}", why, self.tree.where(module)))
+
+    def _take(self, public: str, module: str, target: griffe.Object) -> None:
+        if target.path in self._seen:
+            return
+        self._seen.add(target.path)
+        if isinstance(target, griffe.Function):
+            self._add(Found(public, module, target, "function", target, self._overloads(target)))
+        elif isinstance(target, griffe.Class):
+            self._take_class(public, module, target)
+        elif isinstance(target, griffe.Attribute):
+            self._take_value(public, module, target)
+
+    def _add(self, found: Found) -> None:
+        self.found.append(found)
+
+    def _overloads(self, function: griffe.Function) -> tuple[griffe.Function, ...]:
+        own = list(function.overloads or ())
+        parent = function.parent
+        if parent is not None and (parent.is_module or parent.is_class):
+            own += [one for one in parent.overloads.get(function.name, ()) if one not in own]  # type: ignore[union-attr]
+        return tuple(own[:30])
+
+    def _take_class(self, public: str, module: str, target: griffe.Class) -> None:
+        scope = Scope(self.tree, target.parent or target)
+        bases = {normal(scope.resolve(name)) for base in target.bases if (name := _name(base))}
+        if bases & _QUIET_BASES or self._is_exception(target):
+            return
+        methods = 0
+        for name, member in sorted(target.members.items()):
+            if name.startswith("_") or not isinstance(member, griffe.Function):
+                continue
+            callee: Callee | None = (
+                "static"
+                if "staticmethod" in member.labels
+                else "class method"
+                if "classmethod" in member.labels
+                else None
+            )
+            if callee is None:
+                methods += 1
+            elif member.path not in self._seen:
+                self._seen.add(member.path)
+                self._add(
+                    Found(f"{public}.{name}", module, member, callee, member, self._overloads(member), owner=target)
+                )
+        why = (
+            "a class: its methods need an instance, which no call keeps"
+            if methods
+            else "a class: a call keeps no instance"
+        )
+        self.left_out.append(LeftOut(f"python:{public}", why, self.tree.where(target)))
+
+    def _is_exception(self, target: griffe.Class) -> bool:
+        names = {_name(base) or "" for one in [target, *_mro(target)] for base in one.bases}
+        return any(name.rpartition(".")[2].endswith(("Exception", "Error", "Warning")) for name in names)
+
+    def _take_value(self, public: str, module: str, target: griffe.Attribute) -> None:
+        """A variable of a module: an instance that can be called, a method of an instance, another name of a function."""
+        node = parse(target.value) if target.value is not None else None
+        scope = Scope(self.tree, target.parent or target)
+        where = self.tree.where(target)
+        if isinstance(node, ast.Lambda):
+            self.left_out.append(LeftOut(f"python:{public}", "a lambda: nothing says what it takes", where))
+        elif isinstance(node, ast.Call) and (maker := dotted(node.func)):
+            made = scope.resolve(maker)
+            if made in {"functools.partial", "builtins.staticmethod"}:
+                self.left_out.append(LeftOut(f"python:{public}", "a partial call: nothing says what it takes", where))
+            elif isinstance(owner := self.tree.get(made) if self.tree.owns(made) else None, griffe.Class):
+                self._take_instance(public, module, target, owner)
+        elif node is not None and (name := dotted(node)):
+            self._take_other_name(public, module, target, scope.resolve(name))
+        elif node is None and target.annotation is not None:
+            self._take_declared(public, module, target, scope)
+
+    def _take_declared(self, public: str, module: str, target: griffe.Attribute, scope: Scope) -> None:
+        """A variable that a stub only declares: `levenshtein: Levenshtein`."""
+        name = _name(target.annotation)
+        made = scope.resolve(name) if name else ""
+        owner = self.tree.get(made) if self.tree.owns(made) else None
+        if isinstance(owner, griffe.Class):
+            self._take_instance(public, module, target, owner)
+        elif normal(made) == "abc.Callable":
+            why = "a variable that holds a callable: nothing says what it takes"
+            self.left_out.append(LeftOut(f"python:{public}", why, self.tree.where(target)))
+
+    def _take_instance(self, public: str, module: str, target: griffe.Attribute, owner: griffe.Class) -> None:
+        call = method_of(owner, "__call__")
+        if call is not None:
+            self._add(Found(public, module, call, "instance", target, self._overloads(call), owner=owner))
+        methods = [name for name in _public_methods(owner) if not name.startswith("_")]
+        if self.instance_methods:
+            for name in methods:
+                method = method_of(owner, name)
+                if method is not None:
+                    self._add(
+                        Found(
+                            f"{public}.{name}", module, method, "method", target, self._overloads(method), owner=owner
+                        )
+                    )
+        elif methods:
+            told = ", ".join(methods[:8]) + (", ..." if len(methods) > 8 else "")
+            self.left_out.append(
+                LeftOut(
+                    f"python:{public}.*",
+                    f"methods of an instance, which are not asked for: {told}",
+                    self.tree.where(target),
+                )
+            )
+
+    def _take_other_name(self, public: str, module: str, target: griffe.Attribute, path: str) -> None:
+        found = self.tree.get(path) if self.tree.owns(path) else None
+        if found is not None and (goal := self._target(found)) is not None:
+            if goal.path != target.path and not isinstance(goal, griffe.Module):
+                self._take(public, module, goal)
+            return
+        head, _, last = path.rpartition(".")
+        holder = self.tree.get(head) if head and self.tree.owns(head) else None
+        instance = self._target(holder) if holder is not None else None
+        if not isinstance(instance, griffe.Attribute) or not isinstance(node := parse(instance.value), ast.Call):
+            return
+        maker = dotted(node.func)
+        made = Scope(self.tree, instance.parent or instance).resolve(maker) if maker else ""
+        owner = self.tree.get(made) if self.tree.owns(made) else None
+        method = method_of(owner, last) if isinstance(owner, griffe.Class) else None
+        if method is not None:
+            self._add(Found(public, module, method, "method", target, self._overloads(method), owner=owner))  # type: ignore[arg-type]
+
+
+def method_of(owner: griffe.Class, name: str) -> griffe.Function | None:
+    """A method of a class or of those above it, by the order of resolution."""
+    for one in [owner, *_mro(owner)]:
+        found = one.members.get(name)
+        if isinstance(found, griffe.Function):
+            return found
+        if found is None and one.overloads.get(name):
+            return one.overloads[name][0]
+    return None
+
+
+def _public_methods(owner: griffe.Class) -> list[str]:
+    names = {
+        name
+        for one in [owner, *_mro(owner)]
+        for name, member in one.members.items()
+        if isinstance(member, griffe.Function) and not name.startswith("_") and "property" not in member.labels
+    }
+    return sorted(names)
+
+
+def _mro(owner: griffe.Class) -> list[griffe.Class]:
+    try:
+        return list(owner.mro())[:30]
+    except _LOST:
+        return []
+
+
+def _name(annotation: object) -> str | None:
+    node = parse(annotation)
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    return dotted(node) if node is not None else None

@@ -1,0 +1,361 @@
+"""A package on disk as a tree of griffe's objects, read and never imported.
+
+Griffe's own loader would import what it cannot read, follow links and read files of any size. So the files are found
+and judged here, handed to `griffe.visit` one by one, and put together; a file that is too big, no text, no Python or
+nested too deeply costs itself and is reported. What is found depends on the bytes of the files alone: budgets
+are counted in files and bytes, never in time.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import io
+import logging
+import os
+import re
+import stat
+import tokenize
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import griffe
+
+from pegboard_toolgen.drafts import DiscoveryError, LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MAX_FILE_BYTES = 2_000_000
+MAX_FILES = 3_000
+MAX_TOTAL_BYTES = 32_000_000
+MAX_DEPTH = 12
+"""Folders below the package."""
+MAX_DISTRIBUTIONS = 5_000
+_NOT_API = frozenset({"tests", "test", "_tests", "__pycache__", "node_modules"})
+_BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+"""What Python's own parser raises for text that is no program it can hold."""
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@attrs.define
+class Tree:
+    """A package that was read.
+
+    Args:
+        name: the dotted name that was asked for.
+        root: the folder that file names are told relative to.
+        modules: griffe's collection, the root package in it.
+        problems: what could not be read.
+    """
+
+    name: str
+    root: Path
+    modules: griffe.ModulesCollection
+    problems: list[LeftOut] = attrs.field(factory=list)
+    shadowed: dict[str, str] = attrs.field(factory=dict)
+    """Public path of a name that a submodule hides in griffe's tree: its target."""
+    _texts: dict[str, str] = attrs.field(factory=dict)
+    _nodes: dict[str, dict[tuple[str, int], FunctionNode]] = attrs.field(factory=dict)
+
+    @property
+    def package(self) -> str:
+        """The first part of the name, which everything of the package begins with."""
+        return self.name.partition(".")[0]
+
+    def get(self, path: str) -> griffe.Object | griffe.Alias | None:
+        """What stands at a dotted path, aliases as they are."""
+        try:
+            found = self.modules.get_member(path)
+        except (KeyError, ValueError, griffe.GriffeError, RecursionError):
+            return None
+        return found if isinstance(found, griffe.Object | griffe.Alias) else None
+
+    def owns(self, path: str) -> bool:
+        """Whether a dotted path lies in this package."""
+        return path == self.package or path.startswith(self.package + ".")
+
+    def where(self, found: griffe.Object | griffe.Alias) -> str:
+        """File and line, relative to the root."""
+        try:
+            file = found.filepath
+        except (ValueError, griffe.GriffeError, RecursionError):
+            return ""
+        if not isinstance(file, Path) or not file.is_relative_to(self.root):
+            return ""
+        return f"{file.relative_to(self.root).as_posix()}:{found.lineno or 1}"
+
+    def node_of(self, function: griffe.Function) -> FunctionNode | None:
+        """The syntax of a function, body and all; None for a stub's."""
+        file = function.filepath
+        if not isinstance(file, Path) or file.suffix == ".pyi":
+            return None
+        key = str(file)
+        if key not in self._nodes:
+            self._nodes[key] = _functions_of(self._texts.get(key, ""))
+        return self._nodes[key].get((function.name, function.endlineno or 0))
+
+    def keep(self, file: Path, text: str) -> None:
+        """Remember the text of a file for `node_of`."""
+        self._texts[str(file)] = text
+
+
+def _functions_of(text: str) -> dict[tuple[str, int], FunctionNode]:
+    try:
+        module = ast.parse(text)
+        return {
+            (node.name, node.end_lineno or 0): node
+            for node in ast.walk(module)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+    except _BROKEN:
+        return {}
+
+
+def read_package(name: str, search_paths: Sequence[Path]) -> Tree:
+    """Read the package that a dotted import name begins with.
+
+    Raises:
+        DiscoveryError: it is on none of the search paths, or its first file cannot be read.
+    """
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name) or len(name) > 200:
+        raise DiscoveryError("a library is named as it is imported: words with dots between")
+    first = name.partition(".")[0]
+    for folder in _with_links(search_paths):
+        homes = [home for home in (folder / first, folder / f"{first}.py", folder / f"{first}.pyi") if home.exists()]
+        stubs = folder / f"{first}-stubs"
+        if homes or stubs.is_dir():
+            return _Reader(Tree(name=name, root=folder, modules=griffe.ModulesCollection()), first).read(homes, stubs)
+        if any(folder.glob(f"{first}.*.so")) or any(folder.glob(f"{first}*.pyd")):
+            raise DiscoveryError(
+                f"{name} is compiled and brings no stub",
+                hint="a library is read, never imported: install a package of stubs for it",
+            )
+    raise DiscoveryError(f"{name} is on none of the search paths", hint="install it, or name the folder it lies in")
+
+
+def _with_links(search_paths: Sequence[Path]) -> Iterator[Path]:
+    """The folders, and those that their `.pth` files name as plain lines (editable installs); none is run."""
+    for folder in search_paths:
+        if not folder.is_dir():
+            continue
+        yield folder
+        for link in sorted(folder.glob("*.pth"))[:100]:
+            try:
+                lines = link.read_bytes()[:20_000].decode().splitlines()
+            except (OSError, UnicodeDecodeError):
+                continue
+            for line in lines[:100]:
+                if line.strip() and not line.startswith(("import ", "import\t", "#")) and "\0" not in line:
+                    target = folder / line.strip()
+                    if target.is_dir():
+                        yield target
+
+
+@attrs.define
+class _Reader:
+    tree: Tree
+    first: str
+    files: int = 0
+    size: int = 0
+
+    def read(self, homes: Sequence[Path], stubs: Path) -> Tree:
+        logger = logging.getLogger("griffe")
+        was, logger.disabled = logger.disabled, True
+        try:
+            for home in homes:
+                if home.is_dir():
+                    self._read_folder(home)
+                else:
+                    self._read_file(home, (), home.parent)
+            if stubs.is_dir():
+                self._read_folder(stubs)
+            if self.first not in self.tree.modules.members:
+                why = self.tree.problems[0].why if self.tree.problems else "it holds no Python"
+                raise DiscoveryError(f"{self.first} cannot be read: {why}")
+            self._finish()
+        finally:
+            logger.disabled = was
+        return self.tree
+
+    def _read_folder(self, home: Path) -> None:
+        if not any((home / name).is_file() for name in ("__init__.py", "__init__.pyi")):
+            module = griffe.Module(self.first, filepath=[home], modules_collection=self.tree.modules)
+            self.tree.modules.set_member(self.first, module)
+        wanted = self.tree.name.split(".")[1:]
+        for parts, file in _files(home, wanted):
+            if self.files >= MAX_FILES or self.size >= MAX_TOTAL_BYTES:
+                self._problem(parts, "the package has more files or bytes than are read", file)
+                return
+            self._read_file(file, parts, home)
+
+    def _read_file(self, file: Path, parts: tuple[str, ...], home: Path) -> None:
+        self.files += 1
+        text = self._text_of(file, parts, home)
+        if text is None:
+            return
+        parent = self._parent_of(parts)
+        if parts and parent is None:
+            return
+        name = parts[-1] if parts else self.first
+        try:
+            module = griffe.visit(
+                name,
+                file,
+                text,
+                parent=parent,
+                modules_collection=self.tree.modules,
+                lines_collection=griffe.LinesCollection(),
+            )
+        except _BROKEN as error:
+            self._problem(parts, f"its source cannot be read ({type(error).__name__})", file)
+            return
+        self.tree.keep(file, text)
+        if parent is None:
+            self._set(self.tree.modules, name, module)
+            return
+        there = parent.members.get(name)
+        if there is not None and there.is_alias:
+            self.tree.shadowed[f"{parent.path}.{name}"] = str(there.target_path)  # type: ignore[union-attr]
+        self._set(parent, name, module)
+
+    def _set(self, into: griffe.ModulesCollection | griffe.Module, name: str, module: griffe.Module) -> None:
+        try:
+            into.set_member(name, module)
+        except (AttributeError, KeyError, ValueError, griffe.GriffeError, RecursionError) as error:
+            self.tree.problems.append(
+                LeftOut(f"module {module.path}", f"its stub does not fit it ({type(error).__name__})")
+            )
+
+    def _text_of(self, file: Path, parts: tuple[str, ...], home: Path) -> str | None:
+        try:
+            if not file.resolve(strict=True).is_relative_to(home.resolve()):
+                return self._problem(parts, "its file is a link that leaves the package", file)
+            if not stat.S_ISREG(file.stat().st_mode):
+                return self._problem(parts, "its file is no regular file", file)
+            with file.open("rb") as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+        except (OSError, RuntimeError):
+            return self._problem(parts, "its file cannot be read", file)
+        if len(data) > MAX_FILE_BYTES:
+            return self._problem(parts, f"its file has more than {MAX_FILE_BYTES:,} bytes", file)
+        self.size += len(data)
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            text = data.decode(encoding)
+        except (SyntaxError, UnicodeDecodeError, LookupError):
+            return self._problem(parts, "its file is no text in the encoding it claims", file)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _parent_of(self, parts: tuple[str, ...]) -> griffe.Module | None:
+        if not parts:
+            return None
+        parent = self.tree.get(".".join((self.first, *parts[:-1])))
+        return parent if isinstance(parent, griffe.Module) else None
+
+    def _problem(self, parts: tuple[str, ...], why: str, file: Path) -> None:
+        where = file.relative_to(self.tree.root).as_posix() if file.is_relative_to(self.tree.root) else ""
+        self.tree.problems.append(LeftOut("module " + ".".join((self.first, *parts)), why, where))
+
+    def _finish(self) -> None:
+        """Expand `__all__` and `from x import *` within the package."""
+        loader = griffe.GriffeLoader(
+            modules_collection=self.tree.modules, allow_inspection=False, store_source=False, search_paths=[]
+        )
+        root = self.tree.modules.members[self.first]
+        for expand in (loader.expand_exports, loader.expand_wildcards):
+            try:
+                expand(root)  # type: ignore[operator]
+            except (griffe.GriffeError, KeyError, AttributeError, TypeError, ValueError, RecursionError) as error:
+                self.tree.problems.append(
+                    LeftOut(f"module {self.first}", f"its re-exports cannot be followed ({type(error).__name__})")
+                )
+
+
+def _files(home: Path, wanted: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Path]]:
+    """Modules of a package, parents first, by name; `.py` before its `.pyi`. `wanted` is entered whatever it is called."""
+    level: list[tuple[tuple[str, ...], Path]] = [((), home)]
+    for depth in range(MAX_DEPTH):
+        below = []
+        for parts, folder in level:
+            try:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            names = {entry.name for entry in entries}
+            for init in ("__init__.py", "__init__.pyi"):
+                if init in names:
+                    yield parts, folder / init
+            for entry in entries:
+                stem, dot, end = entry.name.partition(".")
+                inner = (*parts, stem)
+                if not stem.isidentifier() or stem == "__init__":
+                    continue
+                if end in {"py", "pyi"} and stem != "__main__":
+                    yield inner, folder / entry.name
+                elif (
+                    not dot
+                    and (stem not in _NOT_API or list(inner) == list(wanted[: depth + 1]))
+                    and entry.is_dir(follow_symlinks=False)
+                ):
+                    below.append((inner, folder / entry.name))
+        level = below
+
+
+@attrs.frozen
+class Metadata:
+    """What an installed distribution says of itself."""
+
+    name: str
+    version: str
+    summary: str
+    readme: str
+
+
+def metadata_of(package: str, root: Path, distribution: str | None) -> Metadata | None:
+    """The distribution that brings a package, by its installed metadata beside the package; nothing is imported."""
+    wanted = _normal(distribution or package)
+    others = []
+    for count, found in enumerate(importlib.metadata.distributions(path=[str(root)])):
+        if count >= MAX_DISTRIBUTIONS:
+            break
+        name = found.name or ""
+        if _normal(name) == wanted:
+            return _metadata(found)
+        others.append(found)
+    if distribution is not None:
+        return None
+    for found in sorted(others, key=lambda one: one.name or ""):
+        if _brings(found, package):
+            return _metadata(found)
+    return None
+
+
+def _brings(found: importlib.metadata.Distribution, package: str) -> bool:
+    try:
+        top = (found.read_text("top_level.txt") or "")[:20_000].split()
+        if top:
+            return package in top
+        record = (found.read_text("RECORD") or "")[:2_000_000]
+    except (OSError, ValueError):
+        return False
+    return re.search(rf"^{re.escape(package)}(/|\.py,)", record, re.MULTILINE) is not None
+
+
+def _metadata(found: importlib.metadata.Distribution) -> Metadata | None:
+    try:
+        says = found.metadata
+        return Metadata(
+            name=str(says["Name"] or "")[:128],
+            version=str(says["Version"] or "")[:64],
+            summary=str(says["Summary"] or "")[:2_000],
+            readme=str(says.get_payload() or "")[:100_000],  # type: ignore[attr-defined]
+        )
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

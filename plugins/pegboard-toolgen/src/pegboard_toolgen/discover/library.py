@@ -1,0 +1,872 @@
+"""A Python library as drafts of tools: its public functions, read from source and stubs, never imported.
+
+Griffe reads the files (`_sources`), the walk finds what can be called by a public name (`_public`), annotations become
+schemas and coercions (`_types`), docstrings become descriptions and examples (`_docstrings`, `_examples`), and bodies
+say what a signature does not (`_bodies`): what is called, changed, run and raised. What no tool can cover is reported
+with its reason. The same files give the same answer, wherever they lie.
+
+What the reading cannot see: signatures that a decorator changes, types that a docstring gets wrong, effects of
+what a function calls through objects. A function that looks pure is a read; one that looks like nothing has no category.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import griffe
+
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen.discover._bodies import Facts, Reader
+from pegboard_toolgen.discover._docstrings import Doc, Said, clean, read_docstring
+from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
+from pegboard_toolgen.discover._public import Found, Walk
+from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
+from pegboard_toolgen.discover._types import (
+    ANY,
+    MISSING,
+    SCALAR,
+    TEXT,
+    Schema,
+    Scope,
+    Shape,
+    constant,
+    dotted,
+    list_of,
+    parse,
+    result_schema,
+    shape_of,
+    unite,
+)
+from pegboard_toolgen.drafts import Category, Discovery, Draft, Idempotency, LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MAX_EXAMPLES = 8
+MAX_PARAMETERS = 100
+MAX_NOTES = 30
+_BROKEN = (griffe.GriffeError, RecursionError, KeyError, ValueError, TypeError, AttributeError, IndexError, MemoryError)
+"""What a source that nobody foresaw may raise in griffe or here; it costs the tool it is about."""
+
+_WRITE_VERBS = frozenset(
+    [
+        "write",
+        "save",
+        "delete",
+        "remove",
+        "send",
+        "set",
+        "put",
+        "post",
+        "patch",
+        "update",
+        "insert",
+        "add",
+        "append",
+        "create",
+        "make",
+        "mkdir",
+        "copy",
+        "move",
+        "rename",
+        "store",
+        "upload",
+        "push",
+        "publish",
+        "install",
+        "uninstall",
+        "enable",
+        "disable",
+        "activate",
+        "deactivate",
+        "register",
+        "unregister",
+        "start",
+        "stop",
+        "kill",
+        "close",
+        "open",
+        "reset",
+        "clear",
+        "drop",
+        "purge",
+        "patch",
+        "configure",
+        "init",
+        "initialize",
+        "setup",
+        "teardown",
+        "load_into",
+        "execute",
+        "launch",
+        "spawn",
+        "shutdown",
+        "connect",
+        "disconnect",
+        "lock",
+        "unlock",
+        "mount",
+        "unmount",
+        "chmod",
+        "chown",
+        "touch",
+        "truncate",
+        "flush",
+        "commit",
+        "rollback",
+        "seed",
+    ]
+)
+_AGAIN_VERBS = frozenset(
+    ["set", "activate", "deactivate", "enable", "disable", "delete", "remove", "clear", "reset", "close", "touch"]
+)
+_ONCE_VERBS = frozenset(["send", "append", "add", "create", "insert", "push", "publish", "post"])
+_READ_VERBS = frozenset(
+    [
+        "get",
+        "is",
+        "has",
+        "are",
+        "can",
+        "parse",
+        "format",
+        "compute",
+        "calculate",
+        "count",
+        "find",
+        "search",
+        "match",
+        "compare",
+        "convert",
+        "decode",
+        "encode",
+        "to",
+        "from",
+        "read",
+        "list",
+        "show",
+        "describe",
+        "check",
+        "validate",
+        "normalize",
+        "natural",
+        "distance",
+        "similarity",
+        "split",
+        "join",
+        "strip",
+        "quote",
+        "unquote",
+        "escape",
+        "hash",
+        "loads",
+        "dumps",
+        "len",
+        "length",
+        "size",
+        "iter",
+        "min",
+        "max",
+        "sum",
+        "mean",
+        "sort",
+        "sorted",
+        "filter",
+    ]
+)
+_RUN_NAMES = re.compile(
+    r"^(eval|exec|unpickle|system|shell|spawn)(_|$)|unsafe|(^|_)(run|exec)_(code|script|shell|command)"
+)
+_CODES = {
+    "FileNotFoundError": "NOT_FOUND",
+    "LookupError": "NOT_FOUND",
+    "FileExistsError": "CONFLICT",
+    "PermissionError": "FORBIDDEN",
+    "TimeoutError": "TIMEOUT",
+    "KeyError": "INVALID_INPUT",
+    "IndexError": "INVALID_INPUT",
+    "TypeError": "INVALID_INPUT",
+    "ValueError": "INVALID_INPUT",
+    "OverflowError": "INVALID_INPUT",
+    "ArithmeticError": "INVALID_INPUT",
+    "ImportError": "UPSTREAM_ERROR",
+    "OSError": "UPSTREAM_ERROR",
+    "RuntimeError": "UPSTREAM_ERROR",
+}
+_INVALID_NAMES = re.compile(r"Invalid|Parse|Syntax|Decode|Encode|Validation|Format|BadParameter|Usage")
+
+
+def discover_library(
+    import_name: str,
+    *,
+    search_paths: Sequence[str | Path] | None = None,
+    distribution: str | None = None,
+    instance_methods: bool = False,
+) -> Discovery:
+    """What a Python library offers, read from its source and stubs. Nothing of it is imported or run.
+
+    Args:
+        import_name: as it is imported: `humanize`, or a module of a package.
+        search_paths: folders that hold packages, such as `site-packages`; those of this interpreter where left out.
+        distribution: the installed distribution that brings it, where its name cannot be found by the package.
+        instance_methods: the methods of a package's ready-made instances are tools as well.
+
+    Raises:
+        DiscoveryError: there is no such package, it is compiled without a stub, or its first file cannot be read.
+
+    .. versionadded:: 0.1
+    """
+    folders = [Path(one) for one in (search_paths if search_paths is not None else sys.path) if str(one)]
+    tree = read_package(import_name, folders)
+    metadata = metadata_of(tree.package, tree.root, distribution)
+    walk = Walk(tree, instance_methods=instance_methods)
+    walk.run()
+    drafter = _Drafter(tree, import_name, metadata)
+    for found in walk.found:
+        drafter.draft(found)
+    version = metadata.version if metadata else drafter.own_version()
+    name = metadata.name if metadata else distribution or import_name
+    source: dict[str, Any] = {"kind": "library", "name": clean(name, 200)}
+    if version:
+        source["version"] = clean(version, 64)
+    left_out = {(one.id, one.why): one for one in (*tree.problems, *walk.left_out, *drafter.left_out)}
+    return Discovery(
+        source=source,
+        drafts=tuple(sorted(drafter.drafts, key=lambda draft: draft.id)),
+        left_out=tuple(sorted(left_out.values(), key=lambda one: (one.id, one.why))),
+        modules={drafter.module: drafter.module_entry()} if drafter.drafts else {},
+        name=clean(name, 128),
+        version=clean(version, 64),
+        description=drafter.description(),
+    )
+
+
+@attrs.frozen
+class _Parameter:
+    """One parameter of a signature, as the source has it."""
+
+    name: str
+    kind: griffe.ParameterKind
+    annotations: tuple[object, ...]
+    default: str | None
+    is_required: bool
+
+
+@attrs.define
+class _Drafter:
+    tree: Tree
+    import_name: str
+    metadata: Metadata | None
+    drafts: list[Draft] = attrs.field(factory=list)
+    left_out: list[LeftOut] = attrs.field(factory=list)
+    _bodies: Reader = attrs.field(init=False)
+    _readme: list[Call] = attrs.field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._bodies = Reader(self.tree)
+        if self.metadata:
+            self._readme = read_readme(self.metadata.readme)
+
+    @property
+    def module(self) -> str:
+        """The id of the module in the manifest: its dotted name."""
+        if len(self.import_name) <= 64:
+            return self.import_name
+        import hashlib
+
+        return self.import_name[:55] + "_" + hashlib.sha256(self.import_name.encode()).hexdigest()[:8]
+
+    def module_entry(self) -> dict[str, Any]:
+        """The manifest's entry: what may be called, and no more."""
+        entry: dict[str, Any] = {
+            "import": self.import_name,
+            "allow": sorted(str(draft.binding["qualified_name"]) for draft in self.drafts),
+            "isolate": "thread",
+        }
+        if self.metadata:
+            entry["distribution"] = clean(self.metadata.name, 128)
+        return entry
+
+    def description(self) -> str:
+        """What the distribution says of itself, else the first words of the module's docstring."""
+        if self.metadata and self.metadata.summary:
+            return clean(self.metadata.summary, 1_000)
+        module = self.tree.get(self.import_name)
+        doc = read_docstring(module.docstring) if module is not None and not module.is_alias else Doc()
+        return doc.text.partition("\n\n")[0][:1_000]
+
+    def own_version(self) -> str:
+        """`__version__` where it is a literal."""
+        found = self.tree.get(f"{self.tree.package}.__version__")
+        value = constant(parse(found.value)) if isinstance(found, griffe.Attribute) else None
+        return value if isinstance(value, str) else ""
+
+    def draft(self, found: Found) -> None:
+        """Draft the tool of one callable, or say why there is none."""
+        where = self.tree.where(found.home)
+        try:
+            made = _Drafting(self, found).make()
+        except _BROKEN as error:
+            made = f"its source cannot be understood ({type(error).__name__})"
+        if isinstance(made, str):
+            self.left_out.append(LeftOut(f"python:{found.path}"[:500], made[:300], where))
+        else:
+            self.drafts.append(attrs.evolve(made, where=where))
+
+    def facts(self, function: griffe.Function) -> Facts | None:
+        """What the body shows."""
+        return self._bodies.facts(function)
+
+    def readme_calls(self, path: str) -> list[Call]:
+        """Calls of a public name that the distribution's own page shows."""
+        return [call for call in self._readme if call.name == path]
+
+
+class _Drafting:
+    """The drafting of one callable."""
+
+    def __init__(self, drafter: _Drafter, found: Found) -> None:
+        self.drafter = drafter
+        self.tree = drafter.tree
+        self.found = found
+        self.function = found.function
+        self.name = found.path.rpartition(".")[2]
+        self.notes: list[str] = []
+        self.bound: list[dict[str, Any]] = []
+        self.properties: dict[str, Schema] = {}
+        self.required: list[str] = []
+        self.order: list[tuple[_Parameter, bool]] = []
+        """Parameters of the source in order, and whether the tool has them."""
+        self.doc = read_docstring(self.function.docstring)
+        self.facts = drafter.facts(self.function)
+        self.scope = Scope(self.tree, self.function, _variables(self.function))
+        self.is_cached = False
+
+    def make(self) -> Draft | str:
+        """The draft, or the reason for none."""
+        found = self.found
+        if len(found.path) > 400:
+            return "its name is longer than a binding takes"
+        if any(part.startswith("_") for part in found.path.split(".")):
+            return "its path leads through a private module"
+        if why := self._unfit():
+            return why
+        for parameter in self._signature():
+            if why := self._take(parameter):
+                return why
+        schema: Schema = {"type": "object", "properties": self.properties, "additionalProperties": False}
+        if self.required:
+            schema["required"] = self.required
+        binding: dict[str, Any] = {
+            "kind": "python",
+            "module": self.drafter.module,
+            "qualified_name": found.path,
+            "parameters": self.bound,
+        }
+        exceptions, errors = self._errors()
+        if exceptions:
+            binding["exceptions"] = exceptions
+        category, idempotency = self._category()
+        return Draft(
+            id=f"python:{found.path}",
+            words=tuple(found.path.split(".")),
+            binding=binding,
+            input_schema=schema,
+            output_schema=result_schema(self._returns(), self.scope),
+            description=self._description(),
+            title=sanitise(self.name.replace("_", " ").strip().capitalize(), 100) or None,
+            kind="library",
+            where="",
+            category=category,
+            risk="low" if category == "read" else None,
+            idempotency=idempotency,
+            errors=errors,
+            examples=self._examples(schema),
+            side_effects=tuple(f"It {change}." for change in (self.facts.changes if self.facts else ())[:10]),
+            notes=tuple(dict.fromkeys(self.notes))[:MAX_NOTES],
+            runs_code=self._runs_code(),
+        )
+
+    # what it is
+
+    def _unfit(self) -> str | None:
+        """Why a callable can be no tool, whatever it takes."""
+        if "async" in self.function.labels:
+            return "asynchronous: the binding calls plain functions"
+        for decorator in self.function.decorators:
+            path = self.scope.resolve(str(decorator.callable_path))
+            name = path.rpartition(".")[2]
+            if name in {"contextmanager", "asynccontextmanager"}:
+                return "it gives a context manager, which no call keeps"
+            if name in {"property", "cached_property", "overload"}:
+                continue
+            if name in {"lru_cache", "cache"}:
+                self.is_cached = True
+            elif name == "deprecated":
+                self.notes.append("its source calls it deprecated")
+            elif name not in _PLAIN_DECORATORS:
+                self.notes.append(f"decorated with {sanitise(name, 60)}: what it takes may differ")
+        if self.doc.deprecated is not None:
+            self.notes.append("its documentation calls it deprecated")
+        returns = self._returns()
+        node = parse(returns) if returns is not None else None
+        name = dotted(node.value if isinstance(node, ast.Subscript) else node) if node is not None else None
+        given = self.scope.resolve(name) if name else ""
+        if given.rpartition(".")[2] in {"ContextManager", "AbstractContextManager", "_GeneratorContextManager"}:
+            return "it gives a context manager, which no call keeps"
+        if given.rpartition(".")[2] in {"Awaitable", "Coroutine", "AsyncIterator", "AsyncGenerator"}:
+            return "asynchronous: the binding calls plain functions"
+        if self.found.callee == "class method":
+            owner = self.found.owner
+            if given.rpartition(".")[2] == "Self" or (owner is not None and given == owner.path):
+                return "it makes an instance, which no call keeps"
+        if given.rpartition(".")[2] in {"Callable", "Decorator"} or given == "builtins.type":
+            return "it gives a callable, which no call keeps"
+        return None
+
+    def _returns(self) -> object:
+        if self.function.returns is not None and self.function not in self.found.overloads:
+            return self.function.returns
+        told = list(dict.fromkeys(str(one.returns) for one in self.found.overloads if one.returns is not None))
+        if told:
+            return " | ".join(f"({one})" for one in told[:20])
+        return None
+
+    # what it takes
+
+    def _signature(self) -> list[_Parameter]:
+        base, overloads = self.function, [one for one in self.found.overloads if one is not self.function]
+        kinds = griffe.ParameterKind
+        is_open = any(one.kind in {kinds.var_positional, kinds.var_keyword} for one in base.parameters)
+        is_overload = base in self.found.overloads
+        if overloads and (is_open or is_overload):
+            base = max([*self.found.overloads], key=lambda one: len(list(one.parameters)))
+            is_overload = True
+        parameters = list(base.parameters)
+        if self.found.callee in {"instance", "method", "class method"}:
+            parameters = parameters[1:]
+        return [self._parameter(one, base, is_overload) for one in parameters[:MAX_PARAMETERS]]
+
+    def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> _Parameter:
+        kind = one.kind or griffe.ParameterKind.positional_or_keyword
+        default = None if one.default is None else str(one.default)
+        variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
+        annotations = [] if one.annotation is None else [one.annotation]
+        is_required = default is None and not variadic
+        if is_overload or not annotations:
+            for other in self.found.overloads:
+                same = {parameter.name: parameter for parameter in other.parameters}.get(one.name)
+                if same is None or same.default is not None:
+                    is_required = is_required and not is_overload
+                if same is not None and same.annotation is not None:
+                    annotations.append(same.annotation)
+        unique = {str(annotation): annotation for annotation in annotations}
+        return _Parameter(one.name.lstrip("*"), kind, tuple(unique.values())[:30], default, is_required)
+
+    def _take(self, parameter: _Parameter) -> str | None:
+        """Give the tool a parameter, or drop it and say so; the reason where it can be neither."""
+        kinds = griffe.ParameterKind
+        said = self.doc.parameters.get(parameter.name, Said())
+        if parameter.kind is kinds.var_keyword:
+            self._take_rest(parameter)
+            return None
+        shape = self._shape(parameter, said)
+        is_spread = parameter.kind is kinds.var_positional
+        if shape.lacks is None and shape.enum is not None:
+            shape = self._with_enum(shape)
+        if shape.lacks is None and len(parameter.name) > 128:
+            shape = Shape({}, lacks="something with a name that is too long")
+        if shape.lacks is None and parameter.name.startswith("_") and not parameter.is_required:
+            shape = Shape({}, lacks="private")
+        if shape.lacks is not None:
+            self.order.append((parameter, False))
+            if parameter.is_required:
+                return f"its parameter {parameter.name[:60]} has no form in JSON: {shape.lacks}"
+            self.notes.append(
+                f"the parameter {parameter.name[:60]} is dropped, as JSON has no form for it: {shape.lacks}"
+            )
+            return None
+        self.order.append((parameter, True))
+        self.notes += [f"{parameter.name[:60]}: {note}" for note in shape.notes]
+        if is_spread:
+            self._take_spread(parameter, shape, said)
+            return None
+        how = "positional" if self._goes_by_place(parameter) else "keyword"
+        self._bind(parameter.name, how, shape)
+        self.properties[parameter.name] = self._described(parameter, shape, said)
+        if parameter.is_required:
+            self.required.append(parameter.name)
+        return None
+
+    def _goes_by_place(self, parameter: _Parameter) -> bool:
+        kinds = griffe.ParameterKind
+        if parameter.kind is kinds.positional_only:
+            return True
+        # Before *args only a place keeps what is given apart.
+        has_spread = any(one.kind is kinds.var_positional for one in self.function.parameters)
+        return parameter.kind is kinds.positional_or_keyword and has_spread
+
+    def _bind(self, name: str, how: str, shape: Shape) -> None:
+        entry: dict[str, Any] = {"parameter": name, "pass": how}
+        if shape.coerce:
+            entry["coerce"] = shape.coerce[0] if len(shape.coerce) == 1 else list(shape.coerce)
+        if shape.enum is not None and "enum" in shape.coerce:
+            entry["enum"] = shape.enum
+        if shape.items:
+            entry["items"] = True
+        self.bound.append(entry)
+
+    def _take_spread(self, parameter: _Parameter, items: Shape, said: Said) -> None:
+        shape = list_of(items)
+        if shape.lacks is not None:
+            self.notes.append(f"further arguments (*{parameter.name[:60]}) are dropped: {shape.lacks}")
+            self.order[-1] = (parameter, False)
+            return
+        schema = dict(shape.schema)
+        if not self.required:
+            schema["minItems"] = 1
+            self.required.append(parameter.name)
+        if said.text:
+            schema["description"] = said.text
+        self._bind(parameter.name, "spread", shape)
+        self.properties[parameter.name] = schema
+
+    def _take_rest(self, parameter: _Parameter) -> None:
+        shape = shape_of(parameter.annotations[0], self.scope) if parameter.annotations else Shape(ANY)
+        is_whole = bool(parameter.annotations) and "Unpack[" in str(parameter.annotations[0])
+        self.order.append((parameter, False))
+        if shape.lacks or shape.coerce or not shape.schema:
+            self.notes.append(
+                f"further keyword arguments (**{parameter.name[:60]}) are dropped: nothing says what they are"
+            )
+            return
+        self.order[-1] = (parameter, True)
+        schema = shape.schema if is_whole else {"type": "object", "additionalProperties": shape.schema}
+        self._bind(parameter.name, "spread_keyword", Shape(schema))
+        self.properties[parameter.name] = schema
+
+    def _shape(self, parameter: _Parameter, said: Said) -> Shape:
+        name = parameter.name
+        facts = self.facts or Facts()
+        if parameter.annotations:
+            shape = unite([shape_of(one, self.scope) for one in parameter.annotations])
+        elif name in facts.called:
+            return Shape({}, lacks="a callable")
+        elif (told := _documented(said.annotation, self.scope)) is not None:
+            shape = told
+        elif (guessed := _guessed(parameter.default)) is not None:
+            shape = guessed
+            self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")
+        else:
+            shape = Shape(SCALAR)
+            if re.search(r"iter|seq|items|values|list|elements|args", name):
+                shape = Shape({"type": [*SCALAR["type"], "array"]})
+            self.notes.append(f"{name[:60]}: its source gives no type; any plain value is taken")
+        if parameter.default is not None and parameter.default.strip() == "None" and not shape.lacks:
+            shape = _or_none(shape)
+        if name in facts.opened and shape.schema in (TEXT, {"type": ["string", "null"]}, SCALAR) and not shape.coerce:
+            schema = TEXT if shape.schema == SCALAR else shape.schema
+            shape = attrs.evolve(shape, schema=schema, coerce=("path",))
+        if self.is_cached and "array" in str(shape.schema.get("type", "")) and not shape.coerce:
+            shape = attrs.evolve(shape, coerce=("tuple",) if shape.schema["type"] == "array" else ("tuple", "none"))
+        return shape
+
+    def _with_enum(self, shape: Shape) -> Shape:
+        """The class of an enum by a name that leads to it from the module on."""
+        path = str(shape.enum)
+        prefix = self.drafter.import_name + "."
+        if path.startswith(prefix) and not any(part.startswith("_") for part in path.split(".")):
+            return shape
+        module = self.tree.get(self.drafter.import_name)
+        for name, member in sorted(module.members.items()) if module is not None and not module.is_alias else ():
+            if not name.startswith("_") and self.scope.follow(f"{prefix}{name}") == path and member.runtime:
+                return attrs.evolve(shape, enum=f"{prefix}{name}")
+        return Shape({}, lacks=f"a member of {path.rpartition('.')[2][:60]}, which has no public name")
+
+    def _described(self, parameter: _Parameter, shape: Shape, said: Said) -> Schema:
+        schema = dict(shape.schema)
+        default = parameter.default
+        value = constant(parse(default)) if default is not None else MISSING
+        told = said.text
+        if value is not MISSING and value is not None and fits(value, schema):
+            schema["default"] = value
+        elif (
+            default is not None
+            and value is MISSING
+            and len(default) <= 60
+            and default.strip("._ ")
+            and "<" not in default
+        ):
+            if (member := self._default_member(default, shape)) is not MISSING:
+                schema["default"] = member
+            elif re.fullmatch(r"[\w.]+\([^()]*\)|[-\w.+*/ ]*\d[-\w.+*/ ]*", default):
+                told = f"{told} Default: {sanitise(default, 60)}.".strip()
+        if told:
+            schema["description"] = told
+        return schema
+
+    def _default_member(self, default: str, shape: Shape) -> Any:
+        """The value of a default that is a member of an enum."""
+        if "enum" not in shape.coerce or not re.fullmatch(r"[\w.]+", default):
+            return MISSING
+        found = self.tree.get(self.scope.resolve(default))
+        value = constant(parse(found.value)) if isinstance(found, griffe.Attribute) else MISSING
+        choices = [one for part in [shape.schema, *shape.schema.get("anyOf", ())] for one in part.get("enum", ())]
+        last = default.rpartition(".")[2]
+        return value if value in choices else last if last in choices else MISSING
+
+    # what it does
+
+    def _category(self) -> tuple[Category | None, Idempotency | None]:
+        words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", self.name).lower().split("_")
+        verb = words[0]
+        facts = self.facts
+        returns = self._returns()
+        gives_nothing = returns is not None and str(returns) in {"None", "NoReturn", "Never"}
+        if verb in _WRITE_VERBS or gives_nothing or (facts is not None and facts.changes):
+            again: Idempotency | None = (
+                "idempotent" if verb in _AGAIN_VERBS else "not_idempotent" if verb in _ONCE_VERBS else None
+            )
+            is_sure = verb in _WRITE_VERBS or gives_nothing
+            return ("write" if is_sure or any("changes" in change for change in facts.changes) else None), again  # type: ignore[union-attr]
+        if facts is not None and (facts.returns or facts.yields) and not facts.runs:
+            return "read", "idempotent"
+        if facts is None and returns is not None and verb in _READ_VERBS:
+            return "read", "idempotent"
+        return None, None
+
+    def _runs_code(self) -> str | None:
+        if self.facts is not None and self.facts.runs:
+            return self.facts.runs
+        if _RUN_NAMES.search(self.name.lower()):
+            return "by its name it runs what it is given"
+        return None
+
+    def _errors(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """What the binding makes of exceptions, the special ones first, and the codes with their reasons."""
+        rules: dict[str, tuple[str, int, str]] = {}
+        raised = [(name, when) for name, when in self.doc.raises]
+        raised += [(name, "") for name in (self.facts.raises if self.facts else ())]
+        for name, when in raised[:40]:
+            resolved = self.scope.resolve(name) if re.fullmatch(r"[\w.]+", name) else ""
+            if (told := self._exception(resolved)) is not None:
+                kind, code, depth = told
+                rules.setdefault(kind, (code, depth, when))
+        exceptions = [
+            {"type": kind, "code": code}
+            for kind, (code, _, _) in sorted(rules.items(), key=lambda rule: (-rule[1][1], rule[0]))
+            if len(kind) <= 256
+        ]
+        errors: list[dict[str, Any]] = []
+        for kind, (code, _, when) in rules.items():
+            words = f"{kind.rpartition('.')[2]}: {when}" if when else kind.rpartition(".")[2]
+            errors.append({"code": code, "when": sanitise(words, 500, one_line=True)})
+        return exceptions[:50], errors[:20]
+
+    def _exception(self, path: str) -> tuple[str, str, int] | None:
+        """The name by which the binding knows an exception, its code, and how special it is."""
+        bare = path.removeprefix("builtins.")
+        known = getattr(builtins, bare, None) if "." not in bare else None
+        if isinstance(known, type) and issubclass(known, Exception):
+            if known in {Exception, NotImplementedError, AssertionError, StopIteration, DeprecationWarning}:
+                return None
+            code = next((_CODES[one.__name__] for one in known.__mro__ if one.__name__ in _CODES), "UPSTREAM_ERROR")
+            return bare, code, len(known.__mro__)
+        found = self.tree.get(path) if self.tree.owns(path) else None
+        if not isinstance(found, griffe.Class):
+            return None
+        if "NotFound" in found.name or "DoesNotExist" in found.name:
+            return found.path, "NOT_FOUND", 100
+        if _INVALID_NAMES.search(found.name):
+            return found.path, "INVALID_INPUT", 100
+        for base in [base for one in [found, *_classes_above(found)] for base in one.bases]:
+            there = Scope(self.tree, found.parent or found).resolve(str(base)).removeprefix("builtins.")
+            if there in _CODES:
+                return found.path, _CODES[there], 100
+        return found.path, "UPSTREAM_ERROR", 100
+
+    # what is said of it
+
+    def _description(self) -> str:
+        text = self.doc.text
+        owner = self.found.owner
+        if self.found.callee == "instance" and owner is not None:
+            of_class = read_docstring(owner.docstring).text
+            text = "\n\n".join(one for one in (of_class, text) if one)
+        elif self.found.callee == "method" and owner is not None and not text:
+            text = read_docstring(owner.docstring).text
+        if not text:
+            self.notes.append("its source describes it nowhere")
+            text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)})."
+        elif not re.search(r"[A-Za-z]{3}.*\s", re.sub(r"https?://\S+", "", text)):
+            text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)}). {text}"
+        if self.doc.returns:
+            text = f"{text}\n\nReturns: {self.doc.returns}"
+        return sanitise(text, 2_800)
+
+    def _examples(self, schema: Schema) -> tuple[dict[str, Any], ...]:
+        """Calls of the docstrings and of the distribution's page that fit the schema."""
+        texts = [self.doc.raw]
+        if self.found.callee == "instance" and self.found.owner is not None and self.found.owner.docstring is not None:
+            texts.append(str(self.found.owner.docstring.value)[:30_000])
+        calls = [call for text in texts for call in read_examples(text) if self._is_of(call)]
+        examples: list[dict[str, Any]] = []
+        for call in [*calls, *self.drafter.readme_calls(self.found.path)]:
+            given = self._arguments(call)
+            if given is None or not fits(given, schema) or any(one["input"] == given for one in examples):
+                continue
+            example: dict[str, Any] = {"input": given}
+            output = call.result if isinstance(call.result, dict) else {"result": call.result}
+            if call.result is not MISSING:
+                example["output"] = output
+            examples.append(example)
+        return tuple(examples[:MAX_EXAMPLES])
+
+    def _is_of(self, call: Call) -> bool:
+        path = self.found.path
+        return call.name in {path, self.function.path} or path.endswith("." + call.name)
+
+    def _arguments(self, call: Call) -> dict[str, Any] | None:
+        """The arguments of an example by the names of the tool's parameters; None where it has no such."""
+        kinds = griffe.ParameterKind
+        given: dict[str, Any] = {}
+        places = [one for one in self.order if one[0].kind in {kinds.positional_only, kinds.positional_or_keyword}]
+        spread = next((one for one in self.order if one[0].kind is kinds.var_positional), None)
+        for place, value in enumerate(call.arguments):
+            if place < len(places):
+                parameter, is_kept = places[place]
+                if not is_kept:
+                    return None
+                given[parameter.name] = as_argument(value)
+            elif spread is not None and spread[1]:
+                given.setdefault(spread[0].name, []).append(as_argument(value))
+            else:
+                return None
+        names = {one[0].name for one in self.order if one[1]}
+        for name, value in call.keywords.items():
+            if name not in names or name in given:
+                return None
+            given[name] = as_argument(value)
+        is_whole = not any(
+            value is MISSING or (isinstance(value, list) and MISSING in value) for value in given.values()
+        )
+        return given if is_whole else None
+
+
+_PLAIN_DECORATORS = frozenset(
+    [
+        "wraps",
+        "final",
+        "staticmethod",
+        "classmethod",
+        "override",
+        "no_type_check",
+        "total_ordering",
+        "singledispatch",
+        "cache",
+        "set_module",
+        "set_array_function_like_doc",
+        "array_function_dispatch",
+        "runtime_checkable",
+        "abstractmethod",
+    ]
+)
+
+
+def _variables(function: griffe.Function) -> Mapping[str, str | None]:
+    """Type parameters of a function and of its class, with their bounds."""
+    found: dict[str, str | None] = {}
+    owners: Iterable[griffe.Object] = [one for one in (function.parent, function) if one is not None]
+    for owner in owners:
+        for one in getattr(owner, "type_parameters", None) or ():
+            bound = getattr(one, "annotation", None)
+            found[str(one.name)] = None if bound is None else str(bound)
+    return found
+
+
+def _or_none(shape: Shape) -> Shape:
+    """A default of None makes None an allowed value, whether the annotation says so or not."""
+    return shape if fits(None, shape.schema) else unite([shape, Shape({"type": "null"})])
+
+
+_WORDS: Mapping[str, Shape] = {
+    "int": Shape({"type": "integer"}),
+    "integer": Shape({"type": "integer"}),
+    "float": Shape({"type": "number"}),
+    "number": Shape({"type": "number"}),
+    "scalar": Shape({"type": "number"}),
+    "str": Shape(TEXT),
+    "string": Shape(TEXT),
+    "text": Shape(TEXT),
+    "bool": Shape({"type": "boolean"}),
+    "boolean": Shape({"type": "boolean"}),
+    "none": Shape({"type": "null"}),
+    "list": Shape({"type": "array"}),
+    "sequence": Shape({"type": "array"}),
+    "iterable": Shape({"type": "array"}),
+    "array_like": Shape({"type": ["number", "array"]}),
+    "tuple": Shape({"type": "array"}, ("tuple",)),
+    "set": Shape({"type": "array", "uniqueItems": True}, ("set",)),
+    "dict": Shape({"type": "object"}),
+    "mapping": Shape({"type": "object"}),
+    "callable": Shape({}, lacks="a callable"),
+    "function": Shape({}, lacks="a callable"),
+    "file": Shape({}, lacks="an open file"),
+    "file-like": Shape({}, lacks="an open file"),
+}
+_LIST_OF = re.compile(r"(?:list|sequence|iterable|array|tuple)s? of (\w+?)s?")
+
+
+def _documented(text: str | None, scope: Scope) -> Shape | None:
+    """The type that a docstring names in words: `int or None`, `{"a", "b"}`, `list of str, optional`."""
+    if not text or len(text) > 300:
+        return None
+    text = text.strip().rstrip(".")
+    if choices := re.search(r"\{([^{}]{1,200})\}", text):
+        values = constant(parse(f"[{choices[1]}]"))
+        if isinstance(values, list) and values:
+            return Shape({"enum": values})
+    shapes = []
+    for word in re.split(r",|\||\bor\b|\bOR\b", text):
+        plain = word.strip().strip("`").lower()
+        if found := _LIST_OF.fullmatch(plain):
+            items = _WORDS.get(found[1])
+            shapes.append(list_of(items) if items is not None and not items.coerce else Shape({"type": "array"}))
+        elif plain in _WORDS:
+            shapes.append(_WORDS[plain])
+        elif re.fullmatch(r"[A-Za-z_][\w.]*(\[[\w., \[\]|]*\])?", word.strip()) and plain not in {
+            "optional",
+            "any",
+            "object",
+        }:
+            shape = shape_of(word.strip(), scope)
+            if shape.lacks is None:
+                shapes.append(shape)
+    return unite(shapes) if shapes else None
+
+
+def _guessed(default: str | None) -> Shape | None:
+    """The type that a default value shows."""
+    value = constant(parse(default)) if default is not None else MISSING
+    if value is MISSING or value is None:
+        return None
+    if isinstance(value, bool):
+        return Shape({"type": "boolean"})
+    if isinstance(value, int | float):
+        return Shape({"type": "number"})
+    if isinstance(value, str):
+        return Shape(TEXT)
+    return Shape({"type": "array"} if isinstance(value, list) else {"type": "object"})
+
+
+def _classes_above(found: griffe.Class) -> list[griffe.Class]:
+    try:
+        return list(found.mro())[:30]
+    except _BROKEN:
+        return []
