@@ -122,7 +122,9 @@ def _matcher(pattern: str) -> Callable[[str], bool] | None:
 
 def last_words(tail: str, scrub: Callable[[str], str] | None = None) -> str:
     """The last lines of standard error as a caller may read them; of a traceback the last line alone."""
-    text = (scrub or hide_paths)(sanitise(tail, MAX_TAIL))  # before anything is cut: half a secret would not be known
+    scrub = scrub or hide_paths
+    # Before anything is taken out or cut, which would leave half a secret, and after it, which may have made one whole.
+    text = scrub(sanitise(scrub(tail), MAX_TAIL))
     *before, after = _TRACE.split(text)
     lines = [line for line in after.split("\n") if line.strip()]
     if before:
