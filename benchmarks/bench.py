@@ -133,6 +133,8 @@ def _ready(contestant: Contestant, options: argparse.Namespace, run: Run, result
         needed.append(contestant.mcp_venv)
     if contestant.chat_venv and {"loop", "export", "tokens"} & set(options.sections):
         needed.append(contestant.chat_venv)
+    if contestant.bindings_venv and {"bindings", "manifest-load"} & set(options.sections):
+        needed.append(contestant.bindings_venv)
     for venv in needed:
         _say(f"venv {venv.name}")
         try:

@@ -43,6 +43,7 @@ class Contestant:
         cold_venv: the venv of the cold start where that is another: what a user would have installed.
         mcp_venv: the venv of the sections of MCP where that is another.
         chat_module, chat_venv: what the sections of chat run, and where, where that is another.
+        bindings_venv: the venv of the sections of manifests, for who has them.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Contestant:
     mcp_venv: Venv | None = None
     chat_module: str | None = None
     chat_venv: Venv | None = None
+    bindings_venv: Venv | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,15 @@ PEGBOARD_CHAT = Venv(
     ),
     shown=("pegboard-chat",),
 )
+PEGBOARD_MANIFEST = Venv(
+    "pegboard-manifest",
+    projects=(
+        ROOT / "core",
+        ROOT / "plugins/pegboard-jsonschema-rs",
+        ROOT / "plugins/pegboard-manifest",
+    ),
+    shown=("pegboard-manifest", "httpx2"),
+)
 PEGBOARD_MCP = Venv(
     "pegboard-mcp",
     projects=(
@@ -160,6 +171,7 @@ CONTESTANTS = (
         mcp_venv=PEGBOARD_MCP,
         chat_module="pegboard_chat_loop",
         chat_venv=PEGBOARD_CHAT,
+        bindings_venv=PEGBOARD_MANIFEST,
     ),
     Contestant(
         "mcp",

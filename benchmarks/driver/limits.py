@@ -168,6 +168,29 @@ def _slowest_export(key: str) -> Callable[[Results], float | None]:
     return find
 
 
+BARE = {"function": "native tool, in place", "process": "subprocess.run", "request": "httpx2.AsyncClient"}
+"""What each kind of binding is held against."""
+
+
+def binding_rows(results: Results, tool: str) -> tuple[Row | None, Row | None]:
+    """The manifest's tool and what it stands on."""
+    bound, bare = (find_row(results, "bindings", path=path, tool=tool) for path in ("manifest tool", BARE[tool]))
+    return bound, bare
+
+
+def _binding(tool: str) -> Callable[[Results], float | None]:
+    return lambda results: paired(*binding_rows(results, tool))
+
+
+def _process_above(results: Results) -> float | None:
+    """What a bound process takes longer than the bare one, in milliseconds of wall time."""
+    bound, bare = binding_rows(results, "process")
+    if bound is None or bare is None:
+        return None
+    pairs = zip(bound["wall_rounds"], bare["wall_rounds"], strict=True)
+    return float(median((one - other) / 1e3 for one, other in pairs))
+
+
 def _parallel_ratio(path: str) -> Callable[[Results], float | None]:
     return lambda results: paired(
         find_row(results, "parallel", contestant="pegboard", path=path), lean_parallel(results), "cpu_rounds"
@@ -204,6 +227,12 @@ LIMITS: Sequence[Limit] = (
     Limit("exporting 1,000 tools, the first time, slowest dialect", 50, "ms", _slowest_export("first_ms")),
     Limit("exporting 1,000 tools again, slowest dialect", 5, "ms", _slowest_export("again_ms")),
     Limit("a streamed token to the terminal, the first", 5, "ms", _value("tokens", "first_ms", contestant="pegboard")),
+    Limit("a tool bound to a function in place, against a native tool", 1.5, "x", _binding("function")),
+    Limit("a tool bound to a program, above the bare process, wall", 3.0, "ms", _process_above),
+    Limit("a tool bound to an HTTP API, against bare httpx2", 1.3, "x", _binding("request")),
+    Limit(
+        "loading a manifest of 1,000 tools, wall", 150, "ms", _value("manifest-load", "load_ms", contestant="pegboard")
+    ),
     Limit("listing 500 tools of 50 servers, against a plugin's", 1.1, "x", _listed),
     Limit("starting 50 servers, against 1, wall", 2.0, "x", _started),
 )

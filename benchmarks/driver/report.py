@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from driver.limits import (
     ASYNC,
+    BARE,
     FLOOR,
     IN_PLACE,
     LEAN,
@@ -269,6 +270,24 @@ def _tokens(results: Results, section: dict[str, Any]) -> str:
     return f"## Streamed text\n\n{table(head, rows)}"
 
 
+def _bindings(results: Results, section: dict[str, Any]) -> str:
+    rows = []
+    for row in section["rows"]:
+        bare = find_row(results, "bindings", path=BARE[row["tool"]], tool=row["tool"])
+        wall = figure(paired(row, bare, "wall_rounds"), "x")
+        cells = (figure(row["cpu_us"]), figure(paired(row, bare), "x"), figure(row["wall_us"]), wall)
+        rows.append((f"{row['tool']}: {row['contestant']}, {row['path']}", *cells))
+    head = ("a call", "CPU us", "against the bare one", "wall us", "against the bare one")
+    note = """The function adds two numbers, the process is `true`, the request is a GET of a server on loopback that
+answers with JSON. All are called in turn in one process. What a child costs is in its wall time alone."""
+    return f"## What a manifest binds\n\n{table(head, rows)}\n\n{note}"
+
+
+def _load(results: Results, section: dict[str, Any]) -> str:
+    rows = [(f"{row['tools']:,} tools of 12 parameters", figure(row["load_ms"])) for row in section["rows"]]
+    return f"## Loading a manifest\n\n{table(('in a process of its own', 'wall ms'), rows)}"
+
+
 _WRITERS = {
     "calls": _calls,
     "registry": _registry,
@@ -282,4 +301,6 @@ _WRITERS = {
     "loop": _loop,
     "export": _export,
     "tokens": _tokens,
+    "bindings": _bindings,
+    "manifest-load": _load,
 }

@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from driver import venvs
+from driver.binding_sections import measure_bindings, measure_load
 from driver.catalog import FLOORS, HERE, PEGBOARD, SERVER, SERVER_FILE, Contestant
 from driver.chat_sections import measure_export, measure_loop, measure_tokens
 from driver.mcp_sections import measure_bridge, measure_http, measure_servers, measure_stdio
@@ -312,4 +313,6 @@ SECTIONS: Mapping[str, Callable[[Run], list[Row]]] = {
     "loop": measure_loop,
     "export": measure_export,
     "tokens": measure_tokens,
+    "bindings": measure_bindings,
+    "manifest-load": measure_load,
 }
