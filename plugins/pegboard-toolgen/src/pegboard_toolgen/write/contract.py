@@ -7,6 +7,7 @@ sent, and paths are judged in a folder that does not exist, so that no file of t
 
 from __future__ import annotations
 
+import builtins
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ MAX_ANSWER = 20_000
 """Longer recorded answers are left to the examples, in characters."""
 _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "contract.py").read_bytes()
 _SAMPLES = {"json": '{"answer": 1}', "jsonl": '{"answer": 1}\n{"answer": 2}\n', "text": "done\n", "csv": "a,b\n1,2\n"}
+_NEED_ARGUMENTS = (UnicodeError, ExceptionGroup)
 _STATUSES = (400, 401, 403, 404, 408, 409, 410, 412, 422, 429, 500, 502, 503, 504)
 
 
@@ -122,11 +124,12 @@ def _http_answers(tool: ToolView) -> Iterator[dict[str, Any]]:
     own = [int(status) for status in binding.get("statuses", {}) if not status.endswith("XX")]
     bodies = [text_of(data, indent=None) for data in _recorded(tool)]
     bodies = [body for body in bodies if len(body) <= MAX_ANSWER] or [_SAMPLES["json"]]
-    statuses = [(200, body) for body in bodies] + [(status, "{}") for status in sorted({*_STATUSES, *own})]
-    for status, body in statuses:
-        headers = [["content-type", "application/json"]]
-        answer = {"status": status, "headers": headers, "body": body}
-        read = read_answer(binding, status, [("content-type", "application/json")], body.encode())
+    answers: list[dict[str, Any]] = [
+        {"status": 200, "headers": [["content-type", "application/json"]], "body": body} for body in bodies
+    ]
+    answers += [{"status": status, "headers": [], "body": ""} for status in sorted({*_STATUSES, *own})]
+    for answer in answers:
+        read = read_answer(binding, answer["status"], dict(answer["headers"]), answer["body"].encode())
         if isinstance(read, ToolError):
             yield {"answer": answer, "error": str(read.code)}
         elif isinstance(read, dict):
@@ -153,7 +156,15 @@ def _python_call(tool: ToolView, document: Mapping[str, Any], given: Mapping[str
 
 
 def _python_answers(tool: ToolView) -> Iterator[dict[str, Any]]:
-    return iter(())
+    from pegboard_manifest.bindings._exceptions import compile_errors
+
+    binding = tool.binding
+    rules = binding.get("exceptions", ())
+    error_of = compile_errors(rules, binding["qualified_name"])
+    for name in sorted({"KeyError", "RuntimeError", "TypeError", "ValueError", *(rule["type"] for rule in rules)}):
+        kind = getattr(builtins, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _NEED_ARGUMENTS):
+            yield {"answer": {"raises": name}, "error": str(error_of(kind()).code)}
 
 
 _KINDS: Mapping[str, tuple[Any, Any]] = {

@@ -90,8 +90,9 @@ def _how_to_run(view: View) -> list[str]:
     }
     return [
         *lines,
-        "`mcp.json` says the same to an MCP client that starts in this folder. A client that starts elsewhere needs full",
-        f"paths. `pegboard --config {CONFIG} connect CLIENT` writes them (claude, claude-code, vscode, cursor); by hand:",
+        "`mcp.json` says the same to an MCP client that starts in this folder. A client that starts elsewhere needs",
+        f"full paths: `pegboard --config {CONFIG} connect CLIENT` writes them (claude, claude-code, vscode, cursor),",
+        "or by hand:",
         "",
         *fence(text_of(elsewhere), "json"),
         "Clients hand on few variables of their own environment: name what the tools need under `env` there.",
@@ -111,8 +112,8 @@ def _how_to_share(view: View) -> list[str]:
         "A bundle that clients install by a click; its Python needs the packages above:",
         "",
         *fence(bundle, "sh"),
-        "`adapters/server.json` is an entry for the MCP registry: in a copy of it, put your own namespace in the place of",
-        "`com.example`. `adapters/openapi.json` and `adapters/utcp.json` call the tools through `pegboard gateway`.",
+        "`adapters/server.json` is an entry for the MCP registry: in a copy of it, put your own namespace in the place",
+        "of `com.example`. `adapters/openapi.json` and `adapters/utcp.json` call the tools through `pegboard gateway`.",
         "",
     ]
 

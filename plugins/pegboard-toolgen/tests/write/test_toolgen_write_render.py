@@ -1,0 +1,320 @@
+"""What is rendered beside a manifest: the right files, stable to the byte, true to the manifest."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from pegboard_manifest.document import load
+from pegboard_manifest.projection import ProjectionError
+from pegboard_toolgen.write import render
+
+NAMES = ("orders_items_post", "prices_mean", "shop_list")
+
+
+def written(files: dict[str, bytes], folder: Path, manifest: Any) -> Path:
+    for name, content in {**files, "tool.manifest.json": json.dumps(manifest).encode()}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def reversed_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: reversed_keys(item) for key, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return own + [ref for item in value.values() for ref in references(item)]
+    return [ref for item in value for ref in references(item)] if isinstance(value, list) else []
+
+
+def pointed(document: Any, ref: str) -> Any:
+    assert ref.startswith("#"), ref
+    for part in ref[1:].split("/")[1:]:
+        document = document[part.replace("~1", "/").replace("~0", "~")]
+    return document
+
+
+def test_the_sample_is_a_manifest(shop: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "tool.manifest.json").write_text(json.dumps(shop))
+    assert tuple(load(tmp_path / "tool.manifest.json").tools) == NAMES
+
+
+def test_every_output_of_the_issue_is_there(shop: dict[str, Any]) -> None:
+    assert set(render(shop)) == {
+        *(f"schemas/{name}.schema.json" for name in NAMES),
+        *(f"tests/golden/{name}.json" for name in NAMES),
+        "README.md",
+        "adapters/langchain_tools.py",
+        "adapters/mcpb/manifest.json",
+        "adapters/mcpb/server/main.py",
+        "adapters/openai.json",
+        "adapters/openapi.json",
+        "adapters/server.json",
+        "adapters/utcp.json",
+        "mcp.json",
+        "pegboard.toml",
+        "shop-tools/SKILL.md",
+        "skill.md",
+        "tests/test_tool_manifest.py",
+    }
+
+
+def test_the_bytes_depend_on_values_and_never_on_order(shop: dict[str, Any]) -> None:
+    turned = reversed_keys(shop)
+    turned["tools"].reverse()
+    assert render(turned) == render(shop)
+    assert list(render(turned)) == sorted(render(shop))
+
+
+def test_the_manifest_is_not_changed(shop: dict[str, Any]) -> None:
+    before = copy.deepcopy(shop)
+    render(shop)
+    assert shop == before
+
+
+def test_texts_are_utf_8_with_one_line_break_at_the_end(shop: dict[str, Any]) -> None:
+    for name, content in render(shop).items():
+        assert content.decode().endswith("\n"), name
+        assert not content.endswith(b"\n\n"), name
+        assert b"\r" not in content, name
+
+
+def test_a_schema_stands_alone_and_takes_the_examples(shop: dict[str, Any]) -> None:
+    files = render(shop)
+    for tool in shop["tools"]:
+        schema = json.loads(files[f"schemas/{tool['name']}.schema.json"])
+        jsonschema_rs.meta.validate(schema)
+        assert schema["$schema"] == shop["schema_dialect"]
+        check = jsonschema_rs.Draft202012Validator(schema)
+        for example in tool["examples"]:
+            check.validate({key: example[key] for key in ("input", "output") if key in example})
+        assert not check.is_valid({"input": {"unknown": 1}})
+        assert check.is_valid({"input": tool["examples"][0]["input"], "error": {"code": "NOT_FOUND", "message": ""}})
+        assert not check.is_valid({"input": tool["examples"][0]["input"], "error": {"code": "no"}})
+
+
+def test_a_cycle_stays_a_cycle_in_every_document(shop: dict[str, Any]) -> None:
+    files = render(shop)
+    deep = {"name": "a", "parts": [{"name": "b", "parts": [{"name": 3}]}]}
+    for name in ("schemas/orders_items_post.schema.json", "adapters/openapi.json", "adapters/utcp.json"):
+        document = json.loads(files[name])
+        assert references(document)
+        for ref in references(document) if name != "adapters/utcp.json" else ():
+            assert pointed(document, ref) is not None
+    check = jsonschema_rs.Draft202012Validator(json.loads(files["schemas/orders_items_post.schema.json"]))
+    assert not check.is_valid({"input": {"id": "1", "item": deep}})
+    (utcp,) = [one for one in json.loads(files["adapters/utcp.json"])["tools"] if one["name"] == "orders_items_post"]
+    assert not jsonschema_rs.Draft202012Validator(utcp["inputs"]).is_valid({"arguments": {"id": "1", "item": deep}})
+
+
+def test_the_configuration_serves_the_manifest_and_nothing_of_it_is_in_there(shop: dict[str, Any]) -> None:
+    shop["project"]["name"] = 'x"]\n[plugins.evil]\nfiles = ["'
+    files = render(shop)
+    config = tomllib.loads(files["pegboard.toml"].decode())
+    assert config["plugins"] == {"manifest": {"files": ["tool.manifest.json"]}}
+    assert json.loads(files["mcp.json"]) == {
+        "mcpServers": {"x-plugins-evil-files": {"command": "pegboard", "args": ["--config", "pegboard.toml", "serve"]}}
+    }
+
+
+def test_functions_are_those_of_chat_completions(shop: dict[str, Any]) -> None:
+    functions = json.loads(render(shop)["adapters/openai.json"])
+    assert [one["function"]["name"] for one in functions] == list(NAMES)
+    for one in functions:
+        assert set(one) == {"type", "function"}
+        assert one["type"] == "function"
+        assert set(one["function"]) == {"name", "description", "parameters"}
+        for ref in references(one["function"]["parameters"]):
+            assert pointed(one["function"]["parameters"], ref) is not None
+
+
+def test_the_openapi_document_says_request_answer_and_errors(shop: dict[str, Any]) -> None:
+    document = json.loads(render(shop)["adapters/openapi.json"])
+    operation = document["paths"]["/tools/orders_items_post"]["post"]
+    request = operation["requestBody"]["content"]["application/json"]
+    whole = {**document, "$ref": request["schema"]["$ref"]}
+    assert jsonschema_rs.Draft202012Validator(whole).is_valid(request["examples"]["example1"]["value"])
+    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    check = jsonschema_rs.Draft202012Validator({**document, **answer})
+    line = {"id": "1", "name": "orders_items_post", "ok": True, "content": [], "error": None, "duration_ms": 1.5}
+    assert check.is_valid({**line, "data": {"item": {"name": "bean"}}})
+    assert check.is_valid({**line, "data": None})
+    assert not check.is_valid({**line, "data": {"item": {"name": 1}}})
+    assert set(operation["responses"]) >= {"400", "401", "403", "404", "409", "429", "500", "502", "504"}
+
+
+def test_the_openapi_document_knows_the_statuses_of_the_gateway() -> None:
+    statuses = pytest.importorskip("pegboard_http.statuses", reason="pegboard-http is not installed")
+    from pegboard_toolgen.write.openapi import STATUS_OF
+
+    assert {str(code): status for code, status in statuses.STATUS_OF.items()} == dict(STATUS_OF)
+
+
+def test_secrets_are_settings_of_a_bundle_and_marked(shop: dict[str, Any]) -> None:
+    manifest = json.loads(render(shop)["adapters/mcpb/manifest.json"])
+    settings = manifest["user_config"]
+    assert {name for name, one in settings.items() if one["sensitive"]} == {"SHOP_PASSWORD", "SHOP_TOKEN"}
+    assert settings["SHOP_TOKEN"]["required"] is True
+    assert settings["SHOP_PASSWORD"]["default"] == ""
+    assert settings["SHOP_URL"]["default"] == "https://shop.example/v1"
+    assert manifest["server"]["mcp_config"]["env"]["SHOP_TOKEN"] == "${user_config.SHOP_TOKEN}"
+    assert manifest["version"] == "2.1.0"
+    assert [tool["name"] for tool in manifest["tools"]] == list(NAMES)
+
+
+def test_no_text_of_a_manifest_names_a_variable_of_a_bundle(shop: dict[str, Any]) -> None:
+    for holder, key in (
+        (shop["project"], "name"),
+        (shop["project"], "description"),
+        (shop["tools"][0], "description"),
+        (shop["servers"]["api"], "base_url"),
+    ):
+        holder[key] += "/${HOME}"
+    manifest = json.loads(render(shop)["adapters/mcpb/manifest.json"])
+    manifest["server"].pop("mcp_config")
+    assert "HOME" in json.dumps(manifest)
+    assert "${" not in json.dumps(manifest)
+
+
+@pytest.mark.parametrize(
+    ("version", "semantic"),
+    [("1.2.3", "1.2.3"), ("1.2.3-rc.1", "1.2.3-rc.1"), ("2.1", "2.1.0"), ("v04.5.6.7", "4.5.6"), ("", "0.0.0")],
+)
+def test_a_version_becomes_a_semantic_one(shop: dict[str, Any], version: str, semantic: str) -> None:
+    shop["project"]["version"] = version
+    files = render(shop)
+    assert json.loads(files["adapters/mcpb/manifest.json"])["version"] == semantic
+    assert json.loads(files["adapters/server.json"])["version"] == semantic
+
+
+def test_the_registry_learns_which_variables_are_secret(shop: dict[str, Any]) -> None:
+    server = json.loads(render(shop)["adapters/server.json"])
+    (package,) = server["packages"]
+    variables = {one["name"]: one for one in package["environmentVariables"]}
+    assert {name for name, one in variables.items() if one["isSecret"]} == {
+        "SHOP_LOCALE",
+        "SHOP_PASSWORD",
+        "SHOP_TOKEN",
+    }
+    assert variables["SHOP_TOKEN"]["isRequired"] is True
+    assert variables["SHOP_URL"]["default"] == "https://shop.example/v1"
+
+
+def test_a_manifest_without_variables_asks_for_none(shop: dict[str, Any]) -> None:
+    shop["tools"] = [shop["tools"][1]]
+    for key in ("servers", "programs"):
+        del shop[key]
+    files = render(shop)
+    assert "user_config" not in json.loads(files["adapters/mcpb/manifest.json"])
+    assert "environmentVariables" not in json.loads(files["adapters/server.json"])["packages"][0]
+    assert b"Variables of the environment" not in files["README.md"]
+
+
+def test_golden_pairs_are_what_the_bindings_make(shop: dict[str, Any]) -> None:
+    files = render(shop)
+    golden = {name: json.loads(files[f"tests/golden/{name}.json"]) for name in NAMES}
+    assert golden["shop_list"]["requests"] == [
+        {
+            "input": {"file": "stock.csv", "limit": 2},
+            "request": {"words": ["shop", "list", "--limit=2", "--", "./stock.csv"]},
+        }
+    ]
+    assert golden["orders_items_post"]["requests"][0]["request"]["url"] == "https://shop.example/v1/orders/7/items"
+    assert golden["prices_mean"]["requests"][0]["request"] == {
+        "calls": "statistics.fmean",
+        "positional": [[1, 2]],
+        "keyword": {},
+    }
+    assert golden["shop_list"]["answers"][0] == {
+        "answer": {"stdout": "a;b\n1;2\n"},
+        "data": {"result": [{"a": "1", "b": "2"}]},
+    }
+    errors = [one for one in golden["shop_list"]["answers"] if "error" in one]
+    assert {one["answer"]["status"]: one["error"] for one in errors} == {
+        1: "UPSTREAM_ERROR",
+        2: "INVALID_INPUT",
+        4: "NOT_FOUND",
+    }
+    answers = {one["answer"]["status"]: one for one in golden["orders_items_post"]["answers"]}
+    assert answers[200]["data"] == {"item": {"name": "bean"}}
+    assert answers[423]["error"] == "CONFLICT"
+    assert answers[410]["error"] == "NOT_FOUND"
+    raised = {one["answer"]["raises"]: one["error"] for one in golden["prices_mean"]["answers"]}
+    assert raised["KeyError"] == "NOT_FOUND"
+    assert raised["RuntimeError"] == "UPSTREAM_ERROR"
+
+
+def test_an_example_that_a_binding_refuses_is_a_golden_refusal(shop: dict[str, Any]) -> None:
+    shop["tools"][2]["examples"] = [{"input": {"file": "../stock.csv"}}]
+    golden = json.loads(render(shop)["tests/golden/shop_list.json"])
+    assert golden["requests"] == [{"input": {"file": "../stock.csv"}, "error": "INVALID_INPUT"}]
+
+
+def test_recorded_answers_of_a_program_are_golden(shop: dict[str, Any]) -> None:
+    tool = shop["tools"][2]
+    tool["binding"]["stdin"] = {"parameter": "sort"}
+    tool["examples"] = [{"input": {"file": "a", "sort": "name"}, "output": {"result": "two\n"}}]
+    tool["binding"]["output"] = {"parser": "text"}
+    golden = json.loads(render(shop)["tests/golden/shop_list.json"])
+    assert golden["requests"][0]["request"]["stdin"] == "name"
+    assert golden["answers"][0] == {"answer": {"stdout": "two\n"}, "data": {"result": "two\n"}}
+    tool["binding"]["output"] = {"parser": "json"}
+    golden = json.loads(render(shop)["tests/golden/shop_list.json"])
+    assert golden["answers"][0]["data"] == {"result": "two\n"}
+
+
+def test_python_calls_take_spreads_and_keywords(shop: dict[str, Any]) -> None:
+    tool = shop["tools"][1]
+    tool["binding"]["parameters"] = [
+        {"parameter": "first", "pass": "positional"},
+        {"parameter": "rest", "pass": "spread"},
+        {"parameter": "weight", "pass": "keyword", "keyword": "weights"},
+        {"parameter": "more", "pass": "spread_keyword"},
+    ]
+    tool["examples"] = [{"input": {"first": 1, "rest": [2, 3], "weight": 4, "more": {"a": 5}}}]
+    golden = json.loads(render(shop)["tests/golden/prices_mean.json"])
+    assert golden["requests"][0]["request"] == {
+        "calls": "statistics.fmean",
+        "positional": [1, 2, 3],
+        "keyword": {"weights": 4, "a": 5},
+    }
+
+
+def test_what_is_no_json_or_refers_to_nothing_is_refused(shop: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="holds JSON, not set"):
+        render({**shop, "tools": {1}})
+    deep: Any = []
+    for _ in range(300):
+        deep = [deep]
+    shop["tools"][0]["examples"][0]["input"]["x"] = deep
+    with pytest.raises(ValueError, match="nests at most"):
+        render(shop)
+    shop["tools"][0]["examples"][0]["input"].pop("x")
+    shop["tools"][0]["input_schema"]["properties"]["id"] = {"$ref": "#/$defs/nothing"}
+    with pytest.raises(ProjectionError):
+        render(shop)
+
+
+def test_fixed_programs_hold_nothing_of_the_manifest(shop: dict[str, Any]) -> None:
+    first = render(shop)
+    shop["project"]["name"] = "another"
+    for tool in shop["tools"]:
+        tool["description"] = '"""\nimport os; os.abort()\n"""'
+    second = render(shop)
+    programs = [name for name in first if name.endswith(".py")]
+    assert len(programs) == 3
+    for name in programs:
+        assert first[name] == second[name]
+        compile(first[name], name, "exec")
