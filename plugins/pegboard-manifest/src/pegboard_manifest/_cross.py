@@ -15,7 +15,7 @@ from pegboard.schema.jsontext import shorten
 from pegboard_manifest.projection import ProjectionError, may_refer, references, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from pegboard.errors import Step
 
@@ -24,29 +24,46 @@ if TYPE_CHECKING:
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII)
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]")
+_ERROR = {"$ref": "#/$defs/error"}
+"""What every tool says as its `error_schema`, by convention."""
 LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
-def cross_faults(document: Mapping[str, Any]) -> list[Fault]:
-    """Everything in a manifest of the right form that contradicts something else in it."""
+def cross_faults(document: Mapping[str, Any], wrong: Collection[Path] = ()) -> list[Fault]:
+    """Everything in a manifest that contradicts something else in it.
+
+    Args:
+        document: its sections have the right form.
+        wrong: the paths of the parts that have not, as in `("tools", 3)`; they are not looked at.
+    """
     faults: list[Fault] = []
     defs = document.get("$defs", {})
     for name, schema in defs.items():
         faults += _reference_faults(schema, defs, ("$defs", name))
-    for key, server in document.get("servers", {}).items():
-        faults += _server_faults(server, ("servers", key))
-    for key, module in document.get("modules", {}).items():
-        faults += _module_faults(module, ("modules", key))
+    for section, look in (("servers", _server_faults), ("modules", _module_faults)):
+        for key, one in document.get(section, {}).items():
+            if (section, key) not in wrong:
+                faults += look(one, (section, key))
+    if wrong:
+        sections = {key: _without(document.get(key, {}), key, wrong) for key in ("servers", "programs", "modules")}
+        document = {**document, **sections}
     names: dict[str, int] = {}
     ids: dict[str, int] = {}
     for index, tool in enumerate(document["tools"]):
         path: Path = ("tools", index)
+        if path in wrong:
+            continue
         for key, seen in (("name", names), ("id", ids)):
             first = seen.setdefault(tool[key], index)
             if first != index:
                 faults.append(Fault((*path, key), f"one that tools[{first}] does not have", shorten(tool[key])))
         faults += _tool_faults(tool, document, defs, path)
     return faults
+
+
+def _without(section: Mapping[str, Any], key: str, wrong: Collection[Path]) -> dict[str, Any]:
+    """A section whose wrong parts are there by name alone."""
+    return {name: None if (key, name) in wrong else one for name, one in section.items()}
 
 
 def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], defs: Any, path: Path) -> Iterator[Fault]:
@@ -72,6 +89,8 @@ def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], defs: Any
 
 
 def _reference_faults(schema: Any, defs: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    if schema == _ERROR and "error" in defs:
+        return
     if not may_refer(schema):
         return
     try:

@@ -22,6 +22,8 @@ import attrs
 from pegboard import ConfigError, Fault
 from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
 from pegboard_manifest._cross import cross_faults
+from pegboard_manifest._reading import read_json, without_collector
+from pegboard_manifest.projection import may_refer
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +37,7 @@ MAJOR = 1
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 96
 """A schema may nest 64 deep, and stands some levels below the document."""
+MAX_TOOLS = 20_000
 MAX_FAULTS = 100
 MAX_EXPLAINED = 20
 """Of more tools than this whose form is wrong only the place is told."""
@@ -58,7 +61,8 @@ class Manifest:
         document: the whole of it, as JSON values.
         folder: where it lies, absolute: what paths in it are relative to.
         tools: its tools by name, in the order of the file.
-        is_plain: its file holds nothing but plain ASCII, so that no text in it has to be cleaned.
+        referring: the names of the tools whose schemas refer to definitions.
+        is_plain: every text in it shows all that it holds, so that none has to be cleaned.
 
     .. versionadded:: 0.1
     """
@@ -66,6 +70,7 @@ class Manifest:
     document: Mapping[str, Any]
     folder: Path
     tools: Mapping[str, Mapping[str, Any]]
+    referring: frozenset[str] = frozenset()
     is_plain: bool = False
 
     def __repr__(self) -> str:
@@ -148,12 +153,11 @@ def parse(data: str | bytes, folder: str | os.PathLike[str], *, called: str = FI
     .. versionadded:: 0.1
     """
     try:
-        document = loads(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+        with without_collector():
+            document, is_plain = read_json(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+            return of_document(document, folder, called=called, is_plain=is_plain)
     except JsonTextError as problem:
         raise ManifestError(f"the manifest {called} is no JSON: {problem}") from None
-    escape = "\\u" if isinstance(data, str) else b"\\u"
-    is_plain = data.isascii() and escape not in data  # type: ignore[operator]
-    return of_document(document, folder, called=called, is_plain=is_plain)
 
 
 def of_document(
@@ -167,13 +171,15 @@ def of_document(
     .. versionadded:: 0.1
     """
     _require_version(document, called)
-    faults = _form_faults(document)
-    if not faults:
-        faults = cross_faults(document)
-    if faults:
+    if faults := _faults_of(document):
         raise _error_of(faults, called)
     tools = {tool["name"]: tool for tool in document["tools"]}
-    return Manifest(document, Path(folder).resolve(), MappingProxyType(tools), is_plain)
+    referring = frozenset(name for name, tool in tools.items() if _refers(tool))
+    return Manifest(document, Path(folder).resolve(), MappingProxyType(tools), referring, is_plain)
+
+
+def _refers(tool: Mapping[str, Any]) -> bool:
+    return may_refer(tool["input_schema"]) or may_refer(tool.get("output_schema"))
 
 
 @functools.cache
@@ -206,37 +212,46 @@ def _error_of(faults: list[Fault], called: str) -> ManifestError:
     return ManifestError(f"the manifest {called} has {count}{' or more' if more else ''}", shown)
 
 
+_SECTIONS = {"servers": "server", "programs": "program", "modules": "module"}
+
+
+def _schema_of(part: str | None) -> dict[str, Any]:
+    """The schema of one part of a manifest; None: of the whole."""
+    return format_schema() if part is None else {"$ref": f"#/$defs/{part}", "$defs": format_schema()["$defs"]}
+
+
 @functools.cache
-def _validator() -> Any:
+def _validator_of(part: str | None) -> Any:
     import jsonschema_rs  # 20 ms that only who has a manifest pays
 
-    return jsonschema_rs.Draft202012Validator(format_schema(), offline=True, validate_formats=False)
+    return jsonschema_rs.Draft202012Validator(_schema_of(part), offline=True, validate_formats=False)
 
 
-@functools.cache
-def _tool_validator() -> Any:
-    import jsonschema_rs
+def _faults_of(document: Any) -> list[Fault]:
+    """What the format says of a document, and what those of its parts that are right say of each other.
 
-    schema = {"$ref": "#/$defs/tool", "$defs": format_schema()["$defs"]}
-    return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=False)
-
-
-def _form_faults(document: Any) -> list[Fault]:
-    """What the format says of a document; tools are looked at one by one, so that one of them hides no other."""
+    Tools are explained one by one, so that one of them hides no other.
+    """
     try:
-        if _validator().is_valid(document):
-            return []
+        if _validator_of(None).is_valid(document):
+            return cross_faults(document)
     except (ValueError, TypeError, RecursionError):  # no JSON value: who explains says which
         return _explained(format_schema(), document)
-    listed = document.get("tools") if isinstance(document, dict) else None
-    if not isinstance(listed, list):
+    if not isinstance(document, dict):
         return _explained(format_schema(), document)
-    faults = _explained(format_schema(), {**document, "tools": listed if len(listed) > 20_000 else []})
-    wrong = [index for index, tool in enumerate(listed) if not _tool_validator().is_valid(tool)]
-    for index in wrong[:MAX_EXPLAINED]:
-        schema = {"$ref": "#/$defs/tool", "$defs": format_schema()["$defs"]}
-        faults += _prefixed(("tools", index), _explained(schema, listed[index]))
-    faults += [Fault(("tools", index), "a tool", shorten(listed[index])) for index in wrong[MAX_EXPLAINED:]]
+    listed = document.get("tools")
+    tools = listed if isinstance(listed, list) and len(listed) <= MAX_TOOLS else []
+    faults = _explained(format_schema(), {**document, "tools": []} if tools else document)
+    bad = [index for index, tool in enumerate(tools) if not _validator_of("tool").is_valid(tool)]
+    for index in bad[:MAX_EXPLAINED]:
+        faults += _prefixed(("tools", index), _explained(_schema_of("tool"), tools[index]))
+    faults += [Fault(("tools", index), "a tool", shorten(tools[index])) for index in bad[MAX_EXPLAINED:]]
+    if tools and all(isinstance(document.get(key, {}), dict) for key in ("$defs", *_SECTIONS)):
+        wrong: set[tuple[Step, ...]] = {("tools", index) for index in bad}
+        for section, part in _SECTIONS.items():
+            is_right = _validator_of(part).is_valid
+            wrong.update((section, key) for key, one in document.get(section, {}).items() if not is_right(one))
+        faults += cross_faults(document, wrong)
     return faults or [Fault((), "a manifest", shorten(document))]
 
 

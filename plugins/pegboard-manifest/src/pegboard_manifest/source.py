@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import SourceState
+from pegboard_manifest._reading import without_collector
 from pegboard_manifest.document import FILE, ManifestError, load
 from pegboard_manifest.tools import other_name, tool_of
 
@@ -47,7 +48,8 @@ class ManifestSource:
         manifest = self.manifest
         if isinstance(manifest, ManifestError):
             return None
-        return tuple(tool_of(entry, manifest) for entry in manifest.tools.values())
+        with without_collector():
+            return tuple(tool_of(entry, manifest) for entry in manifest.tools.values())
 
     def other_name(self, name: str) -> str | None:
         """PROJECT_name, where another tool has the name already."""
@@ -61,7 +63,12 @@ class ManifestSource:
             slot.set_state(SourceState.FAILED, self.manifest.message)
         else:
             slot.set_state(SourceState.READY)
-        await trio.sleep_forever()
+        try:
+            await trio.sleep_forever()
+        finally:
+            from pegboard_manifest.bindings import _quiet
+
+            _quiet.restore()
 
 
 def make_sources(files: Iterable[str]) -> list[ManifestSource]:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Annotations, Example, Limits, Tool
+from pegboard_manifest._quick import signature_of
 from pegboard_manifest.bindings import make_handler, run_of
 from pegboard_manifest.projection import project
 from pegboard_manifest.texts import clean_schema, clean_text
@@ -31,15 +32,18 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
 
     .. versionadded:: 0.1
     """
-    defs = manifest.defs
-    input_schema, output_schema = project(entry["input_schema"], defs), entry.get("output_schema")
-    if output_schema is not None:
-        output_schema = project(output_schema, defs)
+    input_schema, output_schema = entry["input_schema"], entry.get("output_schema")
+    if entry["name"] in manifest.referring:
+        input_schema = project(input_schema, manifest.defs)
+        output_schema = None if output_schema is None else project(output_schema, manifest.defs)
     description, title = entry["description"], entry.get("title")
     if not manifest.is_plain:
         input_schema, output_schema = clean_schema(input_schema), clean_schema(output_schema)
         description, title = clean_text(description), title and clean_text(title)
-    return Tool(
+    run = run_of(entry, manifest)
+    # A handler in the loop or in a thread takes its arguments alone: for those the host may take the quick look.
+    signature = None if run == "async" else signature_of(input_schema, output_schema)
+    made = Tool(
         name=entry["name"],
         handler=make_handler(entry, manifest),
         description=description,
@@ -52,8 +56,12 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
         limits=limits_of(entry),
         examples=[Example(one["input"], clean_text(one.get("description", ""))) for one in entry["examples"]],
         secrets=secrets_of(entry, manifest),
-        run=run_of(entry, manifest),
+        run=run,
+        signature=signature,
     )
+    if signature is not None:
+        signature.schema = made.input_schema
+    return made
 
 
 def annotations_of(entry: Mapping[str, Any]) -> Annotations:

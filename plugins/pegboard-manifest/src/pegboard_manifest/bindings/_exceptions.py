@@ -1,0 +1,98 @@
+"""What a function raised, as the error that a caller reads.
+
+The binding says which exceptions mean what; the first that fits wins. Without one, exceptions by which Python functions
+refuse their arguments are INVALID_INPUT, and say what the function said, since that is how the call is repaired. Of any
+other only the type is told: its text may hold what a caller must not see, and stands in the host's log.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pegboard import ErrorCode, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+REFUSALS = (TypeError, ValueError, KeyError, IndexError, OverflowError, ArithmeticError)
+"""Exceptions that are INVALID_INPUT where the binding says nothing of them."""
+MAX_MESSAGE = 200
+
+_PATH = re.compile(r"(?<![\w.:/])(?:~|[A-Za-z]:)?[/\\][^\s'\"`,;:()<>\[\]{}]+")
+
+Rule = tuple["Callable[[BaseException], bool]", ErrorCode, "str | None"]
+
+
+def compile_errors(rules: Iterable[Mapping[str, Any]], called: str) -> Callable[[BaseException], ToolError]:
+    """The function from an exception to the error.
+
+    Args:
+        rules: `exceptions` of the binding.
+        called: how the function is called in messages.
+    """
+    compiled: list[Rule] = [(_fits(rule["type"]), ErrorCode(rule["code"]), rule.get("message")) for rule in rules]
+
+    def error_of(problem: BaseException) -> ToolError:
+        if isinstance(problem, ToolError):
+            return problem
+        kind = type(problem).__name__
+        for fits, code, message in compiled:
+            if fits(problem):
+                return _error(code, message, problem, called)
+        if isinstance(problem, REFUSALS):
+            return _error(ErrorCode.INVALID_INPUT, None, problem, called)
+        return ToolError(
+            ErrorCode.UPSTREAM_ERROR,
+            f"{called} failed ({kind}); its cause is in the host's log",
+            exception=kind,
+            executed=True,
+        )
+
+    return error_of
+
+
+def _error(code: ErrorCode, message: str | None, problem: BaseException, called: str) -> ToolError:
+    kind, said = type(problem).__name__, ""
+    if message is None or code is ErrorCode.INVALID_INPUT:
+        said = _words_of(problem)
+    text = message or f"{called} refused the call ({kind})"
+    return ToolError(code, f"{text}: {said}" if said else text, exception=kind, executed=True)
+
+
+def _words_of(problem: BaseException) -> str:
+    """What an exception says, in a line without paths; nothing where its own text breaks."""
+    from pegboard_manifest.hygiene import sanitise
+
+    try:
+        text = str(problem)
+    except Exception:  # noqa: BLE001 - the stranger's `__str__`
+        return ""
+    return sanitise(_PATH.sub("<path>", text[: MAX_MESSAGE * 4]), MAX_MESSAGE, one_line=True)
+
+
+def _fits(name: str) -> Callable[[BaseException], bool]:
+    """Whether an exception is of the class of that name, or of one below it. Nothing is imported to find out: a class
+    whose module was never imported was never raised."""
+
+    def fits(problem: BaseException) -> bool:
+        classes = type(problem).__mro__
+        if any(name in (f"{one.__module__}.{one.__qualname__}", _bare(one)) for one in classes):
+            return True
+        known = _find(name)
+        return known is not None and known in classes
+
+    return fits
+
+
+def _bare(cls: type) -> str | None:
+    return cls.__qualname__ if getattr(builtins, cls.__qualname__, None) is cls else None
+
+
+def _find(name: str) -> type | None:
+    """The class that a package offers under this name, wherever it was written."""
+    module, _, attribute = name.rpartition(".")
+    known = getattr(sys.modules.get(module), attribute, None) if module and not attribute.startswith("_") else None
+    return known if isinstance(known, type) else None
