@@ -18,7 +18,6 @@ from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-DOCUMENTS = ("README.md", "skill.md", "shop-tools/SKILL.md")
 HOSTILE = [
     "# Heading\n\nText\n===\n\n## Another",
     "```\nend of fence\n```\n\n~~~~~~~~\n",
@@ -71,7 +70,8 @@ def hostile_everywhere(manifest: dict[str, Any], text: str) -> dict[str, Any]:
     for tool in manifest["tools"]:
         tool.update(title=text, description=text or " ", errors=[{"code": "NOT_FOUND", "when": text or "x"}])
         tool["examples"] = [{"input": {text or "x": text}, "description": text, "output": {text: text}}]
-        tool["constraints"] = {key: [text or "x"] for key in ("side_effects", "notes", "allowed_paths")}
+        tool["constraints"] = {key: [text or "x"] for key in ("side_effects", "notes")}
+        tool["constraints"]["allowed_paths"] = [text.replace("\x00", "") or "x"]
         tool["constraints"]["rate_limit"] = text or "x"
         tool["input_schema"]["properties"] = {"a" + text: {"description": text, "enum": [text], "default": text}}
         tool["output_schema"] = {"type": "object", "properties": {"a" + text: {"description": text}}}
@@ -81,21 +81,11 @@ def hostile_everywhere(manifest: dict[str, Any], text: str) -> dict[str, Any]:
     return manifest
 
 
-def plain_names(files: dict[str, bytes]) -> dict[str, str]:
-    """The documents, whatever the folder of the skill is called."""
-    (skill,) = (name for name in files if name.endswith("/SKILL.md"))
-    return {
-        "README.md": files["README.md"].decode(),
-        "skill.md": files["skill.md"].decode(),
-        "SKILL": files[skill].decode(),
-    }
-
-
 def bodies(files: dict[str, bytes]) -> dict[str, str]:
-    return {
-        name: text.split("\n---\n", 1)[1] if text.startswith("---\n") else text
-        for name, text in plain_names(files).items()
-    }
+    """The documents without their front matter, whatever the folder of the skill is called."""
+    named = {("SKILL.md" if name.endswith("/SKILL.md") else name): text for name, text in files.items()}
+    read = {name: named[name].decode() for name in ("README.md", "skill.md", "SKILL.md")}
+    return {name: text.split("\n---\n", 1)[1] if text.startswith("---\n") else text for name, text in read.items()}
 
 
 texts = st.one_of(
@@ -106,7 +96,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=texts)
 def test_no_text_changes_the_structure_of_a_document(text: str, shop: dict[str, Any]) -> None:
     calm = bodies(render(hostile_everywhere(shop, "calm words")))

@@ -21,7 +21,6 @@ MAX_LINE = 2000
 """Of one foreign paragraph; longer ones are cut, in characters."""
 MAX_PARAGRAPHS = 40
 MAX_JSON_LINE = 110
-_ADDRESS = re.compile(r"[^\s`]*(?:[A-Za-z][A-Za-z0-9+.-]*:|//|www\.|@)[^\s`]*")
 _LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<>&~|!$#{}]|(?<![^\W_])_|_(?![^\W_])")
 _AS_ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
@@ -30,10 +29,10 @@ _BLOCK_START = re.compile(r"(?:[-+=:]|\d{1,9}(?=[.)]))")
 
 def inline(text: object, limit: int = MAX_LINE) -> str:
     """Foreign text as one line of words, in a paragraph, a list's item, a heading or a cell."""
-    words = " ".join(sanitise(str(text)).split())
+    words = sanitise(str(text), one_line=True)
     if len(words) > limit:
         words = words[: limit - 3].rstrip() + "..."
-    shown = " ".join(_word(word) for word in words.split(" ")) if words else ""
+    shown = " ".join(_word(word) for word in words.split(" "))
     start = _BLOCK_START.match(shown)
     if start is None:
         return shown
@@ -42,7 +41,7 @@ def inline(text: object, limit: int = MAX_LINE) -> str:
 
 
 def _word(word: str) -> str:
-    if _LINKED.search(word) and "|" not in word:
+    if _LINKED.search(word):
         return code(word)
     return _SPECIAL.sub(lambda found: _AS_ENTITY.get(found[0], "\\" + found[0]), word)
 
@@ -54,12 +53,14 @@ def paragraphs(text: object) -> list[str]:
 
 
 def code(text: object) -> str:
-    """Foreign text as code in a line; a border of a table in it makes it words."""
-    words = " ".join(sanitise(str(text)).split())
+    """Foreign text as code in a line. The border of a table cannot stand in code; it stands between two pieces."""
+    pieces = sanitise(str(text), one_line=True).split("|")
+    return _AS_ENTITY["|"].join(_span(piece.strip()) for piece in pieces)
+
+
+def _span(words: str) -> str:
     if not words:
         return ""
-    if "|" in words:
-        return _SPECIAL.sub(lambda found: _AS_ENTITY.get(found[0], "\\" + found[0]), words)
     ticks = "`" * (_longest_run(words) + 1)
     pad = " " if words[0] == "`" or words[-1] == "`" else ""
     return f"{ticks}{pad}{words}{pad}{ticks}"

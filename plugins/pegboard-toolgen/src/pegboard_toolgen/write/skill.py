@@ -25,6 +25,8 @@ MAX_EXAMPLES = 3
 """Shown of one tool; the manifest has all."""
 MAX_SHOWN = 2_000
 """Of a recorded answer, in characters; a call is always shown whole."""
+_NO_TEXT = re.compile(r"[0-9]|(?:y|yes|n|no|on|off|true|false|null)$")
+"""Names that a reader of YAML takes for a number, a date or a truth unless they stand in quotes."""
 MAX_LOOKS = 10
 MAX_NAMED = 12
 """Tools that the description of the skill names."""
@@ -81,7 +83,7 @@ def _skill(view: View, root: str, pages: str | None) -> list[str]:
 def _front_matter(view: View) -> list[str]:
     return [
         "---",
-        f"name: {view.slug}",
+        f"name: {_scalar(view.slug) if _NO_TEXT.match(view.slug) else view.slug}",
         f"description: {_scalar(description_of(view))}",
         f"compatibility: {_scalar('Needs pegboard with pegboard-manifest; pegboard-mcp to serve it over MCP.')}",
         "---",
