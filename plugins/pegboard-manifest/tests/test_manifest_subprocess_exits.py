@@ -153,7 +153,9 @@ def test_a_caller_reads_its_own_names_and_no_secret() -> None:
     said = scrub("./data/real.db in /srv/project/sub: hunter2-long hunter2 /srv/else/x /etc/hosts.d/mine /etc/ssl/key")
 
     assert said == "link.db in ./sub: *** *** alias /etc/hosts.d/mine …/key"
-    assert last_words("\x1b[hunter2 hun\u200bter2", scrub) == " ***"  # neither before nor after it is cleaned
+    assert (
+        last_words("\x1b[31mhunter2\x1b[0m hun\u200bter2", scrub) == "*** ***"
+    )  # neither before nor after it is cleaned
     error = error_of({}, 1, "key hunter2 in /srv/project/x", scrub=scrub)
     assert error.message == "the program ended with status 1: key *** in ./x"
 
