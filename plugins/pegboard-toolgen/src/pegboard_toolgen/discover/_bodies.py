@@ -1,7 +1,7 @@
 """What the body of a function shows without running it: which parameters it calls, what it changes, runs and raises.
 
-This is a reading, no proof: it sees names, follows plain calls into the same package some levels deep, and takes what it does
-not understand for harmless. Its word is used to be more careful, never to be less.
+This is a reading, no proof: it sees names, follows plain calls into the same package some levels deep, and takes what
+it does not understand for harmless. Its word is used to be more careful, never to be less.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _RUNS = {
     "yaml.load": "it may build any object from YAML",
     "yaml.unsafe_load": "it builds any object from YAML",
     "yaml.full_load": "it may build any object from YAML",
+    "yaml.load_all": "it may build any object from YAML",
 }
 _RUNS_MODULES = {
     "subprocess.": "it runs a program",
@@ -138,17 +139,13 @@ _CHANGES = frozenset(
     ]
 )
 _OPENS = (
-    "builtins.open",
-    "io.open",
-    "os.open",
-    "os.listdir",
-    "os.scandir",
-    "os.walk",
-    "shutil.",
-    "pathlib.Path",
-) + tuple(
-    f"os.{name}" for name in ("remove", "unlink", "rename", "replace", "mkdir", "makedirs", "rmdir", "chmod", "stat")
+    *("builtins.open", "io.open", "os.open", "os.listdir", "os.scandir", "os.walk", "shutil.", "pathlib.Path"),
+    *(
+        f"os.{name}"
+        for name in ("remove", "unlink", "rename", "replace", "mkdir", "makedirs", "rmdir", "chmod", "stat")
+    ),
 )
+"""What takes a path first, by how its name begins."""
 _CACHES = ("cache", "memo")
 
 
@@ -337,7 +334,10 @@ class _Body:
         if why is None or path in {"subprocess.list2cmdline", "subprocess.CompletedProcess"}:
             return None
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        return why if any(not isinstance(one, ast.Constant) for one in given[:1]) else None
+        if path.startswith("yaml.") and any("Safe" in ast.dump(one)[:500] for one in given[1:]):
+            return None
+        names = {one.id for first in given[:1] for one in ast.walk(first) if isinstance(one, ast.Name)}
+        return why if names & (self.parameters | self.locals) else None
 
     def _changes_by_call(self, call: ast.Call, path: str | None) -> list[str]:
         if path is not None:

@@ -11,6 +11,7 @@ import base64
 import datetime
 import decimal
 import fractions
+import itertools
 import re
 import uuid
 from pathlib import PurePath, PurePosixPath
@@ -69,7 +70,8 @@ def read_examples(text: str) -> list[Call]:
             if (value := _value(one.value, names, values)) is not MISSING:
                 values[name] = value
         elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
-            if (call := _call(one.value, names, values, "" if _UNSURE.search(source) else want)) is not None:
+            call = _call(one.value, names, values, "" if _UNSURE.search(source) else want)
+            if call is not None:
                 calls.append(call)
     return calls
 
@@ -86,7 +88,7 @@ def _statements(text: str) -> Iterator[tuple[str, str]]:
         while position < len(lines) and (more := _MORE.match(lines[position])):
             source.append(more[1])
             position += 1
-        want = []
+        want: list[str] = []
         while position < len(lines) and lines[position].strip() and len(want) < 40:
             if _PROMPT.match(lines[position]) or _FENCE.match(lines[position]):
                 break
@@ -344,7 +346,7 @@ def read_readme(text: str) -> list[Call]:
     """
     calls = [call for call in read_examples(text) if "." in call.name and call.result is not MISSING]
     lines = text.splitlines()[:5_000]
-    for line, below in zip(lines, lines[1:], strict=False):
+    for line, below in itertools.pairwise(lines):
         said = _SAID.match(below.strip())
         if said is None or not re.match(r"^[ \t]{0,8}[A-Za-z_]\w*(\.\w+)+\(", line) or len(line) > 500:
             continue

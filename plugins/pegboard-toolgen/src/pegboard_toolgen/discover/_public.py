@@ -66,6 +66,7 @@ class Walk:
     left_out: list[LeftOut] = attrs.field(factory=list)
     _seen: set[str] = attrs.field(factory=set)
     _modules: set[str] = attrs.field(factory=set)
+    _instances: dict[tuple[str, ...], list[tuple[str, str]]] = attrs.field(factory=dict)
 
     def run(self) -> None:
         """Fill `found` and `left_out`."""
@@ -80,6 +81,7 @@ class Walk:
                 if module.path not in self._modules and len(self.found) < MAX_FOUND:
                     self._modules.add(module.path)
                     waiting += self._look_at(path, module)
+        self._tell_methods()
 
     def _look_at(self, path: str, module: griffe.Module) -> list[tuple[str, griffe.Module]]:
         """Take the face of a module; answer the modules to look into next."""
@@ -127,7 +129,8 @@ class Walk:
         for name, overloads in module.overloads.items():
             if name not in members and overloads:
                 members[name] = overloads[0]
-        if module.exports is not None:
+        # `__all__ = _compiled.__all__` says nothing that can be read; the stub beside it does.
+        if module.exports:
             names = sorted({str(name) for name in module.exports if isinstance(name, str)})
             for name in names[:MAX_NAMES]:
                 if name in members and not name.startswith("__"):
@@ -184,7 +187,7 @@ class Walk:
         own = list(function.overloads or ())
         parent = function.parent
         if parent is not None and (parent.is_module or parent.is_class):
-            own += [one for one in parent.overloads.get(function.name, ()) if one not in own]  # type: ignore[union-attr]
+            own += [one for one in parent.overloads.get(function.name, ()) if one not in own]
         return tuple(own[:30])
 
     def _take_class(self, public: str, module: str, target: griffe.Class) -> None:
@@ -222,7 +225,7 @@ class Walk:
         return any(name.rpartition(".")[2].endswith(("Exception", "Error", "Warning")) for name in names)
 
     def _take_value(self, public: str, module: str, target: griffe.Attribute) -> None:
-        """A variable of a module: an instance that can be called, a method of an instance, another name of a function."""
+        """A variable of a module: an instance that can be called, one's method, another name of a function."""
         node = parse(target.value) if target.value is not None else None
         scope = Scope(self.tree, target.parent or target)
         where = self.tree.where(target)
@@ -265,14 +268,16 @@ class Walk:
                         )
                     )
         elif methods:
+            self._instances.setdefault(tuple(methods), []).append((public, self.tree.where(target)))
+
+    def _tell_methods(self) -> None:
+        """Methods of ready-made instances that are no tools, told once for all instances that have the same."""
+        for methods, instances in self._instances.items():
+            first, where = min(instances)
             told = ", ".join(methods[:8]) + (", ..." if len(methods) > 8 else "")
-            self.left_out.append(
-                LeftOut(
-                    f"python:{public}.*",
-                    f"methods of an instance, which are not asked for: {told}",
-                    self.tree.where(target),
-                )
-            )
+            others = f" and {len(instances) - 1} other instances" if len(instances) > 1 else ""
+            why = f"methods of {first.rpartition('.')[2]}{others}, which are not asked for: {told}"
+            self.left_out.append(LeftOut(f"python:{first}.*", why, where))
 
     def _take_other_name(self, public: str, module: str, target: griffe.Attribute, path: str) -> None:
         found = self.tree.get(path) if self.tree.owns(path) else None

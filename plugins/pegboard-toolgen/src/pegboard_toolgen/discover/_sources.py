@@ -231,23 +231,19 @@ class _Reader:
 
     def _text_of(self, file: Path, parts: tuple[str, ...], home: Path) -> str | None:
         try:
-            if not file.resolve(strict=True).is_relative_to(home.resolve()):
-                return self._problem(parts, "its file is a link that leaves the package", file)
-            if not stat.S_ISREG(file.stat().st_mode):
-                return self._problem(parts, "its file is no regular file", file)
-            with file.open("rb") as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
-        except (OSError, RuntimeError):
-            return self._problem(parts, "its file cannot be read", file)
-        if len(data) > MAX_FILE_BYTES:
-            return self._problem(parts, f"its file has more than {MAX_FILE_BYTES:,} bytes", file)
-        self.size += len(data)
-        try:
+            data = _data_of(file, home)
+            self.size += len(data)
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             text = data.decode(encoding)
+        except _UnfitError as problem:
+            self._problem(parts, str(problem), file)
+        except (OSError, RuntimeError):
+            self._problem(parts, "its file cannot be read", file)
         except (SyntaxError, UnicodeDecodeError, LookupError):
-            return self._problem(parts, "its file is no text in the encoding it claims", file)
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+            self._problem(parts, "its file is no text in the encoding it claims", file)
+        else:
+            return text.replace("\r\n", "\n").replace("\r", "\n")
+        return None
 
     def _parent_of(self, parts: tuple[str, ...]) -> griffe.Module | None:
         if not parts:
@@ -267,15 +263,31 @@ class _Reader:
         root = self.tree.modules.members[self.first]
         for expand in (loader.expand_exports, loader.expand_wildcards):
             try:
-                expand(root)  # type: ignore[operator]
+                expand(root)
             except (griffe.GriffeError, KeyError, AttributeError, TypeError, ValueError, RecursionError) as error:
                 self.tree.problems.append(
                     LeftOut(f"module {self.first}", f"its re-exports cannot be followed ({type(error).__name__})")
                 )
 
 
+class _UnfitError(Exception):
+    """A file is not read, for the reason that it says."""
+
+
+def _data_of(file: Path, home: Path) -> bytes:
+    if not file.resolve(strict=True).is_relative_to(home.resolve()):
+        raise _UnfitError("its file is a link that leaves the package")
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise _UnfitError("its file is no regular file")
+    with file.open("rb") as stream:
+        data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise _UnfitError(f"its file has more than {MAX_FILE_BYTES:,} bytes")
+    return data
+
+
 def _files(home: Path, wanted: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Path]]:
-    """Modules of a package, parents first, by name; `.py` before its `.pyi`. `wanted` is entered whatever it is called."""
+    """Modules of a package, parents first, by name; `.py` before its `.pyi`. `wanted` is entered under any name."""
     level: list[tuple[tuple[str, ...], Path]] = [((), home)]
     for depth in range(MAX_DEPTH):
         below = []

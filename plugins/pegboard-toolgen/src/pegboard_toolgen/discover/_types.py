@@ -277,7 +277,7 @@ def _shape(node: ast.expr, scope: Scope, depth: int) -> Shape:
             return _shape_of_text(node.value, scope, depth)
         return Shape(ANY) if node.value is ... else _lacking("a type that cannot be read")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return unite([_shape(part, scope, depth - 1) for part in _alternatives(node)])
+        return unite([_shape(part, scope, depth - 1) for part in alternatives(node)])
     if isinstance(node, ast.Subscript):
         return _subscripted(node, scope, depth)
     if isinstance(node, ast.Starred):
@@ -291,7 +291,7 @@ def _shape_of_text(text: str, scope: Scope, depth: int) -> Shape:
     return _lacking("a type that cannot be read") if inner is None else _shape(inner, scope, depth - 1)
 
 
-def _alternatives(node: ast.expr) -> list[ast.expr]:
+def alternatives(node: ast.expr) -> list[ast.expr]:
     """The members of `a | b | c`, in their order; a chain of any length."""
     found: list[ast.expr] = []
     waiting = [node]
@@ -312,6 +312,8 @@ def _subscripted(node: ast.Subscript, scope: Scope, depth: int) -> Shape:
     name = dotted(node.value)
     path = normal(scope.resolve(name)) if name else ""
     inner = _arguments(node)[:MAX_MEMBERS]
+    if not inner:  # tuple[()]
+        return Shape({"type": "array", "maxItems": 0}, ("tuple",))
     if path in {"abc.Union", "abc.Optional"}:
         shapes = [_shape(part, scope, depth - 1) for part in inner]
         return unite([*shapes, _PLAIN["builtins.None"]] if path == "abc.Optional" else shapes)
@@ -485,8 +487,6 @@ def _as_collection(items: Shape, coercion: str) -> Shape:
 def _tuple(inner: Sequence[ast.expr], scope: Scope, depth: int) -> Shape:
     if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is ...:
         return _as_collection(_shape(inner[0], scope, depth - 1), "tuple")
-    if len(inner) == 1 and isinstance(inner[0], ast.Tuple) and not inner[0].elts:
-        return Shape({"type": "array", "maxItems": 0}, ("tuple",))
     shapes = [_shape(part, scope, depth - 1) for part in inner]
     for shape in shapes:
         if shape.lacks or (shape.coerce and not set(shape.coerce) <= _SOFT):

@@ -6,7 +6,7 @@ say what a signature does not (`_bodies`): what is called, changed, run and rais
 with its reason. The same files give the same answer, wherever they lie.
 
 What the reading cannot see: signatures that a decorator changes, types that a docstring gets wrong, effects of
-what a function calls through objects. A function that looks pure is a read; one that looks like nothing has no category.
+what a function calls through objects. A function that looks pure is a read; one that shows nothing has no category.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from pegboard_toolgen.discover._types import (
     Schema,
     Scope,
     Shape,
+    alternatives,
     constant,
     dotted,
     list_of,
@@ -108,6 +109,13 @@ _WRITE_VERBS = frozenset(
         "spawn",
         "shutdown",
         "connect",
+        "edit",
+        "prompt",
+        "confirm",
+        "pause",
+        "echo",
+        "print",
+        "secho",
         "disconnect",
         "lock",
         "unlock",
@@ -399,35 +407,38 @@ class _Drafting:
         """Why a callable can be no tool, whatever it takes."""
         if "async" in self.function.labels:
             return "asynchronous: the binding calls plain functions"
+        if self.doc.deprecated is not None:
+            self.notes.append("its documentation calls it deprecated")
         for decorator in self.function.decorators:
-            path = self.scope.resolve(str(decorator.callable_path))
-            name = path.rpartition(".")[2]
+            name = self.scope.resolve(str(decorator.callable_path)).rpartition(".")[2]
             if name in {"contextmanager", "asynccontextmanager"}:
                 return "it gives a context manager, which no call keeps"
-            if name in {"property", "cached_property", "overload"}:
-                continue
             if name in {"lru_cache", "cache"}:
                 self.is_cached = True
             elif name == "deprecated":
                 self.notes.append("its source calls it deprecated")
             elif name not in _PLAIN_DECORATORS:
                 self.notes.append(f"decorated with {sanitise(name, 60)}: what it takes may differ")
-        if self.doc.deprecated is not None:
-            self.notes.append("its documentation calls it deprecated")
         returns = self._returns()
         node = parse(returns) if returns is not None else None
-        name = dotted(node.value if isinstance(node, ast.Subscript) else node) if node is not None else None
-        given = self.scope.resolve(name) if name else ""
-        if given.rpartition(".")[2] in {"ContextManager", "AbstractContextManager", "_GeneratorContextManager"}:
+        parts = alternatives(node) if node is not None else []
+        return next((why for part in parts if (why := self._unfit_result(part)) is not None), None)
+
+    def _unfit_result(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        name = dotted(node)
+        path = self.scope.resolve(name) if name else ""
+        given = path.rpartition(".")[2]
+        if given in {"ContextManager", "AbstractContextManager", "_GeneratorContextManager"}:
             return "it gives a context manager, which no call keeps"
-        if given.rpartition(".")[2] in {"Awaitable", "Coroutine", "AsyncIterator", "AsyncGenerator"}:
+        if given in {"Awaitable", "Coroutine", "AsyncIterator", "AsyncGenerator", "AsyncIterable"}:
             return "asynchronous: the binding calls plain functions"
-        if self.found.callee == "class method":
-            owner = self.found.owner
-            if given.rpartition(".")[2] == "Self" or (owner is not None and given == owner.path):
-                return "it makes an instance, which no call keeps"
-        if given.rpartition(".")[2] in {"Callable", "Decorator"} or given == "builtins.type":
-            return "it gives a callable, which no call keeps"
+        if given == "Callable" or path == "builtins.type":
+            return "it gives a callable or a class, which no call keeps"
+        owner = self.found.owner
+        if self.found.callee == "class method" and (given == "Self" or (owner is not None and path == owner.path)):
+            return "it makes an instance, which no call keeps"
         return None
 
     def _returns(self) -> object:
@@ -455,9 +466,9 @@ class _Drafting:
 
     def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> _Parameter:
         kind = one.kind or griffe.ParameterKind.positional_or_keyword
-        default = None if one.default is None else str(one.default)
         variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
-        annotations = [] if one.annotation is None else [one.annotation]
+        default = None if one.default is None or variadic else str(one.default)
+        annotations: list[object] = [] if one.annotation is None else [one.annotation]
         is_required = default is None and not variadic
         if is_overload or not annotations:
             for other in self.found.overloads:
@@ -466,8 +477,18 @@ class _Drafting:
                     is_required = is_required and not is_overload
                 if same is not None and same.annotation is not None:
                     annotations.append(same.annotation)
+        if not annotations and self.found.owner is not None:
+            annotations += [same.annotation for same in self._inherited(one.name)][:1]
         unique = {str(annotation): annotation for annotation in annotations}
         return _Parameter(one.name.lstrip("*"), kind, tuple(unique.values())[:30], default, is_required)
+
+    def _inherited(self, name: str) -> list[griffe.Parameter]:
+        """Parameters of that name, with a type, of the methods that this one overrides, nearest first."""
+        above = [one.members.get(self.function.name) for one in _classes_above(self.found.owner)]  # type: ignore[arg-type]
+        methods = [one for one in above if isinstance(one, griffe.Function)]
+        return [
+            one for method in methods for one in method.parameters if one.name == name and one.annotation is not None
+        ]
 
     def _take(self, parameter: _Parameter) -> str | None:
         """Give the tool a parameter, or drop it and say so; the reason where it can be neither."""
@@ -653,6 +674,8 @@ class _Drafting:
         rules: dict[str, tuple[str, int, str]] = {}
         raised = [(name, when) for name, when in self.doc.raises]
         raised += [(name, "") for name in (self.facts.raises if self.facts else ())]
+        if self.facts is not None and self.facts.opened:
+            raised += [("FileNotFoundError", "there is no such file"), ("PermissionError", "")]
         for name, when in raised[:40]:
             resolved = self.scope.resolve(name) if re.fullmatch(r"[\w.]+", name) else ""
             if (told := self._exception(resolved)) is not None:
@@ -676,8 +699,7 @@ class _Drafting:
         if isinstance(known, type) and issubclass(known, Exception):
             if known in {Exception, NotImplementedError, AssertionError, StopIteration, DeprecationWarning}:
                 return None
-            code = next((_CODES[one.__name__] for one in known.__mro__ if one.__name__ in _CODES), "UPSTREAM_ERROR")
-            return bare, code, len(known.__mro__)
+            return bare, _code_of(known) or "UPSTREAM_ERROR", len(known.__mro__)
         found = self.tree.get(path) if self.tree.owns(path) else None
         if not isinstance(found, griffe.Class):
             return None
@@ -685,10 +707,12 @@ class _Drafting:
             return found.path, "NOT_FOUND", 100
         if _INVALID_NAMES.search(found.name):
             return found.path, "INVALID_INPUT", 100
-        for base in [base for one in [found, *_classes_above(found)] for base in one.bases]:
-            there = Scope(self.tree, found.parent or found).resolve(str(base)).removeprefix("builtins.")
-            if there in _CODES:
-                return found.path, _CODES[there], 100
+        for one in [found, *_classes_above(found)]:
+            there = Scope(self.tree, one.parent or one)
+            for base in one.bases[:10]:
+                known = getattr(builtins, there.resolve(str(base)).removeprefix("builtins."), None)
+                if isinstance(known, type) and (code := _code_of(known)) is not None:
+                    return found.path, code, 100
         return found.path, "UPSTREAM_ERROR", 100
 
     # what is said of it
@@ -788,6 +812,10 @@ def _variables(function: griffe.Function) -> Mapping[str, str | None]:
             bound = getattr(one, "annotation", None)
             found[str(one.name)] = None if bound is None else str(bound)
     return found
+
+
+def _code_of(known: type) -> str | None:
+    return next((_CODES[one.__name__] for one in known.__mro__ if one.__name__ in _CODES), None)
 
 
 def _or_none(shape: Shape) -> Shape:
