@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard_manifest.hygiene import sanitise
-
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.schemas import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 Json = Any
 
@@ -31,10 +32,10 @@ def discover_openapi(
     .. versionadded:: 0.1
     """
     from pegboard_toolgen.discover.openapi import security
-    from pegboard_toolgen.discover.openapi.bodies import description_of
     from pegboard_toolgen.discover.openapi.fetch import read_source
     from pegboard_toolgen.discover.openapi.operations import Reader
     from pegboard_toolgen.discover.openapi.references import Document
+    from pegboard_toolgen.discover.openapi.texts import line, prose
 
     if base_url is not None and (base_url := security.usable(base_url, None)) is None:
         raise DiscoveryError("base_url is no http or https URL without a user", hint="such as http://127.0.0.1:8000/v1")
@@ -42,7 +43,7 @@ def discover_openapi(
     document = Document(source.document)
     info = source.document.get("info")
     info = info if isinstance(info, dict) else {}
-    title = " ".join(description_of(info.get("title"), 128).split()) or "API"
+    title = line(info.get("title"), 128) or "API"
     base, said = security.server_of(document, source, base_url)
     credentials = security.credentials_of(document, title)
     server = security.slug_of(title)
@@ -56,7 +57,12 @@ def discover_openapi(
             {"kind": "header", "name": "Authorization", "secret_env": security.variable_of(title, "authorization")}
         )
     servers: dict[str, Json] = {
-        server: {"base_url": base, "base_url_env": security.variable_of(title, "base_url"), **({"auth": auth} if auth else {})}
+        server: {
+            "base_url": base,
+            "base_url_env": security.variable_of(title, "base_url"),
+            **({"auth": auth} if auth else {}),
+            **({"redirects": "same-origin"} if reader.has_redirects else {}),
+        }
     }
     servers |= {name: {"base_url": url} for name, url in sorted(reader.servers.items())}
     kept: dict[str, Json] = {}
@@ -82,7 +88,7 @@ def discover_openapi(
         defs=dict(sorted(kept.items())),
         name=title,
         version=version,
-        description=description_of(info.get("description"), 4_000),
+        description=prose(info.get("description"), 4_000),
     )
 
 

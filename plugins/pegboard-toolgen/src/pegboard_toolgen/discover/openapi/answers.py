@@ -1,55 +1,36 @@
 """What an operation answers with: a schema of the data, what to accept, and the errors that the document names.
 
 Answers are held against their schema when they come, so a document that is wrong must not break the call: the schema is
-loosened (see `pegboard_toolgen.schemas.loosen`). What the data looks like follows the binding's reader: an object is the data,
-anything else comes as `{"result": value}`.
+loosened (see `pegboard_toolgen.schemas.loosen`). What the data looks like follows the binding's reader: an object is
+the data, anything else comes as `{"result": value}`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_toolgen.discover.openapi.bodies import description_of, is_json, is_text, media_type_of
+from pegboard_manifest.bindings.http.statuses import code_of
+from pegboard_toolgen.discover.openapi.bodies import is_json, is_text, media_type_of
 from pegboard_toolgen.discover.openapi.parameters import examples_of
-from pegboard_toolgen.discover.openapi.references import Schemas
 from pegboard_toolgen.discover.openapi.swagger2 import answer_of
-from pegboard_toolgen.schemas import UnusableError, canonical, fit, loosen, plain
+from pegboard_toolgen.discover.openapi.texts import line
+from pegboard_toolgen.schemas import UnusableError, canonical, fit, loosen, or_null, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_toolgen.discover.openapi.references import Schemas
 
 Json = Any
 
 ANYTHING: dict[str, Json] = {"type": "object"}
 MAX_ERRORS = 30
 
-CODES = {
-    "400": "INVALID_INPUT",
-    "422": "INVALID_INPUT",
-    "401": "UNAUTHORIZED",
-    "403": "FORBIDDEN",
-    "404": "NOT_FOUND",
-    "410": "NOT_FOUND",
-    "409": "CONFLICT",
-    "412": "CONFLICT",
-    "408": "TIMEOUT",
-    "504": "TIMEOUT",
-    "429": "RATE_LIMITED",
-}
-"""The table that every binding has; what it leaves open follows."""
-MORE_CODES = {
-    "402": "FORBIDDEN",
-    "407": "UNAUTHORIZED",
-    "411": "INVALID_INPUT",
-    "413": "INVALID_INPUT",
-    "414": "INVALID_INPUT",
-    "416": "INVALID_INPUT",
-    "423": "CONFLICT",
-    "428": "CONFLICT",
-    "431": "INVALID_INPUT",
-    "451": "FORBIDDEN",
-}
+OWN_CODES = {"402": "FORBIDDEN", "407": "UNAUTHORIZED", "423": "CONFLICT", "428": "CONFLICT", "451": "FORBIDDEN"}
+"""What a binding says of statuses where the table that every binding has is coarse."""
 _STATUS = re.compile(r"[1-5]([0-9][0-9]|XX)")
 
 
@@ -58,18 +39,12 @@ class Answers:
     """The answers of one operation, converted; `schema_of` waits until all schemas are."""
 
     parts: list[Json]
-    accept: str | None
-    parser: str | None
-    errors: list[dict[str, Json]]
-    statuses: dict[str, str]
-    examples: dict[str, Json]
-
-
-def code_of(status: str) -> str:
-    """The code of an error status."""
-    if status in CODES or status in MORE_CODES:
-        return CODES.get(status) or MORE_CODES[status]
-    return "UPSTREAM_ERROR"
+    accept: str | None = None
+    parser: str | None = None
+    errors: list[dict[str, Json]] = attrs.field(factory=list)
+    statuses: dict[str, str] = attrs.field(factory=dict)
+    examples: dict[str, Json] = attrs.field(factory=dict)
+    redirects: bool = False
 
 
 def answers_of(said: Json, method: str, media_types: list[str], schemas: Schemas, notes: list[str]) -> Answers:
@@ -85,28 +60,39 @@ def answers_of(said: Json, method: str, media_types: list[str], schemas: Schemas
     document = schemas.document
     parts: list[Json] = []
     offered: dict[str, None] = {}
-    errors: list[dict[str, Json]] = []
+    errors: dict[str, dict[str, Json]] = {}
     examples: dict[str, Json] = {}
-    for status, answer in sorted(_by_status(said).items()):
+    by_status = _by_status(said)
+    for status, answer in by_status.items():
         try:
             answer = document.follow(answer)
         except UnusableError as problem:
             notes.append(f"The answer {status} is not described: {problem}.")
             answer = {}
-        if status == "default" or status[0] in "45":
-            errors.append(_error(status, answer))
+        if status == "default" or status[0] in "45" or status == "304":
+            errors[status] = _error(status, answer)
+        elif status in ("204", "205") or (method == "HEAD" and status[0] == "2"):
+            parts.append(NOTHING)
         elif status[0] == "2":
-            content = _content(answer, media_types, is_swagger_2=document.is_swagger_2, status=status)
-            parts += [_part(media_type, part, schemas, notes) for media_type, part in content.items()] or [_NOTHING]
+            content = _content(answer, media_types, is_swagger_2=document.is_swagger_2)
+            parts += [_part(media_type, part, schemas, notes) for media_type, part in content.items()] or [{}]
             offered |= dict.fromkeys(content)
             examples = examples or _examples(content, schemas)
     if method == "HEAD":
-        return Answers([_NOTHING], None, "none", errors[:MAX_ERRORS], _statuses(errors), {})
-    parser = "none" if parts and all(part is _NOTHING for part in parts) else None
-    return Answers(parts, _accept(list(offered)), parser, errors[:MAX_ERRORS], _statuses(errors), examples)
+        parts, offered = [NOTHING], {}
+    return Answers(
+        parts,
+        _accept(list(offered)),
+        "none" if parts and all(part is NOTHING for part in parts) else None,
+        list(errors.values())[:MAX_ERRORS],
+        {status: OWN_CODES[status] for status in errors if status in OWN_CODES},
+        examples,
+        any(status in by_status for status in REDIRECTS),
+    )
 
 
-_NOTHING = {"type": "null"}
+NOTHING: dict[str, Json] = {"type": "null"}
+REDIRECTS = ("301", "302", "303", "307", "308", "3XX")
 
 
 def _by_status(said: Json) -> dict[str, Json]:
@@ -115,12 +101,12 @@ def _by_status(said: Json) -> dict[str, Json]:
         status = str(status).upper() if status != "default" else "default"
         if status == "default" or _STATUS.fullmatch(status):
             found[status] = answer
-    return found
+    return dict(sorted(found.items()))
 
 
-def _content(answer: Mapping[str, Json], produces: list[str], *, is_swagger_2: bool, status: str) -> dict[str, Json]:
+def _content(answer: Mapping[str, Json], produces: list[str], *, is_swagger_2: bool) -> dict[str, Json]:
     if is_swagger_2:
-        answer = answer_of(answer, produces) if status not in ("204", "205") else {}
+        answer = answer_of(answer, produces)
     content = answer.get("content")
     found: dict[str, Json] = {}
     for key, part in content.items() if isinstance(content, dict) else ():
@@ -155,25 +141,21 @@ def _accept(offered: list[str]) -> str | None:
 
 
 def _error(status: str, answer: Mapping[str, Json]) -> dict[str, Json]:
-    text = description_of(answer.get("description"), 300)
+    text = line(answer.get("description"), 300)
     which = "Any other status" if status == "default" else f"HTTP {status}"
-    return {"code": code_of(status), "when": f"{which}: {' '.join(text.split())}" if text else f"{which}."}
+    if status == "default":
+        code = "UPSTREAM_ERROR"
+    else:
+        code = OWN_CODES.get(status) or str(code_of(int(status.replace("XX", "99"))))
+    return {"code": code, "when": f"{which}: {text}" if text else f"{which}."}
 
 
-def _statuses(errors: list[dict[str, Json]]) -> dict[str, str]:
-    """What the binding has to say, as the table that it has does not."""
-    found = {}
-    for error in errors:
-        status = error["when"].removeprefix("HTTP ")[:3]
-        if status in MORE_CODES:
-            found[status] = error["code"]
-    return found
+# The schema ----------------------------------------------------------------------------------------------------------
 
 
-# The schema ------------------------------------------------------------------------------------------------------------
-
-
-def schema_of(parts: list[Json], defs: Mapping[str, Json], budget: int, *, is_strict: bool) -> tuple[dict[str, Json], list[str]]:
+def schema_of(
+    parts: list[Json], defs: Mapping[str, Json], budget: int, *, is_strict: bool
+) -> tuple[dict[str, Json], list[str]]:
     """The schema of the result's data, from what each success may answer with.
 
     Args:
@@ -182,62 +164,69 @@ def schema_of(parts: list[Json], defs: Mapping[str, Json], budget: int, *, is_st
         budget: bytes of the whole schema.
         is_strict: hold answers to what the document says, as far as it fits.
     """
-    if not parts:
+    known = list({canonical(part): part for part in parts}.values())
+    if not known or {} in known or True in known:
         return dict(ANYTHING), ["Nothing is said of the answer; any is taken."]
     shrink = fit if is_strict else loosen
-    share = max(400, budget // len(parts) - 60)
+    share = max(400, budget // len(known) - 60)
     notes: list[str] = []
     shapes: dict[str, Json] = {}
-    for part in parts:
+    for part in known:
         schema, said = shrink(part, defs, share)
         notes += [note for note in said if note not in notes]
-        for shape in _shapes(schema, plain(part, defs)):
+        for shape in _shapes(schema, plain(part, defs), is_strict=is_strict):
             shapes[canonical(shape)] = shape
-    if not is_strict and any(part not in ({}, _NOTHING) for part in parts):
-        notes.insert(0, "Answers are held to names and types alone: nothing is required, null is taken, other fields pass.")
+    if not is_strict and any(part.keys() - {"type"} for part in known):
+        notes.insert(0, LOOSENED)
     found = list(shapes.values())
     if len(found) == 1:
         return found[0], notes
     if ANYTHING in found or len(found) > 8:
         return dict(ANYTHING), notes
-    return {"type": "object", "anyOf": [_bare(shape) for shape in found]}, notes
+    return {"type": "object", "anyOf": [_without_type(shape) for shape in found]}, notes
 
 
-def _bare(shape: dict[str, Json]) -> dict[str, Json]:
+LOOSENED = "Answers are held to names and types alone: nothing is required, null is taken, other fields pass."
+
+
+def _without_type(shape: dict[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in shape.items() if key != "type"}
 
 
-def _shapes(schema: Json, said: Json) -> list[dict[str, Json]]:
+def _shapes(schema: Json, said: Json, *, is_strict: bool) -> list[dict[str, Json]]:
     """The data that a value of this schema becomes: itself where it is an object, `{"result": value}` where not."""
     types = said.get("type") if isinstance(said, dict) else None
     types = [types] if isinstance(types, str) else types
     if not isinstance(schema, dict) or not types:
-        return [_of_unknown(schema)]
+        return [_of_unknown(schema, is_strict=is_strict)]
     others = [name for name in types if name != "object"]
-    found = []
+    found: list[dict[str, Json]] = []
     if "object" in types:
         found.append({**schema, "type": "object"})
-    if others == ["null"]:
-        found.append({"type": "object", "properties": {"result": {"type": "null"}}})
-    elif others:
-        found.append({"type": "object", "properties": {"result": schema}})
-    if len(found) == 2 and others == ["null"]:
-        found = found[:1]  # an object that requires nothing takes {"result": null}
+    if others and (is_strict or others != ["null"] or not found):
+        result = {"type": "null"} if others == ["null"] else schema if is_strict else or_null(schema)
+        wrapped: dict[str, Json] = {"type": "object", "properties": {"result": result}}
+        found.append({**wrapped, "required": ["result"], "additionalProperties": False} if is_strict else wrapped)
     return found
 
 
-def _of_unknown(schema: Json) -> dict[str, Json]:
+def _of_unknown(schema: Json, *, is_strict: bool) -> dict[str, Json]:
     """A schema that says no type is only followed where it is a choice of objects."""
     if isinstance(schema, dict):
-        for key in ("anyOf", "allOf"):
+        for key in ("anyOf", "oneOf", "allOf"):
             parts = schema.get(key)
             if isinstance(parts, list) and parts and all(_is_object(part) for part in parts):
                 return {**schema, "type": "object"}
-        if "properties" in schema:
+        if "properties" in schema and not is_strict:
             return {**schema, "type": "object"}
     return dict(ANYTHING)
 
 
 def _is_object(schema: Json) -> bool:
     types = schema.get("type") if isinstance(schema, dict) else None
-    return types == "object" or types == ["object", "null"]
+    return types in ("object", ["object", "null"])
+
+
+def as_data(value: Json) -> dict[str, Json]:
+    """An answer as the data of a result."""
+    return value if isinstance(value, dict) else {"result": value}

@@ -1,27 +1,31 @@
 """Request bodies: which of the offered types is sent, and what of it becomes a parameter.
 
-A JSON body is one parameter, `body`, always; a form is a parameter a field. A rule that looked at the schema (spread a small
-object, keep a large one) would turn a tool's face over when a field is added, and could not tell a body that is
+A JSON body is one parameter, `body`, always; a form is a parameter a field. A rule that looked at the schema (spread
+a small object, keep a large one) would turn a tool's face over when a field is added, and could not tell a body that is
 left out from an empty one. A form is a flat list of named fields already, as its Swagger 2 parameters are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-from pegboard_manifest.hygiene import sanitise
 
 from pegboard_toolgen.discover.openapi.parameters import MAX_PARAMETERS, Field, described, examples_of
-from pegboard_toolgen.discover.openapi.references import Document, Schemas, shown
 from pegboard_toolgen.discover.openapi.swagger2 import FORM, MULTIPART
+from pegboard_toolgen.discover.openapi.texts import shown
 from pegboard_toolgen.schemas import UnusableError, is_clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_toolgen.discover.openapi.references import Document, Schemas
 
 Json = Any
 
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+*-]{1,60}/[A-Za-z0-9!#$&^_.+*-]{1,60}")
+_BASE64: dict[str, Json] = {"type": "string", "contentEncoding": "base64"}
 _BINARY = ("image/", "audio/", "video/", "font/")
 
 
@@ -38,7 +42,9 @@ def is_json(media_type: str) -> bool:
 
 def is_text(media_type: str) -> bool:
     """Whether a body of this type is text as it is."""
-    return media_type.startswith("text/") or media_type.endswith(("+xml", "/xml", "yaml", "/graphql", "/sql", "/x-ndjson"))
+    return media_type.startswith("text/") or media_type.endswith(
+        ("+xml", "/xml", "yaml", "/graphql", "/sql", "/x-ndjson")
+    )
 
 
 def _rank(media_type: str) -> tuple[int, str]:
@@ -72,7 +78,8 @@ def body_of(said: Json, schemas: Schemas, notes: list[str]) -> Body | None:
     """
     body = schemas.document.follow(said)
     content = body.get("content")
-    offered = {media_type: key for key in (content if isinstance(content, dict) else {}) if (media_type := media_type_of(key))}
+    content = content if isinstance(content, dict) else {}
+    offered = {media_type: key for key in content if (media_type := media_type_of(key))}
     if not offered:
         if body.get("required") is True:
             raise UnusableError("its body is required and of no known type")
@@ -92,7 +99,9 @@ def body_of(said: Json, schemas: Schemas, notes: list[str]) -> Body | None:
     return Body(media_type, [_whole(body, part, media_type, schemas, notes)], True)
 
 
-def _whole(body: Mapping[str, Json], part: Mapping[str, Json], media_type: str, schemas: Schemas, notes: list[str]) -> Field:
+def _whole(
+    body: Mapping[str, Json], part: Mapping[str, Json], media_type: str, schemas: Schemas, notes: list[str]
+) -> Field:
     said = part.get("schema", {})
     if is_json(media_type):
         schema = described(schemas.convert(said, notes), body.get("description"))
@@ -104,7 +113,7 @@ def _whole(body: Mapping[str, Json], part: Mapping[str, Json], media_type: str, 
         if not media_type.startswith("text/"):
             notes.append(f"The body is {media_type}, given as text.")
     else:
-        schema = described({"type": "string", "contentEncoding": "base64"}, body.get("description"))
+        schema = described(dict(_BASE64), body.get("description"))
         notes.append(f"The body is {media_type}, given in base64.")
     return Field(
         place="body",
@@ -159,16 +168,16 @@ def _form_field(
     media_type = media_type_of(str(how.get("contentType", "")).split(",")[0])
     if is_multipart and is_file(plain):
         binding["file"] = True
-        made = {"type": "string", "contentEncoding": "base64"}
-        kept = described(made, plain.get("description"))
+        kept = described(dict(_BASE64), plain.get("description"))
     elif is_multipart and is_file(object_behind(schemas.document, plain.get("items"))):
         binding["file"] = True
-        made = {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}}
-        kept = described(made, plain.get("description"))
+        kept = described({"type": "array", "items": dict(_BASE64)}, plain.get("description"))
     else:
         kept = described(schemas.convert(schema, notes), None)
     if is_multipart and media_type and "*" not in media_type:
         binding["media_type"] = media_type
+    if not is_multipart:
+        binding |= _style(how)
     return Field(
         place="form",
         wire=name,
@@ -179,12 +188,25 @@ def _form_field(
     )
 
 
+def _style(how: Mapping[str, Json]) -> dict[str, Json]:
+    """How a list or an object is written in a form, where the document says it (OpenAPI 3.1, 4.8.15)."""
+    style, explode = how.get("style"), how.get("explode")
+    if style not in (None, "form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"):
+        return {}
+    if style is None and not isinstance(explode, bool):
+        return {}
+    style = style or "form"
+    return {"style": style, "explode": explode if isinstance(explode, bool) else style == "form"}
+
+
 def is_file(schema: Mapping[str, Json]) -> bool:
     """Whether a field of a form is a file, in the words of any version."""
     if schema.get("type") == "file" or (schema.get("type") == "string" and schema.get("format") == "binary"):
         return True
     media_type = schema.get("contentMediaType")
-    is_bytes = isinstance(media_type, str) and (media_type.startswith(_BINARY) or media_type == "application/octet-stream")
+    is_bytes = isinstance(media_type, str) and (
+        media_type.startswith(_BINARY) or media_type == "application/octet-stream"
+    )
     return is_bytes or ("contentEncoding" in schema and schema.get("contentEncoding") != "identity")
 
 
@@ -202,15 +224,3 @@ def object_behind(document: Document, schema: Json) -> dict[str, Json]:
         required += needs if isinstance(needs, list) else []
     rest = {key: value for key, value in said.items() if key != "allOf"}
     return {**rest, **({"properties": properties} if properties else {}), "required": required}
-
-
-def description_of(text: Json, limit: int) -> str:
-    """A text of the document for people and models: without markup of HTML, clean and bounded."""
-    if not isinstance(text, str):
-        return ""
-    text = text[: limit * 8]
-    if re.search(r"</?[a-zA-Z][^<>]{0,200}>", text):
-        import html
-
-        text = html.unescape(re.sub(r"</?[a-zA-Z!][^<>]{0,2000}>", "", text))
-    return sanitise(text, limit).strip()

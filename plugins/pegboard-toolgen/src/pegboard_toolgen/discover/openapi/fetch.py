@@ -1,11 +1,12 @@
 """An OpenAPI document as a value: from a file, a running server, or text; JSON or YAML, bounded in every way.
 
-YAML is built from the parser's events, not by a loader: a loader recurses (in C, where depth ends the process), makes objects
-of tags, and unfolds aliases into what no memory holds. Here depth, the number of values with every alias counted in full, and
-merges are bounded while the text is read. Keys are the texts that stand there (`200`, `on`); values are read by the
-rules of YAML 1.2, so `no` is a text and a date is one too.
+YAML is built from the parser's events, not by a loader: a loader recurses (in C, where depth ends the process), makes
+objects of tags, and unfolds aliases into what no memory holds. Here depth, the number of values with every alias
+counted in full, and merges are bounded while the text is read. Keys are the texts that stand there (`200`, `on`);
+values are read by the rules of YAML 1.2, so `no` is a text and a date is one too.
 
-From a server: no credentials, no cookies, no proxies or `.netrc` of the environment, redirects to the same origin alone.
+From a server: no credentials, no cookies, no proxies or `.netrc` of the environment, redirects to the same origin
+alone.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import attrs
+
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
 from pegboard_manifest.hygiene import sanitise
-
 from pegboard_toolgen.drafts import DiscoveryError
 from pegboard_toolgen.schemas import canonical
 
@@ -100,7 +101,9 @@ def _source(document: Json, **more: Any) -> Source:
         raise DiscoveryError(
             "this is no OpenAPI document: it says neither openapi nor swagger", hint="name the document itself"
         )
-    return Source(document=document, sha256=hashlib.sha256(canonical(document).encode("utf-8", "replace")).hexdigest(), **more)
+    return Source(
+        document=document, sha256=hashlib.sha256(canonical(document).encode("utf-8", "replace")).hexdigest(), **more
+    )
 
 
 def _from_file(path: Path) -> Source:
@@ -113,7 +116,7 @@ def _from_file(path: Path) -> Source:
     return _source(parse(data), location=sanitise(path.name, 200, one_line=True))
 
 
-# Text ------------------------------------------------------------------------------------------------------------------
+# Text ----------------------------------------------------------------------------------------------------------------
 
 
 def parse(data: bytes) -> Json:
@@ -142,7 +145,9 @@ def _said(problem: Exception) -> str:
 
 def _checked(document: Json) -> Json:
     if fault := check_value(document, max_depth=MAX_DEPTH, max_nodes=MAX_NODES):
-        raise DiscoveryError(f"the document is no JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}")
+        raise DiscoveryError(
+            f"the document is no JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}"
+        )
     return document
 
 
@@ -188,6 +193,8 @@ class _Builder:
 
         stack: list[_Open] = []
         found: _Built | None = None
+        anchor: str | None
+        raw: str | None
         for event in self.events:
             if isinstance(event, (kinds.SequenceStartEvent, kinds.MappingStartEvent)):
                 if len(stack) >= MAX_DEPTH:
@@ -202,7 +209,7 @@ class _Builder:
             elif isinstance(event, kinds.ScalarEvent):
                 built, anchor, raw = _Built(_scalar(event)), event.anchor, event.value
             elif isinstance(event, kinds.AliasEvent):
-                known = self.anchors.get(event.anchor)
+                known = self.anchors.get(event.anchor or "")
                 if known is None:
                     raise DiscoveryError("the document has an alias that leads to itself or to nothing")
                 built, anchor, raw = known, None, known.value if isinstance(known.value, str) else None
@@ -272,7 +279,7 @@ class _Open:
 
 
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
-_WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 
 
@@ -291,7 +298,7 @@ def _scalar(event: Any) -> Json:
     return int(text) if text.lstrip("+-").isdigit() else number
 
 
-# A server --------------------------------------------------------------------------------------------------------------
+# A server ------------------------------------------------------------------------------------------------------------
 
 
 def _from_server(url: str) -> Source:
@@ -300,16 +307,51 @@ def _from_server(url: str) -> Source:
     url = _clean_url(url)
     ends = time.monotonic() + DEADLINE_S
     with httpx2.Client(trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(READ_S)) as client:
-        found, first = _document_at(client, url, ends)
-        if found is not None:
-            return found
-        for place in _places(url):
+        try:
+            data, last = _get(client, url, ends)
+        except httpx2.TransportError as problem:
+            raise DiscoveryError(f"the server did not answer ({type(problem).__name__})") from None
+        except DiscoveryError as problem:
+            data, last, why = b"", url, str(problem)
+        else:
+            why = "the answer is no OpenAPI document"
+        if (document := _document_in(data)) is not None:
+            return _source(document, url=last, location=last.split("?")[0])
+        for place in dict.fromkeys((*_linked(data, last), *_places(url))):
             if time.monotonic() > ends:
                 break
-            found, _ = _document_at(client, place, ends, is_base=True)
-            if found is not None:
-                return found
-    raise DiscoveryError(f"no OpenAPI document was found there: {first}", hint="name the URL of the document itself")
+            try:
+                data, last = _get(client, place, ends)
+            except (httpx2.TransportError, DiscoveryError):
+                continue
+            if (document := _document_in(data)) is not None:
+                return _source(document, url=last, location=last.split("?")[0], is_base=True)
+    raise DiscoveryError(f"no OpenAPI document was found there: {why}", hint="name the URL of the document itself")
+
+
+def _document_in(data: bytes) -> Json:
+    """The OpenAPI document that an answer is, or None."""
+    if not data or data.lstrip()[:1] == b"<":
+        return None
+    try:
+        document = parse(data)
+    except DiscoveryError:
+        return None
+    return document if is_openapi(document) else None
+
+
+_LINK = re.compile(rb"""\b(?:url|spec-url|data-url|specUrl)["']?\s*[:=]\s*["']([^"'<>\s]{1,500})["']""")
+
+
+def _linked(data: bytes, url: str) -> list[str]:
+    """What a page of documentation names as its document, on the same origin."""
+    found = []
+    for link in _LINK.findall(data[:200_000])[:3] if data.lstrip()[:1] == b"<" else ():
+        try:
+            found.append(_same_origin(url, link.decode("ascii")))
+        except (DiscoveryError, UnicodeDecodeError):
+            continue
+    return found
 
 
 def _clean_url(url: str) -> str:
@@ -318,7 +360,7 @@ def _clean_url(url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise DiscoveryError("this is no URL") from None
-    if not host or any(ord(character) <= 32 for character in url):
+    if not host or not url.isprintable() or not parts.netloc.isascii() or " " in url:
         raise DiscoveryError("this is no URL")
     if parts.username is not None or parts.password is not None:
         raise DiscoveryError("a URL with credentials is not read", hint="save the document to a file and name that")
@@ -332,32 +374,13 @@ def _places(url: str) -> list[str]:
     return [urljoin(root, place) for root in roots for place in PLACES]
 
 
-def _document_at(client: httpx2.Client, url: str, ends: float, *, is_base: bool = False) -> tuple[Source | None, str]:
-    """The document at one URL, or None and why not."""
-    import httpx2
-
-    try:
-        data, last = _get(client, url, ends)
-    except httpx2.HTTPError as problem:
-        return None, f"the server did not answer ({type(problem).__name__})"
-    except DiscoveryError as problem:
-        return None, str(problem)
-    try:
-        document = parse(data)
-    except DiscoveryError as problem:
-        return None, str(problem)
-    if not is_openapi(document):
-        return None, "the answer is no OpenAPI document"
-    return _source(document, url=last, location=last.split("?")[0], is_base=is_base), ""
-
-
 def _get(client: httpx2.Client, url: str, ends: float) -> tuple[bytes, str]:
     headers = {"Accept": "application/json, application/yaml;q=0.9, */*;q=0.5", "Accept-Encoding": "identity"}
     for _ in range(MAX_REDIRECTS + 1):
         with client.stream("GET", url, headers=headers) as answer:
             client.cookies.clear()
             if answer.is_redirect:
-                url = _next(url, answer.headers.get("location", ""))
+                url = _same_origin(url, answer.headers.get("location", ""))
                 continue
             if answer.status_code != 200:
                 raise DiscoveryError(f"the server answered {answer.status_code}")
@@ -365,11 +388,11 @@ def _get(client: httpx2.Client, url: str, ends: float) -> tuple[bytes, str]:
     raise DiscoveryError("the server redirects without an end")
 
 
-def _next(url: str, location: str) -> str:
+def _same_origin(url: str, location: str) -> str:
     try:
         target = _clean_url(urljoin(url, location))
     except ValueError:
-        raise DiscoveryError("the server redirects to no URL") from None
+        raise DiscoveryError("the server names no URL") from None
     if urlsplit(target)[:2] != urlsplit(url)[:2]:
         raise DiscoveryError("the server redirects to another origin", hint="name that URL itself")
     return target

@@ -1,24 +1,28 @@
 """Operations of a document as drafts: one for each method of each path, whatever its operation id.
 
-Two passes: first every operation is read and its schemas are converted, then the schemas that they share are settled, and
-each draft is made of what it needs alone. So no draft depends on another operation, nor on their order.
+Two passes: first every operation is read and its schemas are converted, then the schemas that they share are settled,
+and each draft is made of what it needs alone. So no draft depends on another operation, nor on their order.
 An operation that cannot be used costs itself and is reported.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-from pegboard_manifest.hygiene import sanitise
 
-from pegboard_toolgen.drafts import Draft, LeftOut
+from pegboard_manifest.bindings.http.faults import faults_of_binding
+from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover.openapi import answers, bodies, security
-from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named, usable_example
-from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of, shown
-from pegboard_toolgen.schemas import UnusableError, fit, is_small
+from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
+from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of
+from pegboard_toolgen.discover.openapi.texts import line, prose, shown
+from pegboard_toolgen.drafts import Draft, LeftOut
+from pegboard_toolgen.schemas import UnusableError, fit, is_clean_value, is_small, needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 Json = Any
 
@@ -29,7 +33,7 @@ _REPEATABLE = _READS | {"put", "delete"}
 
 MAX_OPERATIONS = 20_000
 MAX_DESCRIPTION = 2_000
-INPUT_BYTES = 12_000
+INPUT_BYTES = 10_000
 OUTPUT_BYTES = 4_000
 """What the two schemas of a tool may take where it is listed: 16 KB together."""
 MAX_EXAMPLE_BYTES = 2_000
@@ -76,12 +80,14 @@ class Reader:
         self.server, self.base_url = server
         self.url = url
         self.secret = credentials.places
+        self.sends_credentials = bool(credentials.auth)
         self.is_fixed = is_fixed
         self.is_strict = is_strict
         self.inputs = Schemas(document, answers=False)
         self.outputs = Schemas(document, answers=True)
         self.servers: dict[str, str] = {}
         self.has_authorization = False
+        self.has_redirects = False
 
     def drafts(self) -> tuple[list[Draft], list[LeftOut], dict[str, Json]]:
         """The drafts, sorted by id; what was left out; the `$defs` that the drafts need."""
@@ -124,7 +130,9 @@ class Reader:
                 if method in item:
                     count += 1
                     if count > MAX_OPERATIONS:
-                        left_out.append(LeftOut(_id_of(method, path), f"there are more than {MAX_OPERATIONS:,} operations", where))
+                        left_out.append(
+                            LeftOut(_id_of(method, path), f"there are more than {MAX_OPERATIONS:,} operations", where)
+                        )
                         return
                     yield method, path, item, item[method]
 
@@ -136,17 +144,21 @@ class Reader:
         notes: list[str] = []
         parameters = merged(self.document, item.get("parameters"), said.get("parameters"))
         fields = fields_of(parameters, path, self.inputs, notes, secret=self.secret)
-        if any(parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters):
+        if any(
+            parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters
+        ):
             self.has_authorization = True
         body = self._body(said, parameters, method, notes)
         produces = self._media_types(said, "produces")
+        found = answers.answers_of(said.get("responses"), method.upper(), produces, self.outputs, notes)
+        self.has_redirects |= found.redirects
         return Operation(
             method=method,
             path=path,
             said=said,
             fields=fields,
             body=body,
-            answers=answers.answers_of(said.get("responses"), method.upper(), produces, self.outputs, notes),
+            answers=found,
             server=self._server(item, said, notes),
             notes=notes,
             where=where,
@@ -189,7 +201,7 @@ class Reader:
                     return name
         return self.server
 
-    # Drafts ------------------------------------------------------------------------------------------------------------
+    # Drafts ----------------------------------------------------------------------------------------------------------
 
     def _draft(self, operation: Operation) -> Draft:
         fields = [*operation.fields, *(operation.body.fields if operation.body else [])]
@@ -200,36 +212,49 @@ class Reader:
         input_schema, cut = fit(input_schema, self.inputs.defs, INPUT_BYTES)
         if properties and not input_schema.get("properties"):
             raise UnusableError(f"its parameters alone take more than {INPUT_BYTES:,} bytes to list")
+        binding = _binding(operation, properties)
+        if fault := next(faults_of_binding(binding, {}), None):
+            raise UnusableError(f"{fault.where or 'its binding'}: expected {fault.expected}, not {fault.got}")
         output_schema, loosened = answers.schema_of(
             operation.answers.parts, self.outputs.defs, OUTPUT_BYTES, is_strict=self.is_strict
         )
         said, method, path = operation.said, operation.method, operation.path
-        title = bodies.description_of(said.get("summary"), 150)
         notes = [*operation.notes, *cut, *loosened]
+        if (
+            any(error["when"].startswith("HTTP 401") for error in operation.answers.errors)
+            and not self.sends_credentials
+        ):
+            notes.append("The server may want credentials (HTTP 401), and the document does not say which.")
+        title = line(said.get("summary"), 150)
         if said.get("deprecated") is True:
             notes.append("The document calls it deprecated.")
         return Draft(
             id=_id_of(method, path),
             words=_words_of(method, path),
-            binding=_binding(operation, properties),
+            binding=binding,
             input_schema=input_schema,
             output_schema=output_schema,
             description=_description(said, title, method, path),
             kind="openapi",
             where=operation.where,
-            title=" ".join(title.split()) or None,
+            title=title or None,
             category="read" if method in _READS else "write",
             risk=_RISKS[method],
             idempotency="idempotent" if method in _REPEATABLE else "not_idempotent",
             errors=operation.answers.errors,
-            examples=_examples(operation, properties, input_schema, self.inputs.defs),
+            examples=_examples(operation, properties, input_schema, self.inputs.defs, output_schema),
             side_effects=_side_effects(method, path),
             notes=[sanitise(note, 2_000, one_line=True) for note in dict.fromkeys(notes)],
             tags=_tags(said),
         )
 
 
-_RISKS: dict[str, Any] = dict.fromkeys(_READS, "low") | {"post": "medium", "put": "medium", "patch": "medium", "delete": "high"}
+_RISKS: dict[str, Any] = dict.fromkeys(_READS, "low") | {
+    "post": "medium",
+    "put": "medium",
+    "patch": "medium",
+    "delete": "high",
+}
 
 
 def _id_of(method: str, path: str) -> str:
@@ -301,12 +326,14 @@ def _body_binding(body: bodies.Body, properties: list[tuple[str, Field]]) -> dic
     found: dict[str, Json] = {"media_type": body.media_type}
     if body.is_whole:
         return {**found, "parameter": next(name for name, field in properties if field.place == "body")}
-    fields = [{"parameter": name, "name": field.wire, **field.binding} for name, field in properties if field.place == "form"]
+    fields = [
+        {"parameter": name, "name": field.wire, **field.binding} for name, field in properties if field.place == "form"
+    ]
     return {**found, "fields": fields}
 
 
 def _description(said: Mapping[str, Json], title: str, method: str, path: str) -> str:
-    text = bodies.description_of(said.get("description"), MAX_DESCRIPTION)
+    text = prose(said.get("description"), MAX_DESCRIPTION)
     if title and title.rstrip(".") not in text:
         text = f"{title}\n\n{text}" if text else title
     if said.get("deprecated") is True:
@@ -321,33 +348,58 @@ def _side_effects(method: str, path: str) -> list[str]:
 
 def _tags(said: Mapping[str, Json]) -> list[str]:
     tags = said.get("tags")
-    clean = [sanitise(tag, 60, one_line=True) for tag in tags[:10] if isinstance(tag, str)] if isinstance(tags, list) else []
+    clean = (
+        [sanitise(tag, 60, one_line=True) for tag in tags[:10] if isinstance(tag, str)]
+        if isinstance(tags, list)
+        else []
+    )
     return [tag for tag in dict.fromkeys(clean) if tag]
 
 
 def _examples(
-    operation: Operation, properties: list[tuple[str, Field]], schema: dict[str, Json], defs: Mapping[str, Json]
+    operation: Operation,
+    properties: list[tuple[str, Field]],
+    schema: dict[str, Json],
+    defs: Mapping[str, Json],
+    output_schema: dict[str, Json],
 ) -> list[dict[str, Json]]:
     """The calls that the document itself shows: every required input has an example, and together they fit."""
     from pegboard.schema.explain import explain
 
-    from pegboard_toolgen.schemas import needed
-
     keys = list(dict.fromkeys(key for _, field in properties for key in field.examples))
+    answers_said = operation.answers.examples
     found: list[dict[str, Json]] = []
     whole: Json = None
-    for key in keys[:6]:
-        call: dict[str, Json] = {}
-        for name, field in properties:
-            examples = field.examples
-            value = examples.get(key, examples.get("", next(iter(examples.values()), None)))
-            if examples and (key in examples or field.is_required) and usable_example(value):
-                call[name] = value
-        if not call or any(field.is_required and name not in call for name, field in properties):
-            continue
-        if any(item["input"] == call for item in found) or not is_small(call, MAX_EXAMPLE_BYTES):
+    for key in keys[:6] or ([""] if answers_said else []):
+        call = _call(properties, key)
+        if call is None or any(item["input"] == call for item in found):
             continue
         whole = whole or {**schema, "$defs": needed(schema, defs)}
-        if not explain(whole, call, visits=20_000):
-            found.append({"input": call, **({"description": sanitise(key, 100, one_line=True)} if key else {})})
+        if explain(whole, call, visits=20_000):
+            continue
+        example: dict[str, Json] = {"input": call}
+        if key:
+            example["description"] = sanitise(key, 100, one_line=True)
+        output = answers.as_data(answers_said.get(key, answers_said.get("")))
+        is_known = (key in answers_said or "" in answers_said) and _is_fit(output)
+        if is_known and not explain(output_schema, output, visits=20_000):
+            example["output"] = output
+        found.append(example)
     return found[:3]
+
+
+def _call(properties: list[tuple[str, Field]], key: str) -> dict[str, Json] | None:
+    """The arguments that the document shows under one name; None where a required one is not among them."""
+    call: dict[str, Json] = {}
+    for name, field in properties:
+        shown_values = field.examples
+        value = shown_values.get(key, shown_values.get("", next(iter(shown_values.values()), None)))
+        if shown_values and (key in shown_values or field.is_required) and _is_fit(value):
+            call[name] = value
+        elif field.is_required:
+            return None
+    return call
+
+
+def _is_fit(value: Json) -> bool:
+    return is_small(value, MAX_EXAMPLE_BYTES) and is_clean_value(value)

@@ -1,7 +1,7 @@
-"""Parameters of an operation: those of its path and its own, merged; each becomes a property of the input and a binding.
+"""Parameters of an operation, its path's and its own: each becomes a property of the input, and a place in the binding.
 
-A name on the wire is the property's name where every provider of models takes it. Where two of one operation would share a
-name, each of them gets its place before it (`query_id`, `path_id`): which comes first never matters.
+A name on the wire is the property's name where every provider of models takes it. Where two of one operation would
+share a name, each of them gets its place before it (`query_id`, `path_id`): which comes first never matters.
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-from pegboard_manifest.hygiene import sanitise
 
-from pegboard_toolgen.discover.openapi.references import Document, Schemas, shown
+from pegboard_manifest.bindings.http.faults import is_reserved
+from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
-from pegboard_toolgen.schemas import UnusableError, clean_value, is_dropped
+from pegboard_toolgen.discover.openapi.texts import shown
+from pegboard_toolgen.schemas import UnusableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pegboard_toolgen.discover.openapi.references import Document, Schemas
 
 Json = Any
 
@@ -32,30 +37,6 @@ _STYLES = {
 _FIT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-
-OF_THE_TRANSPORT = frozenset(
-    (
-        "accept",
-        "accept-charset",
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "user-agent",
-    )
-)
-"""Headers that whoever sends the request owns (OpenAPI 3.1, 4.8.12.2, and RFC 9110)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -129,7 +110,7 @@ def fields_of(
             raise UnusableError(f"nothing can be sent in {shown(place)}")
         if (place, name.lower()) in secret:
             notes.append(f"{_called(name)} is sent with the server's credentials.")
-        elif place == "header" and name.lower() in OF_THE_TRANSPORT:
+        elif place == "header" and (is_reserved(name) or name.lower() == "accept"):
             notes.append(f"The header {_called(name)} belongs to whoever sends the request.")
         elif place == "path" and name not in places:
             notes.append(f"{_called(name)} has no place in the path and was left out.")
@@ -176,7 +157,11 @@ def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) ->
     if not _says_values(schema):
         notes.append(f"Nothing says what {_called(name)} is; a text is taken.")
         schema = {"type": "string", **schema}
-    if place == "path" and schema.get("type") == "string" and not schema.keys() & {"minLength", "enum", "const", "pattern"}:
+    if (
+        place == "path"
+        and schema.get("type") == "string"
+        and not schema.keys() & {"minLength", "enum", "const", "pattern"}
+    ):
         schema["minLength"] = 1
     return Field(
         place=place,
@@ -245,7 +230,9 @@ def named(fields: Sequence[Field]) -> Iterator[tuple[str, Field]]:
     """Each field with the name of its property."""
     wanted = [_wanted(field) for field in fields]
     shared = {name for name, count in Counter(wanted).items() if count > 1}
-    placed = [f"{field.place}_{name}"[:64] if name in shared else name for name, field in zip(wanted, fields, strict=True)]
+    placed = [
+        f"{field.place}_{name}"[:64] if name in shared else name for name, field in zip(wanted, fields, strict=True)
+    ]
     again = {name for name, count in Counter(placed).items() if count > 1}
     for name, field in zip(placed, fields, strict=True):
         if name in again:
@@ -258,8 +245,3 @@ def _wanted(field: Field) -> str:
     if _FIT_NAME.fullmatch(field.wire):
         return field.wire
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", field.wire).strip("_")[:64] or field.place
-
-
-def usable_example(value: Json) -> bool:
-    """Whether an example is short and clean."""
-    return not is_dropped(clean_value(value))

@@ -1,20 +1,22 @@
 """Where a document's references lead: JSON pointers inside it, never outside; and its schemas, each converted once.
 
-A schema that is pointed to becomes a `$defs` entry under a name that its pointer alone decides, so circles stay circles and
-no other operation changes a name. Conversion waits in a queue: a chain of references costs no depth.
+A schema that is pointed to becomes a `$defs` entry under a name that its pointer alone decides, so circles stay
+circles and no other operation changes a name. Conversion waits in a queue: a chain of references costs no depth.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pegboard_manifest.hygiene import sanitise
-
+from pegboard_toolgen.discover.openapi.texts import shown
 from pegboard_toolgen.schemas import DEFS, Dialect, UnusableError, Work, break_circles, convert, needed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Json = Any
 
@@ -48,7 +50,9 @@ class Document:
         for step in steps_of(ref):
             if isinstance(here, dict) and step in here:
                 here = here[step]
-            elif isinstance(here, list) and step.isascii() and step.isdigit() and len(step) < 7 and int(step) < len(here):
+            elif (
+                isinstance(here, list) and step.isascii() and step.isdigit() and len(step) < 7 and int(step) < len(here)
+            ):
                 here = here[int(step)]
             else:
                 raise UnusableError(f"the reference {shown(ref)} points to nothing")
@@ -84,11 +88,6 @@ def steps_of(ref: str) -> tuple[str, ...]:
 def pointer_of(*steps: str) -> str:
     """The JSON pointer of a place, as text."""
     return sanitise("#/" + "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps), 1_000, one_line=True)
-
-
-def shown(text: Json) -> str:
-    """A short foreign text for a sentence."""
-    return f"'{sanitise(str(text), 60, one_line=True)}'"
 
 
 class Schemas:
@@ -153,5 +152,7 @@ def name_of(steps: tuple[str, ...], *, is_swagger_2: bool) -> str:
     last = steps[-1] if steps else "document"
     if steps[:-1] == usual and _PLAIN_NAME.fullmatch(last):
         return f"in.{last}"
-    digest = hashlib.sha256("/".join(step.replace("~", "~0").replace("/", "~1") for step in steps).encode("utf-8", "replace"))
+    digest = hashlib.sha256(
+        "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps).encode("utf-8", "replace")
+    )
     return f"in.{re.sub('[^A-Za-z0-9_]+', '_', last)[:40]}.{digest.hexdigest()[:8]}"

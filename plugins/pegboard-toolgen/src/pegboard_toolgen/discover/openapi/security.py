@@ -1,26 +1,30 @@
-"""Servers of a document and their credentials: a base URL, and the names of the variables that will hold the secrets."""
+"""Servers of a document and their credentials: a base URL, and names of the variables that will hold the secrets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import attrs
-from pegboard_manifest.hygiene import sanitise
 
-from pegboard_toolgen.drafts import LeftOut
-from pegboard_toolgen.discover.openapi.fetch import Source
-from pegboard_toolgen.discover.openapi.references import Document, pointer_of, shown
+from pegboard_manifest.bindings.http.faults import faults_of_server
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen.discover.openapi.references import Document, pointer_of
 from pegboard_toolgen.discover.openapi.swagger2 import scheme_of
+from pegboard_toolgen.discover.openapi.texts import shown
+from pegboard_toolgen.drafts import LeftOut
 from pegboard_toolgen.schemas import UnusableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pegboard_toolgen.discover.openapi.fetch import Source
 
 Json = Any
 
 NO_SERVER = "http://127.0.0.1"
 """Stands for a server that nobody named; the variable of its base URL takes its place."""
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -30,17 +34,19 @@ def slug_of(text: str, default: str = "api") -> str:
     return slug or default
 
 
-def variable_of(*texts: str) -> str:
-    """Texts as the name of an environment variable."""
-    words = [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", sanitise(text, 200, one_line=True)) for text in texts]
-    name = "_".join(re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_").upper()[:48].strip("_") for word in words).strip("_")
+def variable_of(project: str, *texts: str) -> str:
+    """A project's title and more texts as the name of an environment variable."""
+    words = [sanitise(project, 200, one_line=True).replace("'", "")]
+    words += [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", sanitise(text, 200, one_line=True)) for text in texts]
+    name = "_".join(re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_").upper()[:40].strip("_") for word in words).strip("_")
     name = re.sub("_{2,}", "_", name) or "API"
     return name if not name[0].isdigit() else f"API_{name}"
 
 
 @attrs.frozen
 class Credentials:
-    """What a server's auth will send: entries of the manifest, the parameters that they take the place of, and what was left out.
+    """What a server's auth will send: entries of the manifest, the parameters that they take the place of, and what
+    was left out.
 
     Args:
         auth: as in the manifest, sorted by the scheme's name.
@@ -61,6 +67,8 @@ def credentials_of(document: Document, project: str) -> Credentials:
     for name, where, scheme in _schemes(document):
         try:
             entry = _auth_of(name, document.follow(scheme), project)
+            if fault := next(iter(faults_of_server({"base_url": NO_SERVER, "auth": [entry]})), None):
+                raise UnusableError(f"it cannot be sent: expected {fault.expected}")
         except UnusableError as problem:
             left_out.append(LeftOut(f"security:{sanitise(name, 100, one_line=True)}", str(problem), where))
             continue
@@ -84,7 +92,7 @@ def _schemes(document: Document) -> Iterator[tuple[str, str, Json]]:
 def _auth_of(name: str, scheme: Mapping[str, Json], project: str) -> dict[str, Json]:
     scheme = scheme_of(scheme)
     kind, how = scheme.get("type"), str(scheme.get("scheme", "")).lower()
-    said = re.sub(r"_AUTH(ENTICATION)?$", "", variable_of(name))
+    said = re.sub(r"_AUTH(ENTICATION)?$", "", variable_of("", name))
     prefix = variable_of(project, said)
     if kind == "http" and how == "basic":
         return {"kind": "basic", "username_env": f"{prefix}_USERNAME", "secret_env": f"{prefix}_PASSWORD"}
@@ -92,14 +100,14 @@ def _auth_of(name: str, scheme: Mapping[str, Json], project: str) -> dict[str, J
         return {"kind": "bearer", "secret_env": prefix if prefix.endswith("TOKEN") else f"{prefix}_TOKEN"}
     if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie"):
         key = scheme.get("name")
-        if not isinstance(key, str) or not _HEADER_NAME.fullmatch(key):
+        if not isinstance(key, str) or not 0 < len(key) <= 128 or not key.isprintable():
             raise UnusableError("the name of its key cannot be sent")
         env = prefix if prefix.endswith(("KEY", "TOKEN", "SECRET")) else f"{prefix}_KEY"
         return {"kind": scheme["in"], "name": key, "secret_env": env}
     raise UnusableError(f"credentials of this kind ({shown(how or kind or 'none')}) cannot be sent")
 
 
-# Servers ---------------------------------------------------------------------------------------------------------------
+# Servers -------------------------------------------------------------------------------------------------------------
 
 
 def server_of(document: Document, source: Source, base_url: str | None) -> tuple[str, list[str]]:
@@ -114,11 +122,17 @@ def server_of(document: Document, source: Source, base_url: str | None) -> tuple
     if source.url is None:
         if named:
             return named, []
-        return NO_SERVER, ["the document names no server that can be used: give base_url, or set the variable of its base URL"]
+        return NO_SERVER, [
+            "the document names no server that can be used: give base_url, or set the variable of its base URL"
+        ]
     path = urlsplit(named).path.rstrip("/") if named else ""
     origin = urlunsplit((*urlsplit(source.url)[:2], "", "", ""))
     if named is None or (_is_local(source.url) and not _is_local(named)) or source.is_base:
-        notes = [] if named is None or named == origin + path else [f"the document names {shown(named)}; calls go to the server that gave it"]
+        notes = (
+            []
+            if named is None or named == origin + path
+            else [f"the document names {shown(named)}; calls go to the server that gave it"]
+        )
         return origin + path, notes
     return named, []
 
@@ -133,9 +147,14 @@ def usable(url: Json, base: str | None) -> str | None:
             return None
     except ValueError:
         return None
-    if parts.username is not None or parts.password is not None or not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", parts.netloc):
+    if (
+        parts.username is not None
+        or parts.password is not None
+        or not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", parts.netloc)
+    ):
         return None
-    return urlunsplit((parts.scheme.lower(), parts.netloc, parts.path.rstrip("/"), "", ""))
+    found = urlunsplit((parts.scheme.lower(), parts.netloc, parts.path.rstrip("/"), "", ""))
+    return None if faults_of_server({"base_url": found}) else found
 
 
 def _said(document: Document) -> Iterator[Json]:
@@ -148,7 +167,11 @@ def _said(document: Document) -> Iterator[Json]:
 def _swagger_2(root: Mapping[str, Json]) -> Iterator[str]:
     host, path = root.get("host"), root.get("basePath")
     path = path if isinstance(path, str) and path.startswith("/") else "/"
-    schemes = [item for item in root.get("schemes") or [] if item in ("http", "https")] if isinstance(root.get("schemes"), list) else []
+    schemes = (
+        [item for item in root.get("schemes") or [] if item in ("http", "https")]
+        if isinstance(root.get("schemes"), list)
+        else []
+    )
     if isinstance(host, str) and host:
         # As the server that gave the document speaks, where it says nothing: a reference without a scheme.
         for scheme in sorted(schemes, reverse=True) or [""]:
@@ -175,7 +198,9 @@ def _filled(url: str, variables: Json) -> str | None:
     def value(match: re.Match[str]) -> str:
         said = known.get(match[1])
         said = said if isinstance(said, dict) else {}
-        default = said.get("default", next(iter(said.get("enum") or []), None) if isinstance(said.get("enum"), list) else None)
+        default = said.get(
+            "default", next(iter(said.get("enum") or []), None) if isinstance(said.get("enum"), list) else None
+        )
         return str(default) if isinstance(default, (str, int)) else "{}"
 
     url = _VARIABLE.sub(value, url[:2_000])

@@ -5,8 +5,10 @@ Lenient where real documents are wrong: a parameter may say `schema`, `style` an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 Json = Any
 
@@ -29,7 +31,9 @@ def parameter_of(parameter: Mapping[str, Json]) -> dict[str, Json]:
     """A parameter that is no body, as OpenAPI 3 would say it."""
     said = {key: value for key, value in parameter.items() if key not in _OF_THE_PARAMETER}
     schema = parameter.get("schema")
-    found = {key: parameter[key] for key in ("name", "in", "description", "required", "style", "explode") if key in parameter}
+    found = {
+        key: parameter[key] for key in ("name", "in", "description", "required", "style", "explode") if key in parameter
+    }
     found["schema"] = {**said, **schema} if isinstance(schema, dict) else said
     for key in ("example", "x-example"):
         if key in parameter:
@@ -50,13 +54,17 @@ def body_of(parameters: Sequence[Mapping[str, Json]], media_types: Sequence[str]
                 if key in parameter and key != "x-examples":
                     content["example"] = parameter[key]
             body: dict[str, Json] = {
-                "content": {media_type: content for media_type in media_types or ["application/json"]},
+                "content": dict.fromkeys(media_types or ["application/json"], content),
                 "required": parameter.get("required") is True,
             }
             if isinstance(parameter.get("description"), str):
                 body["description"] = parameter["description"]
             return body
-    fields = [parameter for parameter in parameters if parameter.get("in") == "formData" and isinstance(parameter.get("name"), str)]
+    fields = [
+        parameter
+        for parameter in parameters
+        if parameter.get("in") == "formData" and isinstance(parameter.get("name"), str)
+    ]
     return _form(fields, media_types) if fields else None
 
 

@@ -1,0 +1,272 @@
+"""Schemas that fit into a budget of bytes, and schemas of answers that servers can keep to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard.schema.keywords import KEYWORDS
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._schema_parts import (
+    ANNOTATIONS,
+    DEFS,
+    any_of,
+    canonical,
+    kept_wide,
+    needed,
+    or_null,
+    plain,
+    size_of,
+    subschemas,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Json = Any
+
+MAX_DEPTH = 30
+"""Levels of a schema that are read; what is deeper says nothing."""
+_DROP: Any = object()
+
+
+def listed_size(schema: Json, defs: Mapping[str, Json]) -> int:
+    """Bytes that a schema takes where it is listed with the `$defs` that it needs."""
+    parts = needed(schema, defs)
+    return size_of({**schema, "$defs": parts} if parts and isinstance(schema, dict) else schema)
+
+
+def fit(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json, list[str]]:
+    """A schema that takes at most `budget_bytes` where it is listed, and accepts everything that this one accepts.
+
+    A schema that fits is returned as it is. In any other, references are unfolded; then go descriptions, then
+    examples, then the deepest and largest parts become plain ones (an object, a list, text), until it fits.
+
+    Args:
+        schema: of 2020-12; `#/$defs/NAME` points into `defs`.
+        defs: schemas by name.
+        budget_bytes: of compact JSON in UTF-8.
+
+    Returns:
+        The schema and, where it was changed, sentences that say what was left out.
+
+    .. versionadded:: 0.1
+    """
+    if listed_size(schema, defs) <= budget_bytes:
+        return schema, []
+    return _shrink(schema, defs, budget_bytes, is_loose=False)
+
+
+def loosen(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json, list[str]]:
+    """What a server says of its answers, as far as it is safe to hold it to: names, types (or null) and texts.
+
+    Servers send null where none is documented, values that no list names, and fields of tomorrow; a document that
+    lies must not break the call. Nothing is required here and no object is closed. References are unfolded.
+
+    .. versionadded:: 0.1
+    """
+    found, notes = _shrink(schema, defs, budget_bytes, is_loose=True)
+    exact = plain(schema, defs)
+    return ({**found, **exact} if isinstance(found, dict) and isinstance(exact, dict) else found), notes
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+_CUT = 120
+
+
+def _shrink(schema: Json, defs: Mapping[str, Json], budget: int, *, is_loose: bool) -> tuple[Json, list[str]]:
+    def unfold(texts: int, depth: int, collapse: frozenset[str] = frozenset(), cap: int = 0) -> _Unfold | None:
+        made = _Unfold(defs, texts, depth, cap or budget, is_loose, collapse)
+        try:
+            made.schema = made.of(schema, 0, "")
+        except _TooLargeError:
+            return None
+        made.size = size_of(made.schema)
+        return made
+
+    deepest = 8 if is_loose else MAX_DEPTH
+    for texts in (0, 1, 2):
+        if (made := unfold(texts, deepest)) and made.size <= budget:
+            return made.schema, _notes(texts, made.cut, is_loose)
+    for depth in range(min(deepest, 12), 0, -1):
+        if (made := unfold(2, depth)) and made.size <= budget:
+            made = _refined(unfold, made, depth, budget)
+            return made.schema, _notes(2, made.cut, is_loose)
+    for texts, depth in ((3, 1), (3, 0)):
+        if (made := unfold(texts, depth)) and made.size <= budget:
+            return made.schema, _notes(3, made.cut, is_loose)
+    return plain(schema, defs), ["The schema is too large to be described; any value of its type is taken."]
+
+
+def _refined(unfold: Callable[..., _Unfold | None], made: _Unfold, depth: int, budget: int) -> _Unfold:
+    """One level more, with only the largest parts of that level plain."""
+    wide = unfold(2, depth + 1, cap=budget * 40)
+    if wide is None:
+        return made
+    gains = sorted(wide.sizes.items(), key=lambda item: (-item[1], item[0]))
+    over = wide.size - budget
+    chosen: list[str] = []
+    for path, gain in gains:
+        if over <= 0:
+            break
+        chosen.append(path)
+        over -= gain - 20
+    for extra in (0, 4, 16):
+        more = [path for path, _ in gains[len(chosen) : len(chosen) + extra]]
+        better = unfold(2, depth + 1, frozenset(chosen + more), cap=budget * 4)
+        if better is not None and better.size <= budget:
+            return better
+    return made
+
+
+def _notes(texts: int, cut: list[str], is_loose: bool) -> list[str]:
+    of = "the answer" if is_loose else "the input"
+    notes = []
+    if texts >= 1:
+        notes.append(f"Longer descriptions and examples inside {of} were cut to keep its schema short.")
+    if cut:
+        shown = ", ".join(sorted(cut)[:10])
+        more = f" and {len(cut) - 10} more" if len(cut) > 10 else ""
+        notes.append(f"Described by their type alone, to keep the schema of {of} short: {shown}{more}.")
+    return notes
+
+
+class _Unfold:
+    """One way to write a schema: how much text, how deep, and which parts plain.
+
+    `cut` holds the paths that became plain; `sizes` what the parts at the last level but one would free.
+    """
+
+    schema: Json
+    size: int
+
+    def __init__(
+        self, defs: Mapping[str, Json], texts: int, depth: int, cap: int, is_loose: bool, collapse: frozenset[str]
+    ) -> None:
+        self.defs = defs
+        self.texts = texts
+        self.depth = depth
+        self.left = cap * 2
+        self.is_loose = is_loose
+        self.collapse = collapse
+        self.cut: list[str] = []
+        self.sizes: dict[str, int] = {}
+        self.wider = 0
+        self.opened: list[str] = []
+
+    def of(self, schema: Json, depth: int, path: str) -> Json:
+        self.left -= 4
+        if self.left < 0:
+            raise _TooLargeError
+        if not isinstance(schema, dict):
+            return schema
+        if path in self.collapse:
+            return self._plain(schema, path)
+        if isinstance(ref := schema.get("$ref"), str):
+            return self._unfolded(schema, ref.removeprefix(DEFS), depth, path)
+        if depth > self.depth or (depth == self.depth and depth and any(True for _ in subschemas(schema))):
+            return self._plain(schema, path)
+        found = self._node(schema, depth, path)
+        if depth == self.depth - 1 and depth:
+            self.sizes[path] = size_of(found)
+        return found
+
+    def _plain(self, schema: Json, path: str) -> Json:
+        self.wider += 1
+        self.cut.append(path)
+        made = plain(schema, self.defs)
+        return or_null(made) if self.is_loose else made
+
+    def _unfolded(self, schema: dict[str, Json], name: str, depth: int, path: str) -> Json:
+        target = self.defs.get(name, {})
+        if name in self.opened or len(self.opened) > MAX_DEPTH:
+            return self._plain(target, path)
+        before = self.wider
+        self.opened.append(name)
+        inside = self.of(target, depth, path)
+        self.opened.pop()
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        if not beside:
+            return inside
+        said = self._node(beside, depth, path)
+        if beside.keys() <= ANNOTATIONS:
+            return {**inside, **said} if isinstance(inside, dict) else inside
+        if self.wider != before:
+            said = kept_wide(said, set())
+        return {**said, "allOf": [inside, *said.get("allOf", [])]}
+
+    def _node(self, schema: dict[str, Json], depth: int, path: str) -> dict[str, Json]:
+        """A schema without its reference; where a part became wider, what would now accept less is widened too."""
+        found: dict[str, Json] = {}
+        wider: set[str] = set()
+        for key, value in schema.items():
+            before = self.wider
+            if (made := self._keyword(key, value, depth, path)) is not _DROP:
+                found[key] = made
+                self.left -= len(key)
+            if self.wider != before:
+                wider.add(key)
+        if self.is_loose:
+            return _loose_node(schema, found)
+        return kept_wide(found, wider) if wider else found
+
+    def _keyword(self, key: str, value: Json, depth: int, path: str) -> Json:
+        if key in ("title", "description", "examples", "default", "deprecated"):
+            return _DROP if self.is_loose and key != "description" else self._annotation(key, value, depth)
+        if self.is_loose and key not in _LOOSE:
+            return _DROP
+        shape = KEYWORDS[key].shape if key in KEYWORDS else ""
+        if shape in ("schemas by name", "schemas by pattern") and isinstance(value, dict):
+            self.left -= sum(map(len, value))
+            return {name: self.of(part, depth + 1, _joined(path, name, key)) for name, part in value.items()}
+        if shape in ("schema", "items") and isinstance(value, dict):
+            return self.of(value, depth + 1, f"{path}[]" if key == "items" else _joined(path, "*", key))
+        if shape == "schemas" and isinstance(value, list):
+            return [self.of(item, depth + 1, f"{path}|{index + 1}") for index, item in enumerate(value)]
+        if key == "enum":
+            if self.texts >= 3 and len(value) > 20:
+                self.wider += 1
+                return _DROP
+            self.left -= len(canonical(value))
+        return value
+
+    def _annotation(self, key: str, value: Json, depth: int) -> Json:
+        if self.texts == 0:
+            kept = value
+        elif key == "description" and (self.texts == 1 or (self.texts == 2 and depth <= 1)):
+            kept = sanitise(value, _CUT, one_line=True) if isinstance(value, str) else _DROP
+        elif key in ("default", "deprecated") and self.texts < 3:
+            kept = value
+        else:
+            return _DROP
+        self.left -= len(kept) if isinstance(kept, str) else 0
+        return kept
+
+
+_LOOSE = frozenset(("type", "properties", "items", "additionalProperties", "allOf", "anyOf", "oneOf"))
+
+
+def _joined(path: str, name: str, key: str) -> str:
+    if key == "properties":
+        name = name if len(name) <= 40 else f"{name[:39]}…"
+    elif key != "additionalProperties":
+        name = f"<{key} {name[:30]}>"
+    return f"{path}.{name}" if path else name
+
+
+def _loose_node(schema: dict[str, Json], found: dict[str, Json]) -> dict[str, Json]:
+    if not isinstance(found.get("additionalProperties", True), dict) or "patternProperties" in schema:
+        found.pop("additionalProperties", None)
+    if not isinstance(found.get("items", True), dict) or "prefixItems" in schema:
+        found.pop("items", None)
+    if "properties" in found:
+        found["properties"] = {name: part if part is not False else True for name, part in found["properties"].items()}
+    for key in ("allOf", "anyOf", "oneOf"):
+        if key in found:
+            found[key] = list({canonical(part): part for part in found[key]}.values())
+    if found.get("additionalProperties") == {}:
+        del found["additionalProperties"]
+    wide: dict[str, Json] = or_null(any_of(found))
+    return wide

@@ -1,0 +1,214 @@
+"""What a schema is made of: its parts, the references between schemas, and what may be widened without accepting
+less.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pegboard.schema.keywords import KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Json = Any
+
+DEFS = "#/$defs/"
+ANNOTATIONS = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"))
+
+
+def canonical(value: Json) -> str:
+    """One text for one value, whatever the order of its keys."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def size_of(value: Json) -> int:
+    """Bytes of a value as compact JSON in UTF-8."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
+_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+_IN_PLACE = ("not", "if", "then", "else")
+
+
+def subschemas(schema: Json) -> Iterable[tuple[str, Json]]:
+    """The schemas directly inside one, each with its keyword."""
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        shape = KEYWORDS[key].shape if key in KEYWORDS else ""
+        if shape in ("schema", "items") and not isinstance(value, list):
+            yield key, value
+        elif shape in ("schemas", "items") and isinstance(value, list):
+            for item in value:
+                yield key, item
+        elif shape in ("schemas by name", "schemas by pattern") and isinstance(value, dict):
+            for item in value.values():
+                yield key, item
+
+
+def names_in(schema: Json) -> set[str]:
+    """The names of `$defs` that a schema points to, itself."""
+    found, waiting = set(), [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if isinstance(ref := item.get("$ref"), str) and ref.startswith(DEFS):
+                found.add(ref.removeprefix(DEFS))
+            waiting += [inner for _, inner in subschemas(item)]
+    return found
+
+
+def needed(schema: Json, defs: Mapping[str, Json]) -> dict[str, Json]:
+    """The `$defs` that a schema needs, directly and by others, by name."""
+    found: dict[str, Json] = {}
+    waiting = sorted(names_in(schema))
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in defs:
+            found[name] = defs[name]
+            waiting += names_in(defs[name])
+    return dict(sorted(found.items()))
+
+
+def break_circles(defs: Mapping[str, Json]) -> dict[str, Json]:
+    """The same schemas, where none leads to itself without a descent into a value; such references say nothing.
+
+    Which references go depends on the circle alone, never on the order of the names.
+    """
+    edges = {name: _in_place(schema) & defs.keys() for name, schema in defs.items()}
+    circles = _circles(edges)
+    if not circles:
+        return dict(defs)
+    return {name: _without(schema, circles[name]) if name in circles else schema for name, schema in defs.items()}
+
+
+def _in_place(schema: Json) -> set[str]:
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if isinstance(ref := item.get("$ref"), str):
+                found.add(ref.removeprefix(DEFS))
+            waiting += [
+                inner
+                for key, inner in subschemas(item)
+                if key in _IN_PLACE_LISTS or key in _IN_PLACE or key == "dependentSchemas"
+            ]
+    return found
+
+
+def _circles(edges: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
+    """For each name on a circle, the names of its strongly connected part (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    on_stack: set[str] = set()
+    stack: list[str] = []
+    found: dict[str, frozenset[str]] = {}
+    for start in edges:
+        if start in index:
+            continue
+        work = [(start, iter(edges[start]))]
+        index[start] = low[start] = len(index)
+        stack.append(start)
+        on_stack.add(start)
+        while work:
+            name, waiting = work[-1]
+            for other in waiting:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    on_stack.add(other)
+                    work.append((other, iter(edges[other])))
+                    break
+                if other in on_stack:
+                    low[name] = min(low[name], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    part = set()
+                    while name not in part:
+                        part.add(last := stack.pop())
+                        on_stack.discard(last)
+                    if len(part) > 1 or name in edges[name]:
+                        found |= dict.fromkeys(part, frozenset(part))
+    return found
+
+
+def _without(schema: Json, names: frozenset[str]) -> Json:
+    """A schema whose references to `names`, where they look at the same value, say nothing."""
+    if not isinstance(schema, dict):
+        return schema
+    found: dict[str, Json] = {}
+    for key, value in schema.items():
+        if key in _IN_PLACE_LISTS and isinstance(value, list):
+            found[key] = [_without(item, names) for item in value]
+        elif key == "dependentSchemas" and isinstance(value, dict):
+            found[key] = {name: _without(item, names) for name, item in value.items()}
+        elif key in _IN_PLACE:
+            found[key] = _without(value, names)
+        elif key != "$ref" or value.removeprefix(DEFS) not in names:
+            found[key] = value
+    wider = {key for key in schema if found.get(key, _GONE) != schema[key]}
+    return kept_wide(found, wider) if wider else schema
+
+
+_GONE: Any = object()
+
+
+# Wider --------------------------------------------------------------------------------------------------------------
+
+
+def plain(schema: Json, defs: Mapping[str, Json]) -> Json:
+    """A schema with nothing but the type of another."""
+    for _ in range(20):
+        if not isinstance(schema, dict):
+            return schema is not False
+        if "type" in schema:
+            return {"type": schema["type"]}
+        ref = schema.get("$ref")
+        if not isinstance(ref, str):
+            return {}
+        schema = defs.get(ref.removeprefix(DEFS), {})
+    return {}
+
+
+def kept_wide(found: dict[str, Json], wider: set[str]) -> dict[str, Json]:
+    """A node whose keywords `wider` hold wider schemas than they did."""
+    gone = {"unevaluatedProperties", "unevaluatedItems"}
+    if "contains" in wider:
+        gone.add("maxContains")
+    if "not" in wider:
+        gone.add("not")
+    if "if" in wider:
+        gone |= {"if", "then", "else"}
+    kept = {key: value for key, value in found.items() if key not in gone}
+    if "oneOf" in wider:
+        kept = any_of(kept)
+    return kept
+
+
+def any_of(found: dict[str, Json]) -> dict[str, Json]:
+    """`oneOf` as `anyOf`: wider, and open to members that overlap."""
+    if "oneOf" not in found:
+        return found
+    if "anyOf" not in found:
+        return {("anyOf" if key == "oneOf" else key): value for key, value in found.items()}
+    rest = {key: value for key, value in found.items() if key != "oneOf"}
+    return {**rest, "allOf": [*rest.get("allOf", []), {"anyOf": found["oneOf"]}]}
+
+
+def or_null(schema: Json) -> Json:
+    """A schema that also takes null, as far as its own types say."""
+    if not isinstance(schema, dict):
+        return {}
+    types = schema.get("type")
+    if isinstance(types, str) and types != "null":
+        return {**schema, "type": [types, "null"]}
+    if isinstance(types, list) and "null" not in types:
+        return {**schema, "type": [*types, "null"]}
+    return schema
