@@ -203,7 +203,7 @@ def test_the_registry_learns_which_variables_are_secret(shop: dict[str, Any]) ->
     server = json.loads(render(shop)["adapters/server.json"])
     (package,) = server["packages"]
     variables = {one["name"]: one for one in package["environmentVariables"]}
-    assert {name for name, one in variables.items() if one["isSecret"]} == {
+    assert {name for name, one in variables.items() if one.get("isSecret")} == {
         "SHOP_LOCALE",
         "SHOP_PASSWORD",
         "SHOP_TOKEN",
@@ -218,7 +218,8 @@ def test_a_manifest_without_variables_asks_for_none(shop: dict[str, Any]) -> Non
         del shop[key]
     files = render(shop)
     assert "user_config" not in json.loads(files["adapters/mcpb/manifest.json"])
-    assert "environmentVariables" not in json.loads(files["adapters/server.json"])["packages"][0]
+    (package,) = json.loads(files["adapters/server.json"])["packages"]
+    assert [one["name"] for one in package["environmentVariables"]] == ["PEGBOARD_PLUGINS__MANIFEST__FILES"]
     assert b"Variables of the environment" not in files["README.md"]
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 CONFIG = "pegboard.toml"
 MANIFEST = "tool.manifest.json"
 COMMAND = ("pegboard", "--config", CONFIG, "serve")
+FILES_VARIABLE = "PEGBOARD_PLUGINS__MANIFEST__FILES"
+"""Says where manifests are, over the configuration: for whoever starts in another folder."""
 _TOML = f"""\
 # Serves {MANIFEST}: pegboard --config {CONFIG} serve
 

@@ -1,7 +1,7 @@
 """`adapters/server.json`: what the MCP registry says of a server (schema of 2025-12-11).
 
 The namespace `com.example` stands for one that the publisher owns: the registry checks it, and the manifest has none.
-The server is the board itself, run by `uvx` from PyPI with the folder of the manifest as its one argument.
+The server is the board itself, run by `uvx` from PyPI; a variable says where the manifest is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard_toolgen.write._json import bytes_of
 from pegboard_toolgen.write.mcpb import semver_of, summary_of
+from pegboard_toolgen.write.serve import FILES_VARIABLE, MANIFEST
 
 if TYPE_CHECKING:
     from pegboard_toolgen.write.view import Variable, View
@@ -20,6 +21,14 @@ BOARD_VERSION = "0.1.0"
 """The first release that serves manifests of this format."""
 _SECRET = frozenset({"secret", "passed"})
 """Of a variable that is only passed on nobody knows what it holds."""
+
+
+_MANIFEST: dict[str, Any] = {
+    "name": FILES_VARIABLE,
+    "description": f"Full path of {MANIFEST}.",
+    "format": "filepath",
+    "isRequired": True,
+}
 
 
 def render(view: View) -> dict[str, bytes]:
@@ -40,24 +49,9 @@ def server_of(view: View) -> dict[str, Any]:
             {"type": "named", "name": "--with", "value": f"{name}=={BOARD_VERSION}", "isRepeated": True}
             for name in ("pegboard-mcp", "pegboard-manifest")
         ],
-        "packageArguments": [
-            {
-                "type": "named",
-                "name": "--config",
-                "value": "{config}",
-                "variables": {
-                    "config": {
-                        "description": "Full path of the pegboard.toml beside tool.manifest.json.",
-                        "format": "filepath",
-                        "isRequired": True,
-                    }
-                },
-            },
-            {"type": "positional", "value": "serve"},
-        ],
+        "packageArguments": [{"type": "positional", "value": "serve"}],
+        "environmentVariables": [_MANIFEST, *(_variable(variable) for variable in view.variables)],
     }
-    if view.variables:
-        package["environmentVariables"] = [_variable(variable) for variable in view.variables]
     return {
         "$schema": SCHEMA,
         "name": f"{NAMESPACE}/{view.slug}",

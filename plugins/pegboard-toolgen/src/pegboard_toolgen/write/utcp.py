@@ -22,7 +22,6 @@ def render(view: View) -> dict[str, bytes]:
     manual = {
         "utcp_version": UTCP_VERSION,
         "manual_version": "1.0.0",
-        "info": {"title": view.title, "version": view.version or "0"},
         "tools": [_tool(tool, view) for tool in view.tools],
     }
     return {"adapters/utcp.json": bytes_of(manual)}

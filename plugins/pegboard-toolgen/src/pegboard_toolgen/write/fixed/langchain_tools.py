@@ -56,7 +56,9 @@ def open_tools(
     """
     document = json.loads(Path(manifest).read_text(encoding="utf-8"))
     defs = document.get("$defs", {})
-    with open_host_sync(config) as host:
+    # The path in full: the working directory is the caller's.
+    files = {"plugins": {"manifest": {"files": [str(Path(manifest).resolve())]}}}
+    with open_host_sync(config, overrides=files) as host:
         session = host.session(user_id=user_id)
         yield [_tool(session, entry, defs) for entry in document["tools"]]
 

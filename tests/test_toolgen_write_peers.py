@@ -1,0 +1,186 @@
+"""What toolgen renders, before the validators and readers of its formats: nobody here wrote these.
+
+They are installed once into the person's cache; where a registry is out of reach the test says so and is skipped.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+pytest.importorskip("pegboard_toolgen.write", reason="pegboard-toolgen is not installed")
+
+from pegboard_toolgen.write import render
+
+SAMPLE = Path(__file__).parent.parent / "plugins" / "pegboard-toolgen" / "tests" / "write" / "conftest.py"
+SKILLS = ("skills-ref==0.1.1", "strictyaml==1.7.3", "python-dateutil==2.9.0.post0", "six==1.17.0")
+REGISTRY = ("skillsaw==0.22.0",)
+BUNDLES = "@anthropic-ai/mcpb@2.1.2"
+OPENAPI = ("openapi-spec-validator==0.9.0",)
+UTCP = ("utcp==1.2.0", "utcp-http==1.1.15")
+LANGCHAIN = ("langchain-core==1.7.2",)
+
+VALIDATE = """
+import pathlib, sys, skills_ref
+sys.exit("; ".join(skills_ref.validate(pathlib.Path(sys.argv[1]))) or None)
+"""
+
+
+def sample() -> dict[str, Any]:
+    spec = importlib.util.spec_from_file_location("toolgen_write_sample", SAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return copy.deepcopy(module.SHOP)
+
+
+@pytest.fixture
+def shop() -> dict[str, Any]:
+    return sample()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, shop: dict[str, Any]) -> Path:
+    """The outputs, written."""
+    for name, content in {**render(shop), "tool.manifest.json": json.dumps(shop).encode()}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path
+
+
+def had(peers: Any, name: str, what: tuple[str, ...], *options: str) -> Path:
+    try:
+        return peers.installed(name, what, lambda place: peers.pip(place, *options, *what))
+    except peers.OutOfReachError as problem:
+        pytest.skip(f"no {name}: {problem}")
+
+
+def run(place: Path, program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with what is installed in a folder in reach."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_skill_is_valid_by_its_own_validator(peers: Any, folder: Path) -> None:
+    place = had(peers, "skills-ref", SKILLS, "--no-deps")
+    program = (
+        "import sys, pathlib, skills_ref; sys.exit('; '.join(skills_ref.validate(pathlib.Path(sys.argv[1]))) or None)"
+    )
+    done = run(place, VALIDATE, str(folder / "shop-tools"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["Shop", "42", "true", "--a--", "Ünïcode", "x" * 100, "a---b", "日本"])
+def test_the_skill_of_a_strange_name_is_valid_too(peers: Any, name: str, shop: dict[str, Any], tmp_path: Path) -> None:
+    place = had(peers, "skills-ref", SKILLS, "--no-deps")
+    shop["project"].update(name=name, description="---\nname: other\n<b>'\"{}[]: #&*!|>%@`")
+    files = render(shop)
+    (path,) = (one for one in files if one.endswith("/SKILL.md"))
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_bytes(files[path])
+    program = (
+        "import sys, pathlib, skills_ref; sys.exit('; '.join(skills_ref.validate(pathlib.Path(sys.argv[1]))) or None)"
+    )
+    done = run(place, VALIDATE, str((tmp_path / path).parent))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_bundle_has_the_form_of_its_schema(peers: Any, folder: Path) -> None:
+    try:
+        place = peers.installed("mcpb", [BUNDLES], lambda place: peers.npm(place, BUNDLES))
+    except peers.OutOfReachError as problem:
+        pytest.skip(f"no mcpb: {problem}")
+    schemas = place / "node_modules" / "@anthropic-ai" / "mcpb" / "schemas"
+    schema = json.loads((schemas / "mcpb-manifest-v0.3.schema.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "adapters" / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(manifest)
+    assert (folder / "adapters" / "mcpb" / manifest["server"]["entry_point"]).is_file()
+
+
+def test_the_registry_entry_has_the_form_of_its_schema(peers: Any, folder: Path) -> None:
+    place = had(peers, "skillsaw", REGISTRY, "--no-deps")
+    file = place / "skillsaw" / "schemas" / "mcp_registry" / "v2025_12_11" / "server.schema.json"
+    server = json.loads((folder / "adapters" / "server.json").read_text(encoding="utf-8"))
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    assert server["$schema"] == schema["$id"]
+    jsonschema.Draft7Validator(schema).validate(server)
+
+
+def test_the_openapi_document_is_valid(peers: Any, folder: Path) -> None:
+    place = had(peers, "openapi-spec-validator", OPENAPI)
+    program = (
+        "import sys, json; from openapi_spec_validator import validate, OpenAPIV31SpecValidator as V;"
+        "validate(json.load(open(sys.argv[1], encoding='utf-8')), cls=V)"
+    )
+    done = run(place, program, str(folder / "adapters" / "openapi.json"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_utcp_manual_is_read_by_its_own_library(peers: Any, folder: Path) -> None:
+    place = had(peers, "utcp", UTCP)
+    program = """
+import json, sys
+from utcp.data.utcp_manual import UtcpManualSerializer
+from utcp.plugins.plugin_loader import ensure_plugins_initialized
+ensure_plugins_initialized()
+manual = UtcpManualSerializer().validate_dict(json.load(open(sys.argv[1], encoding="utf-8")))
+print(json.dumps([[tool.name, type(tool.tool_call_template).__name__, tool.tool_call_template.url,
+                   tool.tool_call_template.body_field] for tool in manual.tools]))
+"""
+    done = run(place, program, str(folder / "adapters" / "utcp.json"))
+    assert done.returncode == 0, done.stderr
+    read = json.loads(done.stdout)
+    assert read[0] == [
+        "orders_items_post",
+        "HttpCallTemplate",
+        "http://127.0.0.1:8080/tools/orders_items_post",
+        "arguments",
+    ]
+
+
+def test_langchain_calls_the_tools_through_the_board(peers: Any, folder: Path) -> None:
+    place = had(peers, "langchain-core", LANGCHAIN)
+    program = """
+import asyncio, json, sys
+sys.path.insert(0, sys.argv[1] + "/adapters")
+from langchain_tools import open_tools
+from langchain_core.utils.function_calling import convert_to_openai_tool
+with open_tools() as tools:
+    named = {tool.name: tool for tool in tools}
+    mean = named["prices_mean"]
+    call = {"type": "tool_call", "id": "1", "name": "prices_mean", "args": {"data": [1, 2, 6]}}
+    message = mean.invoke(call)
+    later = asyncio.run(mean.ainvoke({**call, "id": "2"}))
+    refused = mean.invoke({**call, "id": "3", "args": {"config": 1, "self": 2, "run_manager": 3}})
+    print(json.dumps({"tools": sorted(named), "content": message.content, "artifact": message.artifact,
+                      "later": later.artifact, "refused": refused.content, "status": refused.status,
+                      "function": convert_to_openai_tool(mean)["function"]["parameters"]}))
+"""
+    done = run(place, program, str(folder), PEGBOARD_CONFIG="", SHOP_TOKEN="x")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["tools"] == ["orders_items_post", "prices_mean", "shop_list"]
+    assert said["artifact"] == said["later"] == {"result": 3.0}
+    assert "3" in said["content"]
+    assert said["status"] == "error"
+    assert said["refused"].startswith("INVALID_INPUT: ")
+    for name in ("config", "self", "run_manager", "data"):
+        assert name in said["refused"]
+    assert said["function"]["required"] == ["data"]
