@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pegboard import Fault, RateLimit
 from pegboard.schema.jsontext import shorten
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     Path = tuple[Step, ...]
 
-_BRACED = re.compile(r"\{([^{}]*)\}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?", re.ASCII)
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]")
 _ERROR = {"$ref": "#/$defs/error"}
@@ -256,37 +254,12 @@ def _python_faults(binding: Any, document: Any, properties: Any, path: Path) -> 
 
 
 def _server_faults(server: Mapping[str, Any], path: Path) -> Iterator[Fault]:
-    allowed = server.get("allowed_hosts", [])
-    for index, host in enumerate(allowed):
+    from pegboard_manifest.bindings.http.faults import faults_of_server
+
+    for index, host in enumerate(server.get("allowed_hosts", ())):
         if not _HOST.fullmatch(host):
             yield Fault((*path, "allowed_hosts", index), "host or host:port", shorten(host))
-    here: Path = (*path, "base_url")
-    url = server["base_url"]
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = parts = None
-    if parts is None or not host or _CONTROLS.search(url) or "\\" in url:
-        yield Fault(here, "a URL with a host", shorten(url))
-        return
-    if "@" in parts.netloc or "?" in url or "#" in url:
-        yield Fault(here, "a URL without user, query and fragment", shorten(url.rpartition("@")[2]))
-    default = 443 if parts.scheme == "https" else 80
-    if allowed and not allows(allowed, host, port or default):
-        yield Fault(here, "a host of allowed_hosts", shorten(host))
-    for index, auth in enumerate(server.get("auth", ())):
-        if auth["kind"] in ("header", "query", "cookie") and not auth.get("name"):
-            yield Fault((*path, "auth", index), f"name: that of the {auth['kind']}", "none")
-        if auth["kind"] == "basic" and "username_env" not in auth:
-            yield Fault((*path, "auth", index), "username_env: the variable of the user", "none")
-
-
-def allows(allowed: list[str], host: str, port: int) -> bool:
-    """Whether a list of `host` and `host:port` lets a host be reached at a port."""
-    shown = f"[{host}]" if ":" in host else host
-    known = {one.lower().rstrip(".") for one in allowed}
-    return bool(known & {shown.lower(), host.lower(), f"{shown.lower()}:{port}"})
+    yield from faults_of_server(server, path)
 
 
 def is_loopback(host: str) -> bool:
@@ -300,35 +273,18 @@ def is_loopback(host: str) -> bool:
 
 
 def _http_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
+    from pegboard_manifest.bindings.http.faults import faults_of_binding
+
     yield from _id_fault("servers", document, binding["server"], (*path, "server"))
-    template, here = binding["path"], (*path, "path")
-    names = _BRACED.findall(template)
-    fixed = _BRACED.sub("x", template)
-    if "{" in fixed or "}" in fixed or _CONTROLS.search(fixed) or any(mark in fixed for mark in "?#\\"):
-        yield Fault(here, "a path with {name} for each parameter, without query and fragment", shorten(template))
-    if template.startswith("//") or any(part in (".", "..") for part in fixed.split("/")):
-        yield Fault(here, "a path that stays below the base URL", shorten(template))
+    yield from faults_of_binding(binding, document.get("servers", {}).get(binding["server"]) or {}, path)
     uses = _Uses(properties, path)
-    bound: set[tuple[str, str]] = set()
     for index, one in enumerate(binding.get("parameters", ())):
-        place = (one["in"], one["name"].lower() if one["in"] == "header" else one["name"])
-        if place in bound:
-            yield Fault((*path, "parameters", index), f"each {one['in']} parameter once", shorten(one["name"]))
-        bound.add(place)
         yield from uses.use(one, (*path, "parameters", index))
-        if one["in"] == "path" and one["name"] not in names:
-            yield Fault((*path, "parameters", index, "name"), "a {name} of the path", shorten(one["name"]))
-    for name in dict.fromkeys(names):
-        if ("path", name) not in bound:
-            yield Fault(here, "a parameter for each {name}", shorten(name))
     body = binding.get("body", {})
-    if body:
-        if ("parameter" in body) == ("fields" in body):
-            yield Fault((*path, "body"), "a parameter or fields", "both" if "fields" in body else "neither")
-        if "parameter" in body:
-            yield from uses.use(body, (*path, "body"))
-        for index, field in enumerate(body.get("fields", ())):
-            yield from uses.use(field, (*path, "body", "fields", index))
+    if "parameter" in body:
+        yield from uses.use(body, (*path, "body"))
+    for index, field in enumerate(body.get("fields", ())):
+        yield from uses.use(field, (*path, "body", "fields", index))
     yield from uses.unused()
 
 
