@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
@@ -22,7 +23,7 @@ from pegboard import Annotations, CallContext, Tool, ToolError, ToolResult
 from pegboard.testing import assert_error, assert_ok
 from pegboard_manifest.bindings.subprocess import make_handler, process, run_of
 from pegboard_manifest.bindings.subprocess.process import run
-from pegboard_manifest.bindings.subprocess.program import Program
+from pegboard_manifest.bindings.subprocess.program import Program, secret_names
 from pegboard_manifest.document import Manifest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are POSIX's")
@@ -198,6 +199,16 @@ async def test_a_failure_tells_the_last_line_without_paths_or_secrets(
         assert hidden not in text
     assert "ValueError: . real" in text
     assert error.details["status"] == 1
+
+
+async def test_a_secret_that_the_program_repeats_is_masked_in_its_result(make_tool, session_with, monkeypatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+    program = {"environment": ["MY_TOKEN", "UNSET_KEY", "PLAIN"]}
+    tool = make_tool([*PYTHON, "import os; print(os.environ['MY_TOKEN'])"], program=program)
+    session = await session_with(attrs.evolve(tool, secrets=secret_names(program)))
+
+    assert tool.secrets | secret_names(program) == {"MY_TOKEN", "UNSET_KEY"}
+    assert assert_ok(await session.call("tool", {})).data == {"result": "***\n"}
 
 
 async def test_a_status_may_be_a_success_and_the_table_gives_codes(make_tool, session_with) -> None:

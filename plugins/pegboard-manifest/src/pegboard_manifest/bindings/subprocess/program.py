@@ -29,6 +29,16 @@ MIN_VALUE = 8
 """Shorter values are no secrets, and taking them out would shred a text, in characters."""
 
 
+def secret_names(entry: Mapping[str, Any]) -> frozenset[str]:
+    """The variables of the host that a program sees and whose names say that they hold a secret.
+
+    A tool that declares them in `Tool.secrets` has their values masked in its results, errors, log and audit.
+
+    .. versionadded:: 0.1
+    """
+    return frozenset(name for name in entry.get("environment", ()) if _SECRET_NAME.search(name))
+
+
 class Program:
     """One program of a manifest.
 
@@ -45,6 +55,7 @@ class Program:
         self.name = name
         self.folder = os.path.abspath(folder)
         self.cwd = os.path.realpath(os.path.join(self.folder, entry.get("cwd", ".")))
+        self.secret_names = secret_names(entry)
         self._allowed = ALWAYS.union(entry.get("environment", ()))
         self._found: dict[tuple[str, str], str] = {}
 
@@ -130,7 +141,7 @@ class Program:
         found = []
         for name in self.entry.get("environment", ()):
             value = os.environ.get(name, "")
-            if len(value) >= (MIN_SECRET if _SECRET_NAME.search(name) else MIN_VALUE) and name not in ALWAYS:
+            if len(value) >= (MIN_SECRET if name in self.secret_names else MIN_VALUE) and name not in ALWAYS:
                 found.append(value)
         return found
 
