@@ -1,0 +1,38 @@
+"""Texts and JSON as they leave: harmless on a terminal, and the same bytes for the same value everywhere."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Any
+
+from pegboard.doctor import BIDI, TAGS, ZERO_WIDTH
+
+
+@functools.cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(f"[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029{BIDI}{ZERO_WIDTH}{TAGS}\\ud800-\\udfff]")
+
+
+def shown(value: object, limit: int = 200) -> str:
+    """A foreign text in one line that a terminal takes for nothing but text, shortened to `limit` characters."""
+    text = " ".join(str(value)[: limit * 4].split())
+    if not (text.isascii() and text.isprintable()):
+        text = _hidden().sub(lambda match: ascii(match[0])[1:-1], text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def to_bytes(value: Any) -> bytes:
+    """A JSON value as it stands in our files: sorted keys, two spaces, UTF-8, a line break at the end."""
+    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
+
+
+def to_line(value: Any) -> str:
+    """A JSON value in one line, by which two values are compared: sorted keys, no spaces, `1` and `1.0` apart."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 tool`, `2 tools`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

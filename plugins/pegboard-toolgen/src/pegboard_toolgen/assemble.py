@@ -1,0 +1,477 @@
+"""Drafts, hints and names become the tools of a manifest. Values in, values out; nothing here does I/O.
+
+What a draft does not say is decided on the safe side: unknown is a write of medium risk that may not be repeated. A
+draft that no example input can be found for, or whose schema cannot be used, is left out with the reason; it costs no
+other. The result is a function of the drafts, whatever their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from pegboard import ErrorCode
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._texts import shown, to_line
+from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
+from pegboard_toolgen.hints import Hints, Matcher, Strictness, ToolHints, chosen_names
+from pegboard_toolgen.names import Lock, give_names, next_lock
+from pegboard_toolgen.samples import Checker, NoSampleError, sample_of
+
+Json = Any
+MANIFEST_VERSION = "1.0"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+MAX_DESCRIPTION = 8_000
+MAX_EXAMPLES = 10
+MAX_EXAMPLE_BYTES = 20_000
+PLACES = {"subprocess": ("programs", "program"), "python": ("modules", "module"), "http": ("servers", "server")}
+"""Of each kind of binding: the part of the manifest that it points into, and by which member."""
+READS = frozenset(("read", "analytics"))
+
+ERROR = {
+    "type": "object",
+    "properties": {
+        "code": {"enum": [code.value for code in ErrorCode]},
+        "message": {"type": "string"},
+        "details": {"type": "object"},
+    },
+    "required": ["code", "message"],
+}
+"""What every error fits: `$defs.error`."""
+
+
+@attrs.frozen(kw_only=True)
+class Sources:
+    """Several discoveries as one: ids of servers, programs, modules and definitions told apart."""
+
+    drafts: tuple[Draft, ...]
+    left_out: tuple[LeftOut, ...]
+    parts: Mapping[str, Mapping[str, Json]]
+    defs: Mapping[str, Json]
+    found_in: tuple[Mapping[str, Json], ...]
+    name: str = ""
+    version: str = ""
+    description: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Assembled:
+    """What discovery and hints make.
+
+    Args:
+        document: the manifest, without fingerprints.
+        left_out: everything that became no tool.
+        lock: the names, as they are to be kept.
+        unsaid: names of tools that count as writes for nothing says what they do.
+    """
+
+    document: dict[str, Any]
+    left_out: tuple[LeftOut, ...]
+    lock: Lock
+    unsaid: tuple[str, ...] = ()
+
+
+# -- several sources
+
+
+def gather(discoveries: Iterable[Discovery]) -> Sources:
+    """Put discoveries together. Their order does not matter: they are taken by kind and name of their source."""
+    drafts: dict[str, Draft] = {}
+    left_out: list[LeftOut] = []
+    parts: dict[str, dict[str, Json]] = {place: {} for place, _ in PLACES.values()}
+    defs: dict[str, Json] = {"error": ERROR}
+    ordered = sorted(discoveries, key=lambda one: (one.source["kind"], one.source["name"], to_line(dict(one.source))))
+    for one in ordered:
+        renamed = _new_names(one.defs, defs)
+        for name, schema in one.defs.items():
+            defs[renamed.get(name, name)] = _with_refs(schema, renamed)
+        places = {}
+        for place, _ in PLACES.values():
+            places[place] = _new_names(getattr(one, place), parts[place])
+            for key, value in getattr(one, place).items():
+                parts[place][places[place].get(key, key)] = value
+        left_out += one.left_out
+        for draft in sorted(one.drafts, key=lambda draft: draft.id):
+            if draft.id in drafts:
+                left_out.append(LeftOut(draft.id, "another source, or the same once more, has it already", draft.where))
+            else:
+                drafts[draft.id] = _moved(draft, renamed, places)
+    alone = ordered[0] if len(ordered) == 1 else None
+    return Sources(
+        drafts=tuple(drafts[id_] for id_ in sorted(drafts)),
+        left_out=tuple(left_out),
+        parts=parts,
+        defs=defs,
+        found_in=tuple(one.source for one in ordered),
+        name=alone.name if alone else "",
+        version=alone.version if alone else "",
+        description=alone.description if alone else "",
+    )
+
+
+def _new_names(coming: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str, str]:
+    """New names for what would take the place of something else."""
+    renamed: dict[str, str] = {}
+    for name in sorted(coming):
+        if name in there and to_line(there[name]) != to_line(coming[name]):
+            number = 2
+            while f"{name}_{number}" in there or f"{name}_{number}" in coming or f"{name}_{number}" in renamed.values():
+                number += 1
+            renamed[name] = f"{name}_{number}"
+    return renamed
+
+
+def _with_refs(schema: Json, renamed: Mapping[str, str]) -> Json:
+    if not renamed:
+        return schema
+    if isinstance(schema, Mapping):
+        changed = {key: _with_refs(value, renamed) for key, value in schema.items()}
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/$defs/"):
+            head, _, rest = reference.removeprefix("#/$defs/").partition("/")
+            changed["$ref"] = f"#/$defs/{renamed.get(head, head)}" + (f"/{rest}" if rest else "")
+        return changed
+    return [_with_refs(item, renamed) for item in schema] if isinstance(schema, list) else schema
+
+
+def _moved(draft: Draft, renamed: Mapping[str, str], places: Mapping[str, Mapping[str, str]]) -> Draft:
+    place, member = PLACES[draft.binding["kind"]]
+    where = str(draft.binding.get(member))
+    binding = draft.binding
+    if where in places[place]:
+        binding = {**binding, member: places[place][where]}
+    return attrs.evolve(
+        draft, binding=binding, input_schema=_with_refs(draft.input_schema, renamed),
+        output_schema=_with_refs(draft.output_schema, renamed),
+    )  # fmt: skip
+
+
+# -- which of them
+
+
+@attrs.frozen(kw_only=True)
+class Choice:
+    """Which drafts may become tools.
+
+    Args:
+        candidates: those that hints let in.
+        left_out: the others, with the reason.
+        names: of all drafts.
+        matcher: what hints mean; those that mean nothing are in it.
+        is_narrowed: hints say what to include, so that nobody has to be asked.
+    """
+
+    candidates: tuple[Draft, ...]
+    left_out: tuple[LeftOut, ...]
+    names: Mapping[str, str]
+    matcher: Matcher
+    is_narrowed: bool
+
+
+def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
+    """Let hints decide which drafts are candidates.
+
+    Raises:
+        ConfigError: a chosen name is none, or taken.
+    """
+    words = {draft.id: draft.words for draft in sources.drafts}
+    first = give_names(words, lock)
+    known_as = {
+        **{name: id_ for id_, name in give_names(words).items()},
+        **{name: id_ for name, id_ in lock.tombstones.items() if id_ in words},
+        **{name: id_ for id_, name in first.items()},
+    }
+    names = give_names(words, lock, chosen_names(hints, words, known_as))
+    matcher = Matcher(sources.drafts, names, known_as)
+    included = matcher.ids_of_all(hints.include, "select.include")
+    excluded = matcher.ids_of_all(hints.exclude, "select.exclude")
+    known = {draft.id for draft in sources.drafts}
+    named = {one if one in known else matcher.by_name.get(one) for one in hints.include} - {None}
+    safe = named | {id_ for one in hints.safe if (id_ := matcher.id_of(one, "select.safe")) is not None}
+    candidates, left_out = [], []
+    for draft in sources.drafts:
+        why = None
+        if draft.id in excluded:
+            why = "select.exclude of toolgen.toml fits it"
+        elif hints.include and draft.id not in included:
+            why = "select.include of toolgen.toml does not fit it"
+        elif draft.runs_code and draft.id not in safe:
+            why = f"it runs a caller's code: {draft.runs_code}; select.safe of toolgen.toml lets it in"
+        if why is None:
+            candidates.append(draft)
+        else:
+            left_out.append(LeftOut(draft.id, why, draft.where))
+    return Choice(
+        candidates=tuple(candidates), left_out=tuple(left_out), names=names, matcher=matcher,
+        is_narrowed=bool(hints.include),
+    )  # fmt: skip
+
+
+# -- one manifest
+
+
+def assemble(
+    sources: Sources, choice: Choice, hints: Hints, lock: Lock, *, project: Mapping[str, Json], generator: str,
+    selected: Iterable[str] | None = None, before: Mapping[str, Any] | None = None,
+) -> Assembled:  # fmt: skip
+    """Make the manifest.
+
+    Args:
+        sources: everything that was found.
+        choice: what of it may become a tool.
+        hints: what a person says.
+        lock: names that are kept.
+        project: the manifest's `project`; hints are laid over it.
+        generator: the distribution and version that this is.
+        selected: ids; None: all candidates.
+        before: what was generated the last time: outputs that were recorded then stay where the input is the same.
+
+    Raises:
+        ConfigError: a hint means nothing.
+    """
+    said = _Said(hints, choice)
+    wanted = None if selected is None else set(selected)
+    left_out = [*sources.left_out, *choice.left_out]
+    tools, unsaid = [], []
+    recorded = _recorded(before)
+    for draft in choice.candidates:
+        if wanted is not None and draft.id not in wanted:
+            left_out.append(LeftOut(draft.id, "it was not selected", draft.where))
+            continue
+        try:
+            tool = _entry(draft, choice.names[draft.id], said, sources.defs)
+        except NoSampleError as problem:
+            left_out.append(LeftOut(draft.id, str(problem), draft.where))
+            continue
+        if hints.read_only and (tool["category"] not in READS or tool["risk"] == "high"):
+            why = "select.read_only of toolgen.toml is on, and it may change something"
+            left_out.append(LeftOut(draft.id, why, draft.where))
+            continue
+        for example in tool["examples"]:
+            known = recorded.get((draft.id, to_line(example["input"])))
+            if known is not None and "output" not in example:
+                example.update(output=known, recorded=True)
+        if draft.category is None and said.category_of(draft.id) is None:
+            unsaid.append(tool["name"])
+        tools.append(tool)
+    choice.matcher.raise_unmatched()
+    tools.sort(key=lambda tool: tool["name"])
+    document = {
+        "manifest_version": MANIFEST_VERSION,
+        "schema_dialect": DIALECT,
+        "project": {**project, **hints.project},
+        **_places(tools, sources.parts, hints),
+        "$defs": _needed(tools, sources.defs),
+        "tools": tools,
+        "provenance": {"generator": generator, "sources": [dict(one) for one in sources.found_in]},
+    }
+    left_out.sort(key=lambda one: (one.id, one.why, one.where))
+    names = {tool["id"]: tool["name"] for tool in tools}
+    return Assembled(
+        document=document, left_out=tuple(left_out), lock=next_lock(lock, names), unsaid=tuple(sorted(unsaid))
+    )
+
+
+class _Said:
+    """What hints say of each id."""
+
+    def __init__(self, hints: Hints, choice: Choice) -> None:
+        self._hints = hints
+        matcher = choice.matcher
+        self._tools: dict[str, ToolHints] = {}
+        for key, tool in hints.tools.items():
+            id_ = matcher.id_of(key, "tools")
+            if id_ is not None:
+                self._tools[id_] = tool
+        self._categories: dict[str, str] = {}
+        for category, globs in hints.categories.items():
+            for id_ in matcher.ids_of_all(globs, f"categories.{category}"):
+                self._categories.setdefault(id_, category)
+        self._open = matcher.ids_of_all(hints.open_output, "output.open")
+        self._any = matcher.ids_of_all(hints.any_output, "output.any")
+
+    def of(self, id_: str) -> ToolHints:
+        return self._tools.get(id_, _NOTHING_SAID)
+
+    def category_of(self, id_: str) -> str | None:
+        return self.of(id_).category or self._categories.get(id_)
+
+    def strictness_of(self, id_: str) -> Strictness:
+        if (said := self.of(id_).output) is not None:
+            return said
+        return "any" if id_ in self._any else "open" if id_ in self._open else self._hints.output
+
+    @property
+    def hints(self) -> Hints:
+        return self._hints
+
+
+_NOTHING_SAID = ToolHints()
+
+
+def _entry(draft: Draft, name: str, said: _Said, defs: Mapping[str, Json]) -> dict[str, Any]:
+    hint = said.of(draft.id)
+    category = said.category_of(draft.id) or draft.category or "write"
+    reads = category in READS
+    notes = list(draft.notes)
+    input_schema, output_schema = _schemas(draft, said, defs, notes)
+    risk = hint.risk or draft.risk or {"read": "low", "analytics": "low", "admin": "high"}.get(category, "medium")
+    idempotency = hint.idempotency or draft.idempotency
+    timeout_ms = hint.timeout_ms or draft.timeout_ms or said.hints.timeout_ms
+    title = sanitise(hint.title or draft.title or "", 200, one_line=True)
+    description = sanitise(hint.description or draft.description, MAX_DESCRIPTION).strip() or f"Calls {name}."
+    rate_limit = hint.rate_limit or said.hints.rate_limit
+    constraints: dict[str, Any] = {"read_only_mode_supported": reads and risk != "high"}
+    side_effects = [*draft.side_effects, *hint.side_effects]
+    if side_effects:
+        constraints["side_effects"] = _lines(side_effects)
+    if rate_limit:
+        constraints["rate_limit"] = rate_limit
+    if hint.allowed_paths is not None:
+        constraints["allowed_paths"] = list(hint.allowed_paths)
+    if hint.notes:
+        constraints["notes"] = _lines(hint.notes)
+    return {
+        "id": draft.id,
+        "name": name,
+        **({"title": title} if title else {}),
+        "description": description,
+        "category": category,
+        "risk": risk,
+        "idempotency": idempotency or ("idempotent" if reads else "unknown"),
+        **({"timeout_ms": timeout_ms} if timeout_ms else {}),
+        "input_schema": input_schema,
+        "output_schema": output_schema,
+        **({"errors": _errors(draft.errors)} if draft.errors else {}),
+        "error_schema": {"$ref": "#/$defs/error"},
+        "examples": _examples(draft, hint, input_schema, output_schema, defs, notes),
+        "constraints": constraints,
+        "binding": draft.binding,
+        "provenance": {
+            "source": draft.kind,
+            "where": sanitise(draft.where, 1_024, one_line=True),
+            **({"notes": _lines(notes)} if notes else {}),
+        },
+    }
+
+
+def _schemas(draft: Draft, said: _Said, defs: Mapping[str, Json], notes: list[str]) -> tuple[Json, Json]:
+    from pegboard_toolgen.schemas import fit, listed_size, loosen
+
+    budget = said.hints.schema_bytes
+    input_schema, lost = fit(draft.input_schema, defs, budget * 5 // 8)
+    notes += lost
+    output_schema: Json = draft.output_schema
+    left = budget - min(listed_size(input_schema, defs), budget * 5 // 8)
+    strictness = said.strictness_of(draft.id)
+    if strictness == "any":
+        output_schema = {"type": "object"}
+    elif strictness == "open" or listed_size(output_schema, defs) > left:
+        output_schema, lost = loosen(output_schema, defs, left)
+        notes += lost
+    if not isinstance(output_schema, Mapping):
+        output_schema = {"type": "object"}
+    return input_schema, output_schema
+
+
+def _errors(errors: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+    known = {code.value for code in ErrorCode}
+    found: dict[str, dict[str, Json]] = {}
+    for error in errors:
+        if error.get("code") in known:
+            one = found.setdefault(error["code"], {"code": error["code"]})
+            when = sanitise(str(error.get("when", "")), 500, one_line=True)
+            if when and when not in one.get("when", ""):
+                one["when"] = f"{one['when']}; {when}"[:2_000] if "when" in one else when
+    return [found[code] for code in sorted(found)]
+
+
+def _examples(
+    draft: Draft, hint: ToolHints, input_schema: Json, output_schema: Json, defs: Mapping[str, Json], notes: list[str]
+) -> list[dict[str, Json]]:
+    """Of hints, else the source's own, else one that is made; each fits the schema."""
+    from pegboard import ConfigError
+
+    checker = Checker(input_schema, defs)
+    if hint.examples:
+        answers = Checker(output_schema, defs)
+        for example in hint.examples:
+            for held, key in ((checker, "input"), (answers, "output")):
+                if key in example and not held.fits(example[key]):
+                    raise ConfigError(
+                        f"toolgen.toml: the {key} of an example of {shown(draft.id, 100)} does not fit: "
+                        + shown(held.why_not(example[key]), 200)
+                    )
+        return [dict(example) for example in hint.examples[:50]]
+    found: dict[str, dict[str, Json]] = {}
+    outputs: Checker | None = None
+    for example in draft.examples:
+        line = to_line(example.get("input"))
+        if len(line) > MAX_EXAMPLE_BYTES or not isinstance(example.get("input"), Mapping) or line in found:
+            continue
+        if not checker.fits(example["input"]):
+            continue
+        one: dict[str, Json] = {"input": example["input"]}
+        description = sanitise(str(example.get("description") or ""), 500, one_line=True)
+        if description:
+            one["description"] = description
+        if "output" in example:
+            outputs = Checker(output_schema, defs) if outputs is None else outputs
+            if outputs.fits(example["output"]) and len(to_line(example["output"])) <= MAX_EXAMPLE_BYTES:
+                one["output"] = example["output"]
+        found[line] = one
+        if len(found) == MAX_EXAMPLES:
+            break
+    if not found:
+        found[""] = {"input": sample_of(input_schema, defs)}
+        notes.append("The example's input is made up.")
+    return list(found.values())
+
+
+def _recorded(before: Mapping[str, Any] | None) -> dict[tuple[str, str], Json]:
+    return {
+        (tool["id"], to_line(example["input"])): example["output"]
+        for tool in (before or {}).get("tools", ())
+        for example in tool.get("examples", ())
+        if example.get("recorded") is True and "output" in example
+    }
+
+
+def _lines(texts: Iterable[str]) -> list[str]:
+    found = (sanitise(str(text), 2_000, one_line=True) for text in texts)
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints: Hints) -> dict[str, Json]:
+    """The servers, programs and modules that tools use, with hints laid over them."""
+    from pegboard import ConfigError
+
+    found: dict[str, dict[str, Json]] = {}
+    for kind, (place, member) in PLACES.items():
+        bindings = [tool["binding"] for tool in tools if tool["binding"]["kind"] == kind]
+        laid = getattr(hints, place)
+        for key in laid:
+            if key not in parts[place]:
+                known = ", ".join(sorted(parts[place])) or "there are none"
+                raise ConfigError(f"toolgen.toml: {place}.{key} is nothing that was found", hint=f"{place}: {known}")
+        used = {binding[member] for binding in bindings}
+        for key in sorted(used):
+            value = {**parts[place].get(key, {}), **laid.get(key, {})}
+            if place == "modules" and "allow" in value:
+                value["allow"] = sorted({one["qualified_name"] for one in bindings if one["module"] == key})
+            if place == "servers" and "base_url" in laid.get(key, {}) and "allowed_hosts" not in laid[key]:
+                value.pop("allowed_hosts", None)
+            found.setdefault(place, {})[key] = value
+    return found
+
+
+def _needed(tools: Sequence[Mapping[str, Any]], defs: Mapping[str, Json]) -> dict[str, Json]:
+    from pegboard_toolgen.schemas import needed
+
+    found: dict[str, Json] = {"error": defs["error"]}
+    for tool in tools:
+        for key in ("input_schema", "output_schema"):
+            found.update(needed(tool[key], defs))
+    return {name: found[name] for name in sorted(found)}

@@ -1,0 +1,225 @@
+"""`pegboard toolgen`: init, build and check, for people. What they do is in `flow` and `drift`.
+
+stdout says what was made or what differs; what is to be looked at, and the next command, goes to stderr. Exit status: 0
+done; 1 conflicts (`init`, `build`) or differences (`check`); 2 wrong usage, hints, overrides or sources.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pegboard_toolgen._texts import counted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pegboard_toolgen.flow import Report
+
+DONE, DIFFERENT = 0, 1
+FEW = 5
+"""Of a longer list only so many are shown."""
+_RANGE = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
+
+
+@click.group("toolgen", short_help="Tools from an existing program, library or HTTP API.")
+def toolgen() -> None:
+    """Make tools of an existing program, Python library or HTTP API, and keep them.
+
+    init finds out what there is and writes a folder with tool.manifest.json; build makes everything beside the manifest
+    anew; check says what is not as it should be.
+    """
+
+
+@toolgen.command("init", short_help="Find out what there is, and make or renew the folder.")
+@click.argument("project", metavar="[PROJECT]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--program", "programs", metavar="NAME", multiple=True, help="A program on PATH, or its path; repeatable."
+)
+@click.option("--library", "libraries", metavar="NAME", multiple=True, help="An installed Python package; repeatable.")
+@click.option("--openapi", metavar="FILE|URL", multiple=True, help="An OpenAPI document; repeatable.")
+@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="The folder to write: llm-tooling.")
+@click.option("--type", "type_", type=click.Choice(["program", "library", "http-api", "mixed"]), help="Only these.")
+@click.option(
+    "--runtime",
+    type=click.Choice(["python", "node", "go", "rust", "java", "dotnet", "ruby", "php", "other"]),
+    help="What the project is written in.",
+)
+@click.option(
+    "--execution-model",
+    type=click.Choice(["subprocess", "in-process", "remote-http", "mixed"]),
+    help="How its tools are reached.",
+)
+@click.option("--base-url", metavar="URL", help="Where the HTTP API answers, if its document does not say.")
+@click.option("--all", "all_", is_flag=True, help="Take every candidate, however many there are.")
+@click.option("--no-record", is_flag=True, help="Do not run read tools to record what they answer.")
+@click.option("--record-http", is_flag=True, help="Record answers of servers elsewhere too.")
+@click.option("--replace", is_flag=True, help="Write over generated files that were changed by hand.")
+def init(
+    project: Path | None, programs: tuple[str, ...], libraries: tuple[str, ...], openapi: tuple[str, ...],
+    out: Path | None, type_: str | None, runtime: str | None, execution_model: str | None, base_url: str | None,
+    all_: bool, no_record: bool, record_http: bool, replace: bool,
+) -> int:  # fmt: skip
+    """Find out what PROJECT, or what is named, offers, and make a folder of tools; a second time, renew it.
+
+    Without PROJECT and sources it is the project of this folder, or what the folder was made of before. Changes made by
+    hand in tool.manifest.json stay; where the source changed at the same place too, both are listed and the exit
+    status is 1.
+    """
+    from pegboard_toolgen import flow
+
+    request = flow.Request(
+        project=project, programs=programs, libraries=libraries, openapi=openapi, out=out, type=type_, runtime=runtime,
+        execution_model=execution_model, base_url=base_url, all=all_, record=not no_record, record_http=record_http,
+        replace=replace,
+    )  # fmt: skip
+    report = flow.init(request, _ask)
+    _tell(report)
+    _tell_left_out(report)
+    _tell_todo(report)
+    _tell_next(report)
+    return DIFFERENT if report.conflicts else DONE
+
+
+@toolgen.command("build", short_help="Make everything beside the manifest anew.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="Write over generated files that were changed by hand.")
+def build(folder: Path | None, replace: bool) -> int:
+    """Apply overrides, keep changes made by hand, and write all outputs; the source is not asked."""
+    from pegboard_toolgen import flow
+
+    report = flow.build(_folder(folder), replace=replace)
+    _tell(report)
+    _tell_next(report)
+    return DIFFERENT if report.conflicts else DONE
+
+
+@toolgen.command("check", short_help="Say what is not as it should be.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+def check(folder: Path | None) -> int:
+    """Compare every output with what would be made now, and the tools with their source where it can be reached.
+
+    Exit status: 0 nothing differs; 1 something does, a line each with what to do.
+    """
+    from pegboard_toolgen import drift
+
+    place = _folder(folder)
+    found = drift.check(place)
+    for line in found.notes:
+        _note(f"note: {line}")
+    for one in found.differences:
+        click.echo(shown(f"{one.what}: {one.fix}", 500))
+    if not found.differences:
+        click.echo(f"{shown(place.name or place, 100)} is as it should be: {counted(found.tools, 'tool')}")
+    return DIFFERENT if found.differences else DONE
+
+
+def _folder(given: Path | None) -> Path:
+    from pegboard_toolgen.folder import MANIFEST
+
+    if given is not None:
+        return given
+    return Path() if Path(MANIFEST).exists() else Path("llm-tooling")
+
+
+# -- what a person reads
+
+
+def _tell(report: Report) -> None:
+    document = report.document
+    project = document["project"]
+    title = shown(f"{project['name']} {project.get('version', '')}".strip(), 100)
+    tools = document["tools"]
+    reads = sum(tool["category"] in ("read", "analytics") and tool["risk"] != "high" for tool in tools)
+    click.echo(f"{_shown_path(report.folder)}: {counted(len(tools), 'tool')} of {title}, {reads} of them read only")
+    files = len(report.written)
+    click.echo(f"{counted(files, 'file')} written" if files else "nothing changed")
+    for note in report.notes:
+        _note(f"note: {note}")
+    if report.conflicts:
+        _note(f"{counted(len(report.conflicts), 'conflict')} between your manifest and its source:")
+        for conflict in report.conflicts:
+            _note(f"  {conflict}")
+        _note("hint: take over the new value in tool.manifest.json, or put yours into overrides/, where it stays")
+
+
+def _tell_left_out(report: Report) -> None:
+    if report.left_out:
+        _note(f"{counted(len(report.left_out), 'thing')} became no tool (all of them: tools.draft.json):")
+        _list(f"{one.id}: {one.why}" for one in report.left_out)
+    if report.routes:
+        _note(f"{counted(len(report.routes), 'route')} without an OpenAPI document, not covered:")
+        _list(f"{one.method} {one.path} ({one.where})" for one in report.routes)
+
+
+def _tell_todo(report: Report) -> None:
+    hints = f"{_shown_path(report.folder)}/toolgen.toml"
+    if report.unsaid:
+        number = counted(len(report.unsaid), "tool counts as a write", "tools count as writes")
+        _note(f"{number}, for nothing says what they do: name those that only read under [categories] in {hints}")
+    if report.silent:
+        few = ", ".join(report.silent[:3]) + (", ..." if len(report.silent) > 3 else "")
+        number = counted(len(report.silent), "tool has", "tools have")
+        _note(f"{number} no example with an output ({few}): give examples under [tools.NAME] in {hints}")
+
+
+def _tell_next(report: Report) -> None:
+    from pegboard_toolgen.flow import example_command
+
+    place = _shown_path(report.folder)
+    _note(f"next: pegboard --config {place}/pegboard.toml list")
+    command = example_command(report.document)
+    if command:
+        _note(f"      pegboard --config {place}/pegboard.toml {command}")
+
+
+def _list(lines: Iterable[str]) -> None:
+    found = list(lines)
+    for line in found[:FEW]:
+        _note(f"  {line}")
+    if len(found) > FEW:
+        _note(f"  and {len(found) - FEW:,} more")
+
+
+def _shown_path(path: Path) -> str:
+    """The folder as a person here would name it."""
+    here = Path.cwd().resolve()
+    return shown(path.relative_to(here) if path.is_relative_to(here) else path, 300)
+
+
+def _note(text: str) -> None:
+    click.echo("  " * text.startswith("  ") + shown(text, 600) if text.startswith(" ") else shown(text, 600), err=True)
+
+
+def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:
+    """Let a person at a terminal choose; None where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    for number, (_, name, description) in enumerate(ranked, 1):
+        click.echo(f"{number:4} {shown(name, 64)}  {shown(description, 80)}", err=True)
+    while True:
+        answer = click.prompt("Which of them? Numbers and ranges (1-20, 25), or all", err=True)
+        chosen = numbers_of(answer, len(ranked))
+        if chosen is not None:
+            return [ranked[index][0] for index in chosen]
+        click.echo("That is no list of numbers from above.", err=True)
+
+
+def numbers_of(answer: str, count: int) -> list[int] | None:
+    """`1-3, 5` as indices from 0; `all` is all of them; None for anything else."""
+    if answer.strip().lower() == "all":
+        return list(range(count))
+    found: set[int] = set()
+    for part in filter(None, (one.strip() for one in re.split(r"[,;]|(?<=\d)\s+(?=\d)", answer))):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            return None
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 1 <= first <= last <= count:
+            return None
+        found.update(range(first - 1, last))
+    return sorted(found) or None

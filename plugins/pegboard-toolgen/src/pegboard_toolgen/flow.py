@@ -1,0 +1,623 @@
+"""What `init`, `build` and `check` do, from the sources to the folder. Nothing here talks to a person.
+
+    init    sources -> drafts -> generated -> overrides = theirs; merge with the manifest -> outputs
+    build             tools.draft.json -> overrides = theirs; merge with the manifest -> outputs
+    check   build without writing, and init without writing, against what lies there
+
+Everything is made in memory first; the folder is written at the end, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import attrs
+
+from pegboard import ConfigError
+from pegboard_toolgen import folder as places
+from pegboard_toolgen import profile as profiles
+from pegboard_toolgen._texts import counted, shown, to_bytes
+from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choose, gather
+from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
+from pegboard_toolgen.folder import Folder
+from pegboard_toolgen.hints import Hints, new_hints, read_hints
+from pegboard_toolgen.merge import Conflict, merge_manifests
+from pegboard_toolgen.names import Lock
+from pegboard_toolgen.overrides import apply_overrides, read_overrides
+from pegboard_toolgen.profile import Profile, Source
+
+ASK_ABOVE = 40
+"""More candidates than this are not taken without asking."""
+MAX_ROUNDS = 50
+KEPT = frozenset((places.DRAFT, places.PROFILE))
+"""Ours, and written by `init` alone."""
+
+Ask = Callable[[Sequence[tuple[str, str, str]]], list[str] | None]
+"""Lets a person choose: gets (id, name, description) by rank; None where there is nobody to ask."""
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """What `init` was asked for.
+
+    Args:
+        project: the folder of the project; None where only sources are named.
+        programs, libraries, openapi: sources that are named.
+        out: the folder of outputs; None for the usual one.
+        type, runtime, execution_model: what a person says of the project.
+        base_url: where the HTTP API answers, if its document does not say.
+        all: take every candidate.
+        record: run read tools and keep what they answer.
+        record_http: the same for servers elsewhere.
+        replace: write over our files that were changed by hand.
+    """
+
+    project: Path | None = None
+    programs: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    openapi: tuple[str, ...] = ()
+    out: Path | None = None
+    type: str | None = None
+    runtime: str | None = None
+    execution_model: str | None = None
+    base_url: str | None = None
+    all: bool = False
+    record: bool = True
+    record_http: bool = False
+    replace: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What a run did, for a person.
+
+    Args:
+        folder: where.
+        document: the manifest that was written.
+        written: names of files that were written or deleted.
+        conflicts: of the merge.
+        left_out: what became no tool; empty for `build`.
+        unsaid: tools that count as writes for nothing says what they do.
+        routes: of web frameworks, not covered.
+        notes: sentences.
+        silent: names of tools none of whose examples has an output.
+    """
+
+    folder: Path
+    document: Mapping[str, Any]
+    written: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    unsaid: tuple[str, ...] = ()
+    routes: tuple[profiles.Route, ...] = ()
+    notes: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+# -- init
+
+
+def init(request: Request, ask: Ask) -> Report:
+    """Discover, and make or renew the folder.
+
+    Raises:
+        ConfigError: the options contradict each other, nothing was found, a hint or an override means nothing, or the
+            folder holds what is not ours.
+
+    .. versionadded:: 0.1
+    """
+    profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
+    root = (request.project or Path.cwd()).resolve()
+    folder = places.open_folder(out_folder(request.out, root), root)
+    state = Known.read(folder)
+    profile, sources = _look(request, root, state)
+    found, failed = _discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
+    hints = hints_of(folder)
+    gathered = gather(found)
+    choice = choose(gathered, hints, state.lock)
+    selection = _select(request, choice, state, root, ask)
+    project = _project(profile, gathered, request.runtime, request.base_url, sources)
+    made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated)
+    if not made.document["tools"]:
+        raise _nothing(made, failed)
+    notes = [*profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
+    if request.record:
+        made, said = _record(made, folder, remote=request.record_http)
+        notes += said
+    left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
+    kept = {
+        places.DRAFT: to_bytes(draft_of(made.document, left_out)),
+        places.PROFILE: to_bytes(
+            profiles.to_json(
+                profile,
+                made.document["project"],
+                sources,
+                _selection_json(selection, request, state),
+                _levels(folder, root),
+            )
+        ),
+        places.LOCK: to_bytes(made.lock.to_json()),
+    }
+    if not folder.exists(places.HINTS):
+        chosen = sorted(selection) if selection is not None else []
+        kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen).encode()
+    outcome = _build(folder, made.document, state)
+    written = folder.write({**outcome.files, **kept}, replace=request.replace)
+    return Report(
+        folder=folder.path,
+        document=outcome.document,
+        written=tuple(written),
+        conflicts=outcome.conflicts,
+        left_out=left_out,
+        unsaid=made.unsaid,
+        routes=profile.routes,
+        notes=tuple(notes),
+        silent=silent_tools(outcome.document),
+    )
+
+
+def out_folder(out: Path | None, root: Path) -> Path:
+    """Where outputs go: a relative `--out` begins at the working directory if that lies in the project, else there."""
+    if out is None:
+        return root / "llm-tooling"
+    here = Path.cwd() / out
+    return here if here.resolve().is_relative_to(root) else root / out
+
+
+@attrs.frozen(kw_only=True)
+class Known:
+    """What lies in the folder from the last time."""
+
+    profile: Mapping[str, Any]
+    generated: Mapping[str, Any] | None
+    base: Mapping[str, Any] | None
+    mine: Mapping[str, Any] | None
+    lock: Lock
+
+    @classmethod
+    def read(cls, folder: Folder) -> Known:
+        said = folder.read_json(places.LOCK)
+        draft = _object(folder, places.DRAFT)
+        generated = None if draft is None else draft.get("generated")
+        for name, one in ((places.DRAFT, generated), (places.BASE, _object(folder, places.BASE))):
+            if one is not None and not _is_manifest(one):
+                raise ConfigError(f"{name} is not what was written there", hint="take it back from version control")
+        mine = _object(folder, places.MANIFEST)
+        if mine is not None:
+            _validated(mine, folder)
+        return cls(
+            profile=_object(folder, places.PROFILE) or {},
+            generated=generated,
+            base=_object(folder, places.BASE),
+            mine=mine,
+            lock=Lock() if said is None else Lock.from_json(said),
+        )
+
+
+def _object(folder: Folder, name: str) -> dict[str, Any] | None:
+    value = folder.read_json(name)
+    if value is not None and not isinstance(value, dict):
+        raise ConfigError(f"{name} is no JSON object", hint="take it back from version control")
+    return value
+
+
+def _is_manifest(value: Any) -> bool:
+    tools = value.get("tools") if isinstance(value, dict) else None
+    return isinstance(tools, list) and all(
+        isinstance(tool, dict) and isinstance(tool.get("id"), str) and isinstance(tool.get("name"), str)
+        for tool in tools
+    )
+
+
+def _look(request: Request, root: Path, state: Known) -> tuple[Profile, tuple[Source, ...]]:
+    """The profile of the project, and the sources to discover."""
+    named = _named_sources(request, root)
+    before = tuple(sources_of(state.profile, root)) if request.project is None and not named else ()
+    if request.project is None and (named or before):
+        return Profile(), named or before
+    profile = profiles.profile_project(root)
+    found = profiles.wanted_sources(profile, request.type, request.execution_model)
+    if request.execution_model == "in-process" and not found and not named:
+        raise ConfigError(
+            "there is no Python package here that could be called in-process",
+            hint="--library NAME takes an installed one; programs are reached by --execution-model subprocess",
+        )
+    known = {(one.kind, one.name) for one in named}
+    sources = (*named, *(one for one in found if (one.kind, one.name) not in known))
+    if not sources:
+        raise ConfigError(_nothing_here(profile), hint="name one: --program NAME, --library NAME or --openapi FILE|URL")
+    return profile, sources
+
+
+def _nothing_here(profile: Profile) -> str:
+    text = "there is no program, Python package or OpenAPI document here"
+    if profile.routes:
+        text += f", only {counted(len(profile.routes), 'route')} that no OpenAPI document covers"
+    return text
+
+
+def _named_sources(request: Request, root: Path) -> tuple[Source, ...]:
+    found = []
+    for name in request.programs:
+        path = Path(name)
+        found.append(
+            Source(kind="program", name=path.name, where=name, inside=_inside(path, root, is_path="/" in name))
+        )
+    found += [Source(kind="library", name=name) for name in request.libraries]
+    for where in request.openapi:
+        if where.lower().startswith(("http://", "https://")):
+            name = url_without_secrets(where)
+            found.append(Source(kind="openapi", name=name, where=where, base_url=request.base_url or ""))
+        else:
+            path = Path(where)
+            inside = _inside(path, root, is_path=True)
+            found.append(
+                Source(
+                    kind="openapi",
+                    name=inside or path.name,
+                    where=where,
+                    inside=inside,
+                    base_url=request.base_url or "",
+                )
+            )
+    return tuple(dict.fromkeys(found))
+
+
+def url_without_secrets(url: str) -> str:
+    """A URL without user, password, query and fragment: what may be written down."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _inside(path: Path, root: Path, *, is_path: bool) -> str:
+    if not is_path:
+        return ""
+    whole = path.resolve()
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else ""
+
+
+def sources_of(profile: Mapping[str, Any], root: Path) -> list[Source]:
+    """The sources that a profile names, where they may be now."""
+    found = []
+    listed = profile.get("sources")
+    for one in listed if isinstance(listed, list) else []:
+        if not isinstance(one, dict) or not all(isinstance(text, str) for text in one.values()):
+            continue
+        kind, name, inside = one.get("kind"), one.get("name", ""), one.get("inside", "")
+        if kind not in profiles.SOURCE_TYPES or not name or ".." in Path(inside).parts or Path(inside).is_absolute():
+            continue
+        where = str(root / inside) if inside else name
+        found.append(
+            Source(
+                kind=kind, name=name, inside=inside, base_url=one.get("base_url", ""),
+                where="" if kind == "library" else where,
+                search_paths=(where,) if kind == "library" and inside else (),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _discover_all(
+    sources: Sequence[Source], *, explicit: bool, base_url: str | None
+) -> tuple[list[Discovery], list[LeftOut]]:
+    """What every source gives. One that fails is fatal where it was named or is the only one."""
+    found, failed = [], []
+    for source in sources:
+        try:
+            found.append(discover(source, base_url or source.base_url or None))
+        except DiscoveryError as problem:
+            if explicit or len(sources) == 1:
+                raise ConfigError(shown(problem, 500), hint=problem.hint and shown(problem.hint, 300)) from None
+            kind = {"library": "python", "openapi": "http"}.get(source.kind, source.kind)
+            failed.append(LeftOut(f"{kind}:{shown(source.name, 200)}", shown(problem, 300)))
+    if not found:
+        reasons = "; ".join(f"{one.id}: {one.why}" for one in failed[:3])
+        raise ConfigError(f"none of {counted(len(failed), 'source')} can be read: {reasons}", hint="see what they say")
+    return found, failed
+
+
+def discover(source: Source, base_url: str | None = None) -> Discovery:
+    """Ask the discovery of this kind.
+
+    Raises:
+        DiscoveryError: the source cannot be read at all.
+    """
+    if source.kind == "program":
+        from pegboard_toolgen.discover.programs import discover_program
+
+        return discover_program(source.where or source.name)
+    if source.kind == "library":
+        from pegboard_toolgen.discover.library import discover_library
+
+        return discover_library(source.name, search_paths=source.search_paths or None)
+    from pegboard_toolgen.discover.openapi import discover_openapi
+
+    where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)
+    return discover_openapi(where, base_url=base_url)
+
+
+def hints_of(folder: Folder) -> Hints:
+    content = folder.read(places.HINTS, max_bytes=4_000_000)
+    return Hints() if content is None else read_hints(content)
+
+
+def _project(
+    profile: Profile, gathered: Sources, runtime: str | None, base_url: str | None, sources: Sequence[Source]
+) -> dict[str, Any]:
+    programs = ("click", "argparse", "help")
+    kinds = {"program" if one["kind"] in programs else str(one["kind"]) for one in gathered.found_in}
+    first = sources[0]
+    servers = [one.get("base_url", "") for one in gathered.parts["servers"].values()]
+    entrypoint = (base_url or next(iter(servers), "")) if first.kind == "openapi" else first.name
+    name = gathered.name or (first.name if first.kind != "openapi" else Path(urlsplit(first.name).path).stem)
+    return profiles.project_of(
+        profile, kinds, runtime, entrypoint, name=name, version=gathered.version, description=gathered.description
+    )
+
+
+def _select(request: Request, choice: Choice, state: Known, root: Path, ask: Ask) -> frozenset[str] | None:
+    """The ids that a person selected; None: all candidates.
+
+    Raises:
+        ConfigError: there are too many, and nobody to ask.
+    """
+    if request.all or choice.is_narrowed:
+        return None
+    before = state.profile.get("selection")
+    if isinstance(before, dict):
+        return selected_before(state.profile)
+    if len(choice.candidates) <= ASK_ABOVE:
+        return None
+    from pegboard_toolgen.ranking import in_order, read_documents, score
+
+    text = read_documents(root) if request.project is not None else ""
+    ranked = in_order(choice.candidates, score(choice.candidates, text))
+    chosen = ask([(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked])
+    if chosen is None:
+        first = ", ".join(choice.names[draft.id] for draft in ranked[:3])
+        raise ConfigError(
+            f"there are {len(ranked):,} candidates ({first}, ...), more than the {ASK_ABOVE} that are taken unasked",
+            hint="--all takes them all; or list globs under [select] include in toolgen.toml of the folder",
+        )
+    return frozenset(chosen)
+
+
+def selected_before(profile: Mapping[str, Any]) -> frozenset[str] | None:
+    """The ids that were selected the last time; None: all candidates."""
+    before = profile.get("selection")
+    ids = before.get("ids") if isinstance(before, dict) else None
+    return frozenset(str(one) for one in ids) if isinstance(ids, list) else None
+
+
+def _selection_json(selection: frozenset[str] | None, request: Request, state: Known) -> Any:
+    if selection is not None:
+        return {"ids": sorted(selection)}
+    before = state.profile.get("selection")
+    is_all = request.all or (isinstance(before, dict) and before.get("all") is True)
+    return {"all": True} if is_all else None
+
+
+def _levels(folder: Folder, root: Path) -> int:
+    return len(folder.path.relative_to(root).parts)
+
+
+def root_of(folder: Folder, profile: Mapping[str, Any]) -> Path:
+    """The folder of the project: so many levels above the outputs as the profile says."""
+    levels = profile.get("levels")
+    return (
+        folder.path.parents[levels - 1]
+        if isinstance(levels, int) and 0 < levels <= len(folder.path.parents)
+        else folder.path.parent
+    )
+
+
+def assembled(
+    gathered: Sources, choice: Choice, hints: Hints, lock: Lock, project: Mapping[str, Any],
+    selection: frozenset[str] | None, before: Mapping[str, Any] | None,
+) -> Assembled:  # fmt: skip
+    """The manifest without the tools that its own format refuses: one bad operation costs that operation."""
+    refused: dict[str, str] = {}
+    for _ in range(MAX_ROUNDS):
+        wanted = None
+        if selection is not None or refused:
+            wanted = {one.id for one in choice.candidates if selection is None or one.id in selection} - set(refused)
+        made = assemble(
+            gathered, choice, hints, lock, project=project, generator=generator(), selected=wanted, before=before
+        )
+        bad = _bad_tools(made.document)
+        if not bad:
+            left_out = [
+                attrs.evolve(one, why=refused[one.id])
+                if one.why == "it was not selected" and one.id in refused
+                else one
+                for one in made.left_out
+            ]
+            return attrs.evolve(made, left_out=tuple(left_out))
+        refused.update(bad)
+    raise ConfigError("what was found does not make a manifest: " + "; ".join(sorted(set(refused.values()))[:3]))
+
+
+def _bad_tools(document: Mapping[str, Any]) -> dict[str, str]:
+    from pegboard_manifest.document import ManifestError, of_document
+
+    try:
+        of_document(document, ".")
+    except ManifestError as problem:
+        bad: dict[str, str] = {}
+        for fault in problem.faults:
+            if len(fault.path) < 2 or fault.path[0] != "tools" or not isinstance(fault.path[1], int):
+                raise
+            tool = document["tools"][fault.path[1]]
+            bad.setdefault(tool["id"], f"it does not fit the manifest's format: {shown(fault, 300)}")
+        if not bad:
+            raise
+        return bad
+    return {}
+
+
+def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
+    reasons = [f"{shown(one.id, 100)}: {shown(one.why, 200)}" for one in (*failed, *made.left_out)][:5]
+    more = len(failed) + len(made.left_out) - len(reasons)
+    lines = [*reasons, *([f"and {counted(more, 'other')}"] if more > 0 else [])]
+    return ConfigError(
+        "\n  ".join(["nothing becomes a tool:", *lines]) if lines else "the source offers nothing",
+        hint="toolgen.toml of the folder lets in what is left out; --help of the command names other sources",
+    )
+
+
+def _record(made: Assembled, folder: Folder, *, remote: bool) -> tuple[Assembled, list[str]]:
+    try:
+        from pegboard_toolgen.record import record
+    except ImportError:
+        return made, []
+    document, said = record(made.document, folder, remote=remote)
+    return attrs.evolve(made, document=document), said
+
+
+def generator() -> str:
+    """Which distribution this is, in which version."""
+    try:
+        return f"pegboard-toolgen {version('pegboard-toolgen')}"
+    except PackageNotFoundError:
+        return "pegboard-toolgen"
+
+
+def draft_of(document: Mapping[str, Any], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+    """`tools.draft.json`."""
+    return {
+        "draft_version": "1.0",
+        "generated": document,
+        "left_out": [{key: value for key, value in attrs.asdict(one).items() if value} for one in left_out],
+    }
+
+
+def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tools that have no example with an output."""
+    return tuple(
+        tool["name"] for tool in document["tools"] if not any("output" in example for example in tool["examples"])
+    )
+
+
+# -- build
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """What a build makes, before it is written."""
+
+    document: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def build(path: Path, *, replace: bool = False) -> Report:
+    """Make every output from the draft, the overrides and the manifest as they lie there.
+
+    Raises:
+        ConfigError: there is no manifest, an override matches nothing, or the folder holds what is not ours.
+
+    .. versionadded:: 0.1
+    """
+    folder = existing_folder(path)
+    outcome, more = built(folder)
+    written = folder.write({**outcome.files, **more}, replace=replace, also_ours=KEPT - more.keys())
+    return Report(
+        folder=folder.path, document=outcome.document, written=tuple(written), conflicts=outcome.conflicts,
+        silent=silent_tools(outcome.document),
+    )  # fmt: skip
+
+
+def existing_folder(path: Path) -> Folder:
+    """A folder that holds a manifest.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if not path.is_dir():
+        raise ConfigError(f"there is no folder {shown(path, 100)}", hint="pegboard toolgen init makes one")
+    folder = Folder(path.resolve())
+    if not folder.exists(places.MANIFEST) and not folder.exists(places.DRAFT):
+        raise ConfigError(f"{shown(path, 100)} holds no {places.MANIFEST}", hint="pegboard toolgen init makes one")
+    return folder
+
+
+def built(folder: Folder) -> tuple[Outcome, dict[str, bytes]]:
+    state = Known.read(folder)
+    more: dict[str, bytes] = {}
+    generated = state.generated
+    if generated is None:  # written by hand: from here on it is what was generated once
+        assert state.mine is not None, "there is a manifest or a draft"
+        generated = without_fingerprints(state.mine)
+        more[places.DRAFT] = to_bytes(draft_of(generated, ()))
+    return _build(folder, generated, state), more
+
+
+def _build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcome:
+    from pegboard_toolgen.write import render
+
+    theirs = apply_overrides(without_fingerprints(generated), read_overrides(folder))
+    _validated(theirs, folder, called="what overrides make of it")
+    mine = theirs if state.mine is None else without_fingerprints(state.mine)
+    base = mine if state.base is None else state.base
+    merged = merge_manifests(base, mine, theirs)
+    document = finished(merged.value)
+    _validated(document, folder, called="the merged manifest")
+    files = {
+        **render(document),
+        places.MANIFEST: to_bytes(document),
+        places.BASE: to_bytes(merged.base),
+    }
+    return Outcome(document=document, files=files, conflicts=merged.conflicts)
+
+
+def _validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> None:
+    from pegboard_manifest.document import of_document
+
+    of_document(document, folder.path, called=called)
+
+
+def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as it is merged: what is computed is no edit."""
+    plain = {key: value for key, value in document.items() if key != "fingerprint"}
+    plain["tools"] = [{key: value for key, value in tool.items() if key != "fingerprint"} for tool in document["tools"]]
+    return plain
+
+
+def finished(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as it is written: tools by name, with fingerprints."""
+    from pegboard_manifest.canonical import fingerprint_of, fingerprint_of_document
+
+    tools = sorted(document["tools"], key=lambda tool: tool["name"])
+    whole = {**document, "tools": tools}
+    whole["tools"] = [{**tool, "fingerprint": fingerprint_of(tool, whole)} for tool in tools]
+    whole["fingerprint"] = fingerprint_of_document(whole)
+    return whole
+
+
+def example_command(document: Mapping[str, Any]) -> str | None:
+    """A call that a person can type, of a tool that reads if there is one; None where no example is plain enough."""
+    import json
+    import shlex
+
+    def rank(tool: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
+        example = tool["examples"][0]
+        return (
+            tool["category"] not in ("read", "analytics"),
+            "output" not in example,
+            len(example["input"]),
+            tool["name"],
+        )
+
+    for tool in sorted(document["tools"], key=rank):
+        words = [tool["name"]]
+        for key, value in tool["examples"][0]["input"].items():
+            text = f"{key}={value}" if isinstance(value, str) else f"{key}:={json.dumps(value)}"
+            words.append(text)
+        line = "call " + shlex.join(words)
+        if len(line) <= 160 and line.isascii() and line.isprintable():
+            return line
+    return None

@@ -1,0 +1,290 @@
+"""The folder of outputs: what in it is ours, and how it is written.
+
+What was written stands with its digest in `.toolgen/outputs.json`. A file that is not in there is a person's and is
+never written over or deleted; one that is in there and has other bytes now was changed by a person, and is left alone
+until they say otherwise. Every file is replaced whole or not at all, none before all are written beside their places.
+A link in the folder is never followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ConfigError
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_toolgen._texts import counted, shown, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+STATE = ".toolgen"
+OUTPUTS = f"{STATE}/outputs.json"
+BASE = f"{STATE}/base.json"
+MANIFEST = "tool.manifest.json"
+DRAFT = "tools.draft.json"
+PROFILE = "project.profile.json"
+LOCK = "names.lock"
+HINTS = "toolgen.toml"
+OVERRIDES = "overrides"
+MERGED = frozenset((MANIFEST, LOCK, BASE))
+"""Ours, and taken in again with what a person wrote there: their bytes are not watched."""
+THEIRS = frozenset((HINTS,))
+"""Made once, then the person's."""
+MAX_BYTES = 256 * 1024 * 1024
+
+
+@attrs.frozen
+class State:
+    """What the files of the folder are, seen from what we wrote.
+
+    Args:
+        missing: ours, and not there.
+        changed: ours, and a person changed it.
+        strange: in the way: a person's file or folder, or a link, where one of ours would be.
+        stale: ours, and not what would be written now.
+        gone: ours, and nothing that would be written now.
+    """
+
+    missing: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    strange: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+class Folder:
+    """One folder of outputs.
+
+    Args:
+        path: where it is; it need not be there yet.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file of this name, no link on the way."""
+        return self._kind(name) == "file"
+
+    def read(self, name: str, *, max_bytes: int = MAX_BYTES) -> bytes | None:
+        """A file's bytes; None where there is none.
+
+        Raises:
+            ConfigError: it is a link or no file, too large, or cannot be read.
+        """
+        kind = self._kind(name)
+        if kind is None:
+            return None
+        if kind != "file":
+            raise ConfigError(f"{shown(name)} is {kind}", hint="move it away")
+        try:
+            with (self.path / name).open("rb") as file:
+                content = file.read(max_bytes + 1)
+        except OSError as problem:
+            raise ConfigError(f"{shown(name)} cannot be read: {problem.strerror}") from None
+        if len(content) > max_bytes:
+            raise ConfigError(f"{shown(name)} has more than {max_bytes:,} bytes")
+        return content
+
+    def read_json(self, name: str) -> Any:
+        """A file's JSON; None where there is none.
+
+        Raises:
+            ConfigError: it is no JSON.
+        """
+        content = self.read(name)
+        if content is None:
+            return None
+        try:
+            return loads(content, max_bytes=MAX_BYTES)
+        except JsonTextError as problem:
+            raise ConfigError(
+                f"{shown(name)} cannot be read: {problem}", hint="mend it, or take it back from version control"
+            ) from None
+
+    def written(self) -> dict[str, str]:
+        """The digest of each file that we wrote last."""
+        value = self.read_json(OUTPUTS)
+        if value is None:
+            return {}
+        files = value.get("files") if isinstance(value, dict) else None
+        if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+            raise ConfigError(f"{OUTPUTS} is not what was written there", hint="take it back from version control")
+        return {name: digest for name, digest in files.items() if _is_plain(name)}
+
+    def compare(self, files: Mapping[str, bytes], *, also_ours: Collection[str] = ()) -> State:
+        """How the folder differs from these files; `also_ours` are ours as they are there."""
+        written = self.written()
+        found: dict[str, list[str]] = {field: [] for field in ("missing", "changed", "strange", "stale", "gone")}
+        for name, content in sorted(files.items()):
+            state = self._state_of(name, content, written)
+            if state is not None:
+                found[state].append(name)
+        for name in sorted(set(written) - {*files, *also_ours} - MERGED - THEIRS):
+            kind = self._kind(name)
+            if kind is not None:
+                is_ours = kind == "file" and digest_of(self.read(name) or b"") == written[name]
+                found["gone" if is_ours else "changed"].append(name)
+        return State(**{field: tuple(names) for field, names in found.items()})
+
+    def _state_of(self, name: str, content: bytes, written: Mapping[str, str]) -> str | None:
+        kind = self._kind(name)
+        if kind is None:
+            return "missing"
+        if kind != "file":
+            return "strange"
+        there = self.read(name) or b""
+        if there == content:
+            return None
+        if name in MERGED:
+            return "stale"
+        if name not in written:
+            return "strange"
+        return "stale" if digest_of(there) == written[name] else "changed"
+
+    def write(self, files: Mapping[str, bytes], *, replace: bool = False, also_ours: Collection[str] = ()) -> list[str]:
+        """Make the folder hold these files, and none that we wrote before and would not write now.
+
+        Args:
+            files: content by relative path; all that are ours.
+            replace: write over what a person changed in our files.
+            also_ours: paths that are ours though this run does not write them; they stay.
+
+        Returns:
+            The names that were written or deleted.
+
+        Raises:
+            ConfigError: a person's file is in the way, or was made of ours; or the folder cannot be written. Nothing
+                was changed then.
+        """
+        kept = {name: digest for name, digest in self.written().items() if name in also_ours}
+        state = self.compare(files, also_ours=also_ours)
+        if state.strange:
+            raise ConfigError(
+                f"{_listed(state.strange)} in {shown(self.path.name)} {_are(state.strange)} not ours and in the way",
+                hint="move it away, or choose another folder by --out",
+            )
+        changed = list(state.changed)
+        if changed and not replace:
+            raise ConfigError(
+                f"{_listed(changed)} in {shown(self.path.name)} {_are(changed, 'was', 'were')} changed by hand",
+                hint=f"lasting changes belong into {OVERRIDES}/ or {HINTS}; --replace writes over them",
+            )
+        digests = {name: digest_of(content) for name, content in files.items() if name not in MERGED | THEIRS}
+        listing = to_bytes({"files": {**kept, **digests}})
+        todo = {name: files[name] for name in sorted({*state.missing, *state.stale, *changed} & set(files))}
+        if self.read(OUTPUTS) != listing:
+            todo[OUTPUTS] = listing
+        self._replace(todo)
+        gone = [name for name in (*state.gone, *changed) if name not in files]
+        self._delete(gone)
+        return [*todo, *gone]
+
+    def _replace(self, files: Mapping[str, bytes]) -> None:
+        beside: list[tuple[str, Path]] = []  # what was written, and where it goes
+        try:
+            for name, content in files.items():
+                place = self.path / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                number, path = tempfile.mkstemp(prefix=".toolgen-", suffix=".new", dir=place.parent)
+                beside.append((path, place))
+                with os.fdopen(number, "wb") as file:
+                    file.write(content)
+                os.chmod(path, 0o666 & ~_umask())  # noqa: PTH101 - a path of mkstemp
+            for path, place in beside:
+                os.replace(path, place)  # noqa: PTH105
+        except OSError as problem:
+            raise ConfigError(
+                f"{shown(self.path.name)} cannot be written: {problem.strerror}", hint="look at its rights and room"
+            ) from None
+        finally:
+            for path, _ in beside:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)  # noqa: PTH108
+
+    def _delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            place = self.path / name
+            with contextlib.suppress(OSError):
+                place.unlink()
+                for parent in PurePosixPath(name).parents:
+                    if str(parent) != ".":
+                        (self.path / parent).rmdir()
+
+    def _kind(self, name: str) -> str | None:
+        """`file`, None for nothing, or what is in the way, as words."""
+        if not _is_plain(name):
+            raise ConfigError(f"{shown(name)!r} is no path inside the folder")
+        place = self.path
+        parts = PurePosixPath(name).parts
+        for index, part in enumerate(parts):
+            place = place / part
+            mode = 0
+            try:
+                mode = place.lstat().st_mode
+            except FileNotFoundError:
+                return None
+            except OSError as problem:  # pragma: no cover - a folder without rights, for others than root
+                raise ConfigError(f"{shown(name)} cannot be looked at: {problem.strerror}") from None
+            if stat.S_ISLNK(mode):
+                return "a link"
+            if index < len(parts) - 1 and not stat.S_ISDIR(mode):
+                return "behind something that is no folder"
+        return "file" if stat.S_ISREG(mode) else "no file"
+
+
+def open_folder(out: Path, project: Path) -> Folder:
+    """The folder of outputs, which has to lie in the project.
+
+    Raises:
+        ConfigError: it lies elsewhere, by its name or through a link, or is no folder.
+    """
+    inside, root = out.resolve(), project.resolve()
+    if not inside.is_relative_to(root) or inside == root:
+        raise ConfigError(
+            f"--out {shown(out, 100)} does not lie inside the project", hint="name a folder of the project: llm-tooling"
+        )
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{shown(out, 100)} is no folder", hint="name another one by --out")
+    return Folder(inside)
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256, as 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _is_plain(name: str) -> bool:
+    path = PurePosixPath(name)
+    return (
+        bool(name)
+        and not path.is_absolute()
+        and str(path) == name
+        and ".." not in path.parts
+        and not set(name) & {"\\", ":", "\0"}
+    )
+
+
+def _listed(names: Collection[str], most: int = 3) -> str:
+    first = ", ".join(shown(name, 80) for name in list(names)[:most])
+    return first if len(names) <= most else f"{first} and {counted(len(names) - most, 'other file')}"
+
+
+def _are(names: Collection[str], one: str = "is", many: str = "are") -> str:
+    return one if len(names) == 1 else many
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,181 @@
+"""Names of tools: made of what they bind, kept in `names.lock`, never given to another binding.
+
+A name is a function of the id and the words of its tool, of the names that the lock keeps, and of nothing else: no
+order, no counter. Where two tools would have one name, each of them gets a suffix of its id's hash, unless the lock
+holds the name for one of them already. A name that a tool once had is a tombstone: it comes back with the same id or
+never.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import defaultdict
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import ConfigError
+from pegboard_toolgen._texts import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MAX_NAME = 64
+SUFFIX = 6
+"""Digits of the hash behind a name, as long as they tell all tools apart."""
+LOCK_VERSION = 1
+
+VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_EDGES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_REST = re.compile(r"[^a-z0-9]+")
+
+
+@attrs.frozen
+class Lock:
+    """What `names.lock` holds.
+
+    Args:
+        names: the name of each id that is a tool.
+        tombstones: names that were given once, and the id that each belongs to.
+
+    .. versionadded:: 0.1
+    """
+
+    names: Mapping[str, str] = attrs.field(factory=dict)
+    tombstones: Mapping[str, str] = attrs.field(factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The file's content."""
+        return {"lock_version": LOCK_VERSION, "names": dict(self.names), "tombstones": dict(self.tombstones)}
+
+    @classmethod
+    def from_json(cls, value: object) -> Lock:
+        """Read back what `to_json` wrote.
+
+        Raises:
+            ConfigError: it is no lock of this version, or says two things of one name.
+        """
+        if not isinstance(value, dict) or value.get("lock_version") != LOCK_VERSION:
+            raise ConfigError("names.lock is not one that this version reads", hint="take it back from version control")
+        names, tombstones = value.get("names"), value.get("tombstones")
+        for table in (names, tombstones):
+            if not isinstance(table, dict) or not all(isinstance(one, str) for one in table.values()):
+                raise ConfigError(
+                    "names.lock: names and tombstones are objects of texts", hint="take it back from version control"
+                )
+        assert isinstance(names, dict)
+        assert isinstance(tombstones, dict)
+        for name in [*names.values(), *tombstones]:
+            if not VALID.fullmatch(name):
+                raise ConfigError(f"names.lock: {shown(name, 60)!r} is no name", hint=f"a name fits {VALID.pattern}")
+        if len({*names.values()}) < len(names):
+            raise ConfigError("names.lock gives one name to two tools", hint="take it back from version control")
+        return cls(names, tombstones)
+
+
+def plain_name(words: Iterable[str], id_: str = "") -> str:
+    """The name that these words make: snake case, at most 64 characters; `id_` tells apart what was cut or lost.
+
+    Raises nothing: words of which nothing is left give `tool_` and a hash.
+    """
+    parts, is_whole = [], True
+    for word in words:
+        kept = unicodedata.normalize("NFKD", _EDGES.sub("_", word)).encode("ascii", "ignore").decode().lower()
+        part = _REST.sub("_", kept).strip("_")
+        is_whole = is_whole and (bool(part) or not word.strip("/_-. {}"))
+        parts += [part] if part else []
+    name = "_".join(parts)
+    if name[:1].isdigit():
+        name = f"_{name}"
+    if not name:
+        return with_suffix("tool", id_)
+    return name if is_whole and len(name) <= MAX_NAME else with_suffix(name, id_)
+
+
+def with_suffix(name: str, id_: str, digits: int = SUFFIX) -> str:
+    """The name with so many digits of the id's hash behind it."""
+    return f"{name[: MAX_NAME - digits - 1].rstrip('_')}_{hashlib.sha256(id_.encode()).hexdigest()[:digits]}"
+
+
+def give_names(
+    words: Mapping[str, Iterable[str]], lock: Lock | None = None, chosen: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The name of every id.
+
+    Args:
+        words: what each id's name is made of.
+        lock: the names that are kept.
+        chosen: names that a person gave, by id; they win over the lock.
+
+    Raises:
+        ConfigError: a chosen name is no name, is chosen twice, or belongs to another tool.
+    """
+    lock, chosen = lock or Lock(), chosen or {}
+    owners = _owners(lock)
+    given = _checked(chosen, owners, words)
+    kept = {**_names_of(lock.tombstones), **lock.names}
+    given.update({id_: kept[id_] for id_ in words if id_ in kept and id_ not in given})
+    taken = {**owners, **{name: id_ for id_, name in given.items()}}
+    clashing = defaultdict(list)
+    for id_ in sorted(set(words) - set(given)):
+        clashing[plain_name(words[id_], id_)].append(id_)
+    for name, ids in sorted(clashing.items()):
+        is_free = len(ids) == 1 and name not in taken
+        for id_ in ids:
+            given[id_] = name if is_free else _suffixed(name, id_, taken)
+            taken[given[id_]] = id_
+    return given
+
+
+def next_lock(lock: Lock, names: Mapping[str, str]) -> Lock:
+    """The lock after a run that gave these names to the tools that there are: what is gone becomes a tombstone."""
+    tombstones = dict(lock.tombstones)
+    for id_, name in lock.names.items():
+        if names.get(id_) != name:
+            tombstones[name] = id_
+    for id_, name in names.items():
+        if tombstones.get(name) == id_:
+            del tombstones[name]
+    return Lock(dict(sorted(names.items())), dict(sorted(tombstones.items())))
+
+
+def _names_of(tombstones: Mapping[str, str]) -> dict[str, str]:
+    return {id_: name for name, id_ in sorted(tombstones.items(), reverse=True)}
+
+
+def _owners(lock: Lock) -> dict[str, str]:
+    return {**dict(lock.tombstones), **{name: id_ for id_, name in lock.names.items()}}
+
+
+def _checked(chosen: Mapping[str, str], owners: Mapping[str, str], words: Mapping[str, Any]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for id_, name in sorted(chosen.items()):
+        if not VALID.fullmatch(name):
+            near = plain_name([name], id_)
+            raise ConfigError(
+                f"toolgen.toml: {shown(name, 60)!r} is no name of a tool", hint=f"letters, digits, _ and -: {near}"
+            )
+        owner = next((other for other, said in given.items() if said == name), owners.get(name, id_))
+        if owner != id_ and not (owner in chosen and chosen[owner] != name and owner in words):
+            raise ConfigError(
+                f"toolgen.toml: the name {name!r} belongs to {shown(owner, 100)}", hint="choose another name"
+            )
+        given[id_] = name
+    return given
+
+
+def _suffixed(name: str, id_: str, taken: Mapping[str, str]) -> str:
+    for digits in (SUFFIX, 12, 24, 48):
+        longer = with_suffix(name, id_, digits)
+        if taken.get(longer, id_) == id_:
+            return longer
+    raise AssertionError("two ids with one hash")  # pragma: no cover
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant."""
+    near = get_close_matches(word[:100], sorted(known), n=1)
+    return near[0] if near else None
