@@ -1,0 +1,571 @@
+"""From a command line, however it was found, to a draft: one shape between three discoveries and one binding.
+
+A click tree, a parser of argparse and a help text each become `Command`s of `Parameter`s; what follows is the same for
+all of them and does no I/O. Everything in a `Command` is text of a stranger, bounded and cleaned here before it goes
+on.
+
+The line is always: words and options of each level of commands, then the options of the last, `--` where the parser
+takes it, then the positional words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen.discover import _program_words as guess
+from pegboard_toolgen.drafts import Draft, LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pegboard_toolgen.drafts import Kind
+
+Json = Any
+MAX_PARAMETERS = 200
+MAX_ENUM = 500
+MAX_TEXT = 1_200
+MAX_WORD = 64
+MAX_COUNT = 10
+MAX_ITEMS = 1_000
+_FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
+_WORD = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9_.:@+-]{0,63}")
+_ID = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,63}")
+_NO_DASH = "^[^-]"
+_INPUT, _READ_INPUT = "input_text", "read_input_text"
+_TEXT_RESULT = {
+    "type": "object",
+    "properties": {"result": {"type": "string"}},
+    "required": ["result"],
+    "additionalProperties": False,
+}
+_MISSING = r"(?i)\b(?:no such|not found|does not exist|doesn't exist|unknown)\b"
+_EXISTS = r"(?i)\balready exists\b"
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """One option or positional argument.
+
+    Args:
+        name: as the source names it; what a caller says is made of the longest flag, else of this.
+        flags: all spellings that turn it on or take its value; none for a positional.
+        off_flags: spellings that turn it off.
+        form: `value` takes words; `flag` and `negatable` none, `count` is said several times.
+        schema: of one word, where it takes any.
+        schemas: of the words of one value, where they differ.
+        words: how many words a value has; None for any number.
+        at_least: how many values or words at least, where it takes several.
+        repeats: the option may be said several times.
+        is_separate: the parser takes the value in a word of its own only.
+        required: as the source says.
+        access: of a path; `guess` leaves it to the command's category; None is no path.
+        stdin: `word`: `-` means standard input; `absent`: standard input is read where it is left out.
+        default: as JSON; None is none.
+        text: the help.
+        metavar: what the help calls the value.
+        notes: what was lost on the way.
+        dropped: why no tool shows it.
+        extra: more conditions of its schema.
+    """
+
+    name: str
+    flags: tuple[str, ...] = ()
+    off_flags: tuple[str, ...] = ()
+    form: Literal["value", "flag", "negatable", "count"] = "value"
+    schema: Mapping[str, Json] = attrs.field(factory=lambda: {"type": "string"})
+    schemas: tuple[Mapping[str, Json], ...] = ()
+    words: int | None = 1
+    at_least: int = 0
+    repeats: bool = False
+    is_separate: bool = False
+    required: bool = False
+    access: Literal["read", "write", "guess"] | None = None
+    stdin: Literal["word", "absent"] | None = None
+    default: Json = None
+    text: str = ""
+    metavar: str = ""
+    notes: tuple[str, ...] = ()
+    dropped: str | None = None
+
+    @property
+    def is_positional(self) -> bool:
+        return not self.flags and not self.off_flags
+
+
+@attrs.frozen(kw_only=True)
+class Level:
+    """One word of a command's path with its own parameters; the program itself has no word."""
+
+    word: str | None
+    parameters: tuple[Parameter, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Command:
+    """One command that can be called.
+
+    Args:
+        levels: the program, its command, the command's command, ...
+        text: its help.
+        groups: names of parameters of the last level of which at most one may be said, and whether one has to be.
+        terminator: whether its parser takes `--`.
+        forbidden: characters that no positional may begin with, beside the dash.
+        notes: what was lost on the way.
+        runs_code: why, where the source knows.
+    """
+
+    levels: tuple[Level, ...]
+    text: str = ""
+    groups: tuple[tuple[tuple[str, ...], bool], ...] = ()
+    terminator: bool = True
+    forbidden: str = ""
+    notes: tuple[str, ...] = ()
+    runs_code: str | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(level.word for level in self.levels if level.word is not None)
+
+
+@attrs.frozen(kw_only=True)
+class Program:
+    """The program that commands belong to: its id in the manifest, its name, how its command line was found."""
+
+    id: str
+    name: str
+    kind: Kind
+
+
+def draft_of(command: Command, program: Program) -> Draft | LeftOut:
+    """The draft of one command; what cannot be expressed is left out with the reason, never left to fail later."""
+    words = (program.name, *command.path)
+    name = f"program:{' '.join(words)}"[:1024]
+    where = " ".join(words)
+    if bad := next((word for word in command.path if not _WORD.fullmatch(word)), None):
+        return LeftOut(
+            sanitise(name, 200, one_line=True),
+            f"no name for a command: {sanitise(bad, 60, one_line=True)}",
+            where[:200],
+        )
+    text = sanitise(command.text, 4_000)
+    summary = sanitise(text.split("\n\n")[0], MAX_TEXT, one_line=True)
+    notes = list(command.notes)
+    runs_code = command.runs_code or guess.code_of_program(program.name)
+    runs_code = runs_code or (guess.code_of_command(command.path[-1] if command.path else program.name, text))
+    is_json = _says_json(summary, command)
+    shown: list[tuple[int, Parameter]] = []
+    for depth, level in enumerate(command.levels):
+        for parameter in level.parameters:
+            judged, why, code = _kept(parameter, is_json)
+            if judged is not None:
+                shown.append((depth, _fixed(command, depth, judged)))
+            elif code and parameter.required and not runs_code:
+                runs_code = why
+            if why:
+                notes.append(f"{_called(parameter)} was dropped: {why}.")
+    if any(parameter.required and parameter.dropped for level in command.levels for parameter in level.parameters):
+        lost = next(p for level in command.levels for p in level.parameters if p.required and p.dropped)
+        return LeftOut(name, f"{_called(lost)} is required and cannot be given: {lost.dropped}", where)
+    if len(shown) > MAX_PARAMETERS:
+        return LeftOut(name, f"it has more than {MAX_PARAMETERS} parameters", where)
+    category, risk, idempotency, effect = guess.judged(command.path or (program.name,), summary)
+    writes = [p for _, p in shown if p.access == "write"]
+    if category in ("read", "analytics") and writes:
+        notes.append(f"It reads, but {_called(writes[0])} may be written: no category was guessed.")
+        category, risk, idempotency = None, None, None
+    has_input = any(p.stdin for _, p in shown)
+    writes_files = writes or any(guess.writes_files(p.text) for _, p in shown)
+    if has_input and not writes_files and not command.path and guess.is_filter(summary):
+        category, risk, idempotency, effect = "read", "low", "idempotent", None
+        notes.append("Taken for one that reads: it turns its input into its output.")
+    for _, parameter in shown:
+        if parameter.form == "value" and not parameter.access and guess.may_be_file(parameter.text):
+            risk = "high"
+            notes.append(f"{_called(parameter)} may name a file, which allowed_paths cannot judge.")
+        if guess.is_connection(parameter.text):
+            risk = "high"
+            notes.append(f"{_called(parameter)} names a database by an address, which allowed_paths cannot judge.")
+            if category in ("read", "analytics"):
+                category, idempotency = None, None
+    return _assembled(
+        command, program, shown, notes,
+        name=name, words=words, where=where, text=text, is_json=is_json, runs_code=runs_code,
+        judgement=(category, risk, idempotency, effect),
+    )  # fmt: skip
+
+
+def _assembled(
+    command: Command,
+    program: Program,
+    shown: Sequence[tuple[int, Parameter]],
+    notes: list[str],
+    *,
+    name: str,
+    words: tuple[str, ...],
+    where: str,
+    text: str,
+    is_json: bool,
+    runs_code: str | None,
+    judgement: tuple[Any, Any, Any, str | None],
+) -> Draft:
+    category, risk, idempotency, effect = judgement
+    reads = category in ("read", "analytics")
+    names = _names(shown, words)
+    properties: dict[str, Json] = {}
+    required: list[str] = []
+    levels: dict[int, list[tuple[Parameter, str]]] = {}
+    piped = next((p for _, p in shown if p.stdin == "absent" or (p.stdin and command.terminator)), None)
+    for (depth, parameter), key in zip(shown, names, strict=True):
+        levels.setdefault(depth, []).append((parameter, key))
+        properties[key] = _property(parameter, command, is_piped=parameter is piped)
+        if parameter.required and not (parameter is piped and parameter.stdin):
+            required.append(key)
+        notes.extend(f"{_called(parameter)}: {note}" for note in parameter.notes)
+    arguments = _arguments(command, levels, piped, reads=reads)
+    binding: dict[str, Json] = {"kind": "subprocess", "program": program.id, "arguments": arguments}
+    if piped is not None:
+        of = names[[parameter for _, parameter in shown].index(piped)]
+        binding["stdin"] = {"parameter": _INPUT, "format": "text"}
+        properties[_INPUT] = {
+            "type": "string",
+            "description": f"What the program reads from its standard input where {of} is left out.",
+        }
+        if piped.stdin == "word":
+            properties[_READ_INPUT] = {
+                "type": "array",
+                "items": {"enum": ["-"]},
+                "maxItems": 1,
+                "description": f'Say ["-"], and leave {of} out, to have {_INPUT} read in its place.',
+            }
+    binding["output"] = {"parser": "json" if is_json else "text"}
+    if program.kind != "help":
+        binding["exits"] = [
+            {"status": 2, "code": "INVALID_INPUT"},
+            {"stderr": _MISSING, "code": "NOT_FOUND"},
+            {"stderr": _EXISTS, "code": "CONFLICT"},
+        ]
+    schema: dict[str, Json] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    follows = _follow(levels)
+    if piped is not None and piped.stdin == "word":
+        follows[_INPUT] = [_READ_INPUT]
+    if follows:
+        schema["dependentRequired"] = follows
+    if excluded := _excluded(command, shown, names, notes):
+        schema["not"] = excluded
+    schema["additionalProperties"] = False
+    return Draft(
+        id=name,
+        words=words,
+        binding=binding,
+        input_schema=schema,
+        output_schema={"type": "object"} if is_json else _TEXT_RESULT,
+        description=text or f"Run {where}.",
+        kind=program.kind,
+        where=where,
+        title=where[:200],
+        category=category,
+        risk=risk,
+        idempotency=idempotency,
+        errors=_errors(program),
+        side_effects=(effect,) if effect else (),
+        notes=tuple(sanitise(note, 500, one_line=True) for note in notes[:100]),
+        runs_code=runs_code,
+        tags=command.path[:-1],
+    )
+
+
+def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | None, bool]:
+    """The parameter as a tool shows it, or None with the reason; True if that is that it runs code."""
+    if parameter.dropped:
+        return None, parameter.dropped, False
+    flags = [*parameter.flags, *parameter.off_flags]
+    usable = tuple(flag for flag in parameter.flags if _FLAG.fullmatch(flag))
+    off = tuple(flag for flag in parameter.off_flags if _FLAG.fullmatch(flag))
+    if flags and not usable and not (parameter.form == "negatable" and off):
+        return None, "its flag does not begin with a dash", False
+    if parameter.form == "value" and (why := guess.code_of_option(flags, parameter.text, parameter.metavar)):
+        return None if flags else parameter, why if flags else None, True
+    if is_json and flags and guess.shapes_output(flags, parameter.text, has_value=parameter.form == "value"):
+        return None, "the tool's output is JSON, and this gives it another form", False
+    return attrs.evolve(parameter, flags=usable, off_flags=off), None, False
+
+
+def _fixed(command: Command, depth: int, parameter: Parameter) -> Parameter:
+    """An option of any number of words takes one where it could not be told what the last of them is."""
+    if parameter.is_positional or parameter.words is not None:
+        return parameter
+    if command.terminator and depth == len(command.levels) - 1:
+        return parameter
+    return attrs.evolve(
+        parameter, words=1, notes=(*parameter.notes, "the program takes several words; one can be given.")
+    )
+
+
+def _says_json(summary: str, command: Command) -> bool:
+    """Whether the help says that the output is JSON; a command that can print other things besides is no such."""
+    if not re.search(r"\b(?:as|into|to|in) JSON\b", summary.split(". ")[0]):
+        return False
+    return not any(
+        p.form == "value" and "enum" in p.schema and "json" in p.schema["enum"] for p in command.levels[-1].parameters
+    )
+
+
+def _called(parameter: Parameter) -> str:
+    """How a note names a parameter."""
+    return sanitise(_best(parameter.flags) or _best(parameter.off_flags) or parameter.name, 80, one_line=True)
+
+
+def _best(flags: Sequence[str]) -> str:
+    """The long spelling where there is one: `--pk` before `-p`, the first of several."""
+    usable = [flag for flag in flags if _FLAG.fullmatch(flag)]
+    return next((f for f in usable if f.startswith("--")), next((f for f in usable if len(f) > 2), (usable or [""])[0]))
+
+
+def _snake(text: str) -> str:
+    parts = re.findall(r"[A-Za-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text))
+    name = "_".join(parts).lower()[:MAX_WORD].strip("_")
+    return name if name and not name[0].isdigit() else f"option_{name}".rstrip("_")
+
+
+def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list[str]:
+    """A name for each parameter, by what it is and never by its place: on a clash the kind is added, then a hash."""
+
+    def plain(parameter: Parameter) -> str:
+        flag = _best(parameter.flags) or _best(parameter.off_flags)
+        return _snake(flag.lstrip("-") if len(flag) > 2 else parameter.name.lstrip("-") or flag.lstrip("-"))
+
+    last = max((depth for depth, _ in shown), default=0)
+    names = [plain(parameter) for _, parameter in shown]
+
+    def clashing() -> set[str]:
+        return {name for name in names if names.count(name) > 1 or name in (_INPUT, _READ_INPUT)}
+
+    twice = clashing()
+    names = [
+        _snake(f"{words[depth]}_{name}") if name in twice and depth < last else name
+        for name, (depth, _) in zip(names, shown, strict=True)
+    ]
+    twice = clashing()
+    names = [
+        f"{name}_option" if name in twice and not parameter.is_positional else name
+        for name, (_, parameter) in zip(names, shown, strict=True)
+    ]
+    twice = clashing()
+    return [
+        f"{name}_{_hash(depth, parameter)}" if name in twice else name
+        for name, (depth, parameter) in zip(names, shown, strict=True)
+    ]
+
+
+def _hash(depth: int, parameter: Parameter) -> str:
+    key = json.dumps([depth, parameter.flags, parameter.off_flags, parameter.name])
+    return hashlib.sha256(key.encode()).hexdigest()[:6]
+
+
+def _value_schema(parameter: Parameter, command: Command) -> dict[str, Json]:
+    """Of one value: a word, or several that belong together."""
+    if parameter.words == 1:
+        return _word_schema(parameter, parameter.schema, command)
+    if parameter.words is not None:
+        schemas = parameter.schemas or (parameter.schema,) * parameter.words
+        each = [_word_schema(parameter, schema, command) for schema in schemas]
+        items: dict[str, Json] = (
+            {"items": each[0]} if all(one == each[0] for one in each) else {"prefixItems": each, "items": False}
+        )
+        return {"type": "array", **items, "minItems": len(each), "maxItems": len(each)}
+    schema = {
+        "type": "array",
+        "items": _word_schema(parameter, parameter.schema, command),
+        "maxItems": MAX_ITEMS,
+    }
+    return {**schema, "minItems": parameter.at_least} if parameter.at_least else schema
+
+
+def _word_schema(parameter: Parameter, schema: Mapping[str, Json], command: Command) -> dict[str, Json]:
+    word = dict(schema)
+    if word.get("type") != "string" or "enum" in word or "pattern" in word:
+        return word
+    if parameter.is_positional and command.forbidden:
+        word["pattern"] = f"^[^{re.escape(command.forbidden)}-]"
+    elif parameter.access:
+        word |= {"minLength": 1}
+    elif not parameter.is_positional and len(_best(parameter.flags)) == 2 and not parameter.is_separate:
+        # -x and an empty value would be -x alone, and take the next word.
+        word["pattern"] = "^[^=]"
+    return word
+
+
+def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict[str, Json]:
+    schema: dict[str, Json]
+    if parameter.form in ("flag", "negatable"):
+        schema = {"type": "boolean"}
+    elif parameter.form == "count":
+        schema = {"type": "integer", "minimum": 0, "maximum": MAX_COUNT}
+    elif parameter.repeats:
+        schema = {"type": "array", "items": _value_schema(parameter, command), "maxItems": MAX_ITEMS}
+        if parameter.required or parameter.at_least:
+            schema["minItems"] = max(1, parameter.at_least)
+    else:
+        schema = _value_schema(parameter, command)
+    sentences = [sanitise(parameter.text, MAX_TEXT, one_line=True)]
+    if parameter.repeats and parameter.words != 1:
+        sentences.append("A list of lists, each one value.")
+    if parameter.form == "value" and parameter.access:
+        sentences.append("A path." if not sentences[0] else "")
+    if is_piped:
+        sentences.append(f"Leave it out to give the text itself as {_INPUT}.")
+    if shown := _shown_default(parameter):
+        sentences.append(f"Default: {shown}.")
+    if description := " ".join(_ended(sentence) for sentence in sentences if sentence):
+        schema["description"] = description
+    return schema
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?:…)" else f"{sentence}."
+
+
+def _shown_default(parameter: Parameter) -> str:
+    default = parameter.default
+    if default in (None, False, [], (), "", {}) or parameter.form == "count":
+        return ""
+    if isinstance(default, dict) or "$type" in str(default) or "..." in str(default):
+        return ""
+    if isinstance(default, int) and default is not True and guess.is_of_the_machine(parameter.name, parameter.text):
+        return ""
+    shown = sanitise(json.dumps(default, ensure_ascii=False), 120, one_line=True)
+    if isinstance(default, str) and default.isprintable() and default.strip() == default:
+        shown = sanitise(default, 120, one_line=True)
+    return "" if re.search(rf"\bdefaults?\b[^.]*?{re.escape(shown)}", parameter.text, re.IGNORECASE) else shown
+
+
+def _arguments(
+    command: Command, levels: Mapping[int, Sequence[tuple[Parameter, str]]], piped: Parameter | None, *, reads: bool
+) -> list[dict[str, Json]]:
+    arguments: list[dict[str, Json]] = []
+    last = len(command.levels) - 1
+    for depth, level in enumerate(command.levels):
+        if level.word is not None:
+            arguments.append({"kind": "literal", "value": level.word})
+        here = levels.get(depth, ())
+        arguments.extend(_option(parameter, key, reads=reads) for parameter, key in here if not parameter.is_positional)
+        positionals = [(parameter, key) for parameter, key in here if parameter.is_positional]
+        terminated = command.terminator and depth == last
+        if positionals and terminated:
+            arguments.append({"kind": "terminator"})
+        for parameter, key in positionals:
+            word: dict[str, Json] = {"kind": "positional", "parameter": key}
+            if parameter.words != 1:
+                word["spread"] = True
+            if terminated and parameter.schema.get("type") in ("integer", "number"):
+                word["guard"] = "none"
+            if parameter is piped and parameter.stdin == "word" and terminated:
+                # The word - in the place of the file; no path is a dash, and spread words ask for none before them.
+                arguments.append({"kind": "positional", "parameter": _READ_INPUT, "spread": True, "guard": "none"})
+            arguments.append(word | _value(parameter, reads=reads))
+    return arguments
+
+
+def _value(parameter: Parameter, *, reads: bool) -> dict[str, Json]:
+    if parameter.access is None:
+        return {}
+    access = ("read" if reads else "write") if parameter.access == "guess" else parameter.access
+    return {"value": {"format": "path", "access": access}}
+
+
+def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:
+    flag = _best(parameter.flags)
+    option: dict[str, Json] = {"kind": "option", "parameter": key, "flag": flag}
+    if parameter.form == "negatable":
+        option["style"] = "negatable" if flag else "flag"
+        return option | ({"off_flag": _best(parameter.off_flags)} if flag else {"flag": _best(parameter.off_flags)})
+    if parameter.form != "value":
+        return option | {"style": parameter.form}
+    one = "joined" if len(flag) == 2 else "equals"
+    if parameter.is_separate or parameter.words != 1:
+        one = "separate"
+    option["style"] = "repeat" if parameter.repeats else one
+    if parameter.repeats and one != "equals":
+        option["item_style"] = one
+    if parameter.words is not None and parameter.words > 1:
+        option["nargs"] = parameter.words
+    return option | _value(parameter, reads=reads)
+
+
+def _follow(levels: Mapping[int, Sequence[tuple[Parameter, str]]]) -> dict[str, list[str]]:
+    """Optional positionals have to be said from the left: the third without the second would be the second."""
+    follows: dict[str, list[str]] = {}
+    for here in levels.values():
+        before: str | None = None
+        for parameter, key in here:
+            if not parameter.is_positional or parameter.required or parameter.stdin == "word":
+                continue
+            if before is not None:
+                follows[key] = [before]
+            before = key if parameter.words == 1 else None
+    return follows
+
+
+def _excluded(
+    command: Command, shown: Sequence[tuple[int, Parameter]], names: Sequence[str], notes: list[str]
+) -> dict[str, Json] | None:
+    """What may not be said together. A flag that is false is not said, so that flags are only noted."""
+    last = len(command.levels) - 1
+    of = {p.name: (key, p) for (depth, p), key in zip(shown, names, strict=True) if depth == last}
+    pairs: list[dict[str, Json]] = []
+    for members, required in command.groups[:20]:
+        known = [of[name] for name in members if name in of]
+        if len(known) > 1:
+            listed = ", ".join(key for key, _ in known)
+            notes.append(f"{'Exactly' if required else 'At most'} one of these may be given: {listed}.")
+        elif required and known:
+            notes.append(f"{known[0][0]} has to be given: what could take its place was dropped.")
+        values = [key for key, parameter in known if parameter.form == "value"]
+        pairs.extend({"required": [one, other]} for i, one in enumerate(values) for other in values[i + 1 :])
+    if not pairs or len(pairs) > 20:
+        return None
+    return pairs[0] if len(pairs) == 1 else {"anyOf": pairs}
+
+
+def _errors(program: Program) -> tuple[dict[str, str], ...]:
+    if program.kind == "help":
+        return (
+            {"code": "INVALID_INPUT", "when": "The arguments do not fit, or the program ends with status 2."},
+            {"code": "UPSTREAM_ERROR", "when": "The program ends with another status than 0."},
+            {"code": "TIMEOUT", "when": "The program takes too long and is ended."},
+        )
+    return (
+        {"code": "INVALID_INPUT", "when": "The arguments do not fit, or the program refuses them (status 2)."},
+        {"code": "NOT_FOUND", "when": "The program says that something it needs does not exist."},
+        {"code": "CONFLICT", "when": "The program says that something exists already."},
+        {"code": "UPSTREAM_ERROR", "when": "The program ends with another error."},
+        {"code": "TIMEOUT", "when": "The program takes too long and is ended."},
+    )
+
+
+def program_id(name: str) -> str:
+    """The name of a program as an id of the manifest."""
+    kept = re.sub(r"[^a-zA-Z0-9_.-]", "_", name)[:MAX_WORD].lstrip(".-") or "program"
+    return kept if _ID.fullmatch(kept) else "program"
+
+
+def split(found: Iterable[Draft | LeftOut]) -> tuple[tuple[Draft, ...], tuple[LeftOut, ...]]:
+    """Drafts and what was left out, each sorted by its id; of two drafts with one id the first stays."""
+    drafts: dict[str, Draft] = {}
+    left: list[LeftOut] = []
+    for one in found:
+        if isinstance(one, LeftOut):
+            left.append(one)
+        elif one.id in drafts:
+            left.append(LeftOut(one.id, "another command has the same path", one.where))
+        else:
+            drafts[one.id] = one
+    return tuple(drafts[key] for key in sorted(drafts)), tuple(sorted(left, key=lambda one: (one.id, one.why)))

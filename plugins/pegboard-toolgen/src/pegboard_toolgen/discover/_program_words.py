@@ -1,0 +1,316 @@
+"""What the words of a command line say about it: whether it reads or writes, whether it runs code, what is a path.
+
+Guesses from names and help texts, as tables. A guess is only taken where its error is safe: what is in doubt is no
+category at all (a write), a path that may be written, a command that is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pegboard_toolgen.drafts import Category, Idempotency, Risk
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READ = _words(
+    """
+    list ls show get search find grep dump display print view describe info status cat head tail look inspect
+    output report render read fetch tree which whoami version help filter sort diff compare check validate
+    verify lint explain preview export log blame rows tables views schema indexes triggers columns history
+    outdated
+    """
+)
+ANALYTICS = _words(
+    """
+    stat stats statistics summarize summarise summary count measure profile benchmark
+    """
+)
+WRITE = _words(
+    """
+    insert add create new set update upsert write save import put append replace rename move mv copy cp
+    transform alter apply push commit merge rebase upload publish send post patch edit touch mkdir extract
+    populate rebuild duplicate tag sync pull clone init generate build bulk convert execute run migrate restore
+    load index
+    """
+)
+DESTRUCTIVE = _words(
+    """
+    delete drop remove rm rmdir purge destroy truncate clear reset uninstall prune wipe erase kill unset unlink
+    clean revoke deprecate unpublish
+    """
+)
+ADMIN = _words(
+    """
+    vacuum optimize optimise configure config grant revoke login logout start stop restart enable disable setup
+    install uninstall upgrade downgrade migrate register unregister serve daemon
+    """
+)
+INTERPRETERS = re.compile(
+    r"^(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|Rscript|julia|ghc|java|jshell|osascript|"
+    r"pwsh|powershell|ipython|bpython|irb|awk|gawk|mawk|sed|gdb|make|sh|bash|dash|zsh|ksh|fish|csh|tcsh|busybox|env|"
+    r"xargs|parallel|sudo|su|doas|runuser|ssh|rsh|telnet|nc|ncat|socat|watch|nohup|nice|timeout|time|strace|ltrace|expect|"
+    r"screen|tmux|script|setsid|chroot|unshare|nsenter|docker|podman|kubectl|vi|vim|nvim|emacs|nano|ed|ex|less|more|man|"
+    r"npx|uvx|pipx)[\d.]*$"
+)
+
+_RUNNERS = {
+    "eval": "it evaluates code",
+    "exec": "it runs commands",
+    "execute-script": "it runs scripts",
+    "run": "it runs programs or scripts",
+    "run-script": "it runs scripts",
+    "shell": "it opens a shell",
+    "sh": "it opens a shell",
+    "repl": "it opens an interpreter",
+    "console": "it opens an interpreter",
+    "python": "it opens an interpreter",
+    "debugger": "it opens an interpreter",
+    "interactive": "it waits for a person",
+    "edit": "it opens an editor",
+    "bisect": "it can run commands",
+    "filter-branch": "it runs commands",
+    "submodule": "it can run commands",
+    "install": "it installs software, which may run code of strangers",
+    "uninstall": "it removes software",
+    "install-test": "it installs software, which may run code of strangers",
+    "ci": "it installs software, which may run code of strangers",
+    "plugin-install": "it installs software, which may run code of strangers",
+    "tool": "it installs or runs software",
+    "start": "it starts programs",
+    "explore": "it opens an interpreter",
+    "test": "it runs programs or scripts",
+}
+# Of these only where the help says so: `run` of a query is no program.
+_DOUBTFUL = frozenset(
+    {"run", "start", "test", "tool", "edit", "submodule", "install", "uninstall", "explore", "console"}
+)
+_SOFTWARE = re.compile(
+    r"\b(?:packages?|plugins?|dependenc(?:y|ies)|modules?|PyPI|npm|software|projects?|scripts?|commands?|programs?|"
+    r"editor|interpreter|interactive\w*|submodules?)\b",
+    re.IGNORECASE,
+)
+_CODE_COMMAND = (
+    (
+        re.compile(
+            r"\b(?:python|javascript|ruby|lua|perl|shell|arbitrary) (?:code|expressions?|snippets?|commands?)\b", re.I
+        ),
+        "it runs code that the caller gives",
+    ),
+    (
+        re.compile(
+            r"\binto a python shell|\binteractive (?:\w+ )?(?:shell|session|console|interpreter|prompt)\b", re.I
+        ),
+        "it opens an interpreter",
+    ),
+    (re.compile(r"\bread[- ]eval[- ]print|\bREPL\b"), "it opens an interpreter"),
+)
+_CODE_FILES = re.compile(r"\b\w+\.(?:py|js|sh|rb|pl|lua)\b")
+_CODE_OPTION = (
+    re.compile(
+        r"\b(?:python|javascript|ruby|lua|perl|shell|jinja2?) (?:code|expressions?|functions?|modules?|commands?|"
+        r"scripts?|file path|snippets?|templates?)\b|\bcustom sql functions?\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:sqlite|shared|native|dynamic) (?:extension|librar(?:y|ies)|object)s?\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:execute|executes|run|runs|invoke|invokes|exec|spawn|pipe|pipes|filter|preprocess|pass)\b[^.;]{0,60}?"
+        r"\b(?:command|program|script|executable|utility|hook)\b|\b(?:through|using|use|with) (?:the )?"
+        r"(?:PROG|PROGRAM|COMMAND|CMD|SCRIPT)\b",
+        re.IGNORECASE,
+    ),
+)
+_CODE_FLAGS = _words(
+    """
+    load-extension functions eval exec execute exec-path config-env rsh rsh-command ssh-command to-command
+    checkpoint-action use-compress-program info-script new-volume-script upload-pack receive-pack pager editor
+    shell pre hostname-bin script-shell node-options init-module plugin plugins python-interpreter post-process
+    pre-exec open-files-in-pager ext-diff textconv
+    """
+)
+_CODE_METAVARS = frozenset({"CMD", "COMMAND", "PROG", "PROGRAM", "SCRIPT", "EXPR_PYTHON", "CODE"})
+_OUTPUT_HELP = re.compile(
+    r"^(?:raw )?outputs? (?:as|in|csv|tsv|json|yaml|xml|newline|rows as|results? as|the results? as|data as|a |html|"
+    r"markdown|text|first)|^(?:raw|table|csv|tsv) (?:output|format)|\b(?:table format|output format)\b|"
+    r"^omit (?:csv )?headers|^print (?:as|in) |^(?:raw output)|^format the output",
+    re.IGNORECASE,
+)
+_OUTPUT_FORMAT = re.compile(r"\b(?:table|output) (?:format|style)\b", re.IGNORECASE)
+_WRITES_FILES = re.compile(
+    r"\bwrites? (?:\w+ ){0,3}to (?:(?:a|an|the|its own|separate|multiple) )?(?:files?|disk)\b|\bin[- ]place\b",
+    re.IGNORECASE,
+)
+_MAY_BE_FILE = re.compile(
+    r"\b(?:may|can) (?:also )?be (?:a|the) (?:(?:path|name) (?:of|to) a )?(?:file ?name|path|file)\b|"
+    r"\bor (?:a |the )?(?:path to a file|file ?name|file path|@file)\b",
+    re.IGNORECASE,
+)
+_OUTPUT_WORD = re.compile(
+    r"\b(?:outputs?|prints?|shows?|displays?|emits?|returns?|reports?|writes?|format)\b", re.IGNORECASE
+)
+_INPUT_WORD = re.compile(r"^(?:expect|treat|read|parse|input|interpret)\b", re.IGNORECASE)
+_STDIN_HELP = re.compile(
+    r"\bstdin\b|\bstandard input\b|\bpiped data\b|(?:^|[\s|])- *\\?$|\s-\s+--|[\"'`]-[\"'`]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PATH_NAME = re.compile(
+    r"(?:^|[_\W])(?:file|path|dir|directory|folder|filename|pathname|filepath|outfile|infile)s?\d?(?:$|[_\W])", re.I
+)
+_PATH_HELP = re.compile(
+    r"^(?:a |an |the )?(?:optional )?(?:path|file ?name|directory|folder|file)\b|\bpath to (?:a|an|the)\b|"
+    r"\ba path to\b|\b(?:specify|read|load|write|save)s? (?:(?:a|an|the|to|from) ){0,2}(?:(?!of\b|in\b|for\b)[\w-]+ ){0,3}"
+    r"(?:file|directory|folder)\b",
+    re.IGNORECASE,
+)
+_PATH_META = re.compile(r"^[\[<({]*(?:\w+[-_])?(?:FILE|PATH|DIR|DIRECTORY|FOLDER|FILENAME|PATHNAME)S?\d?[\]>)}.]*$")
+_WRITES = re.compile(
+    r"\b(?:out|output|write|writes|written|save|saves|saved|dump|dest|destination|target|create|log)\b", re.I
+)
+_READS = re.compile(
+    r"\b(?:in|input|read|reads|load|loads|source|from|operate on|existing|schema|config|configuration|use as|to use|"
+    r"match|patterns?|search|sorted?|stacked?|convert|import|print|list|query)\b",
+    re.IGNORECASE,
+)
+_CONNECTION = re.compile(r"\bconnection (?:string|url|uri)\b|\bdatabase ur[il]\b|\bdsn\b", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|credentials?)(?:$|[_-])", re.IGNORECASE
+)
+_MACHINE = re.compile(
+    r"\b(?:jobs?|process(?:es)?|threads?|workers?|cpus?|cores?|parallel\w*|concurren\w*)\b", re.IGNORECASE
+)
+_FILTER = re.compile(
+    r"^(?:convert|transform|translate|encode|decode|format|stack|join|merge|sort|cut|reformat)\b", re.IGNORECASE
+)
+
+
+def words_of(text: str) -> list[str]:
+    """`drop-table`, `dropTable` and `drop_table` as lower-case words."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", text)]
+
+
+def first_verb(summary: str) -> str:
+    """The first word of a help text in the form of a command: `Lists the tables` and `List the tables` are `list`."""
+    found = re.match(r"\W*([A-Za-z]+)", summary)
+    word = found[1].lower() if found else ""
+    for ending, instead in (("", ""), ("s", ""), ("es", "")):
+        stem = word[: len(word) - len(ending)] + instead if word.endswith(ending) else word
+        if stem in READ | ANALYTICS | WRITE | DESTRUCTIVE | ADMIN:
+            return stem
+    return word
+
+
+def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk | None, Idempotency | None, str | None]:
+    """Category, risk and idempotency as the name of a command and the first words of its help say; with a side effect.
+
+    The stricter of two opinions wins. None where nothing is said.
+    """
+    named = set(words_of(command[-1])) if command else set()
+    verb = first_verb(summary)
+    every = named | {verb}
+    if every & DESTRUCTIVE:
+        return "write", "high", None, "Deletes or resets what it names."
+    if every & ADMIN:
+        return "admin", "medium", None, None
+    # Joins and sorts that only print are verbs of writing elsewhere: a name counts as reading only in its first word.
+    first = set(words_of(command[-1])[:1]) if command else set()
+    is_execution = verb in ("execute", "run") and first & READ
+    if every & WRITE and not is_execution and not (verb in READ and not named & WRITE):
+        return "write", "medium", None, None
+    if every & ANALYTICS or {"statistics", "statistic"} & set(words_of(summary.split(".")[0])):
+        return "analytics", "low", "idempotent", None
+    if verb in READ or first & READ:
+        return "read", "low", "idempotent", None
+    return None, None, None, None
+
+
+def is_filter(summary: str) -> bool:
+    """Whether the help says that it turns its input into its output."""
+    return bool(_FILTER.match(summary.strip()))
+
+
+def code_of_program(name: str) -> str | None:
+    """Why a program as such runs arbitrary code."""
+    return "it is an interpreter, a shell or starts other programs" if INTERPRETERS.match(name) else None
+
+
+def code_of_command(word: str, text: str) -> str | None:
+    """Why a command runs arbitrary code, by its own word and its help."""
+    summary = text.strip().split("\n\n")[0]
+    for pattern, why in _CODE_COMMAND:
+        if pattern.search(summary):
+            return why
+    key = word.lower()
+    if key in _RUNNERS and (key not in _DOUBTFUL or not summary or _SOFTWARE.search(summary)):
+        return _RUNNERS[key]
+    for sentence in re.split(r"(?<=\.)\s+", text[:2000]):
+        if re.search(r"\b(?:migrations?|scripts?|plugins?)\b", sentence) and _CODE_FILES.search(sentence):
+            return "it runs the code of files that the caller names"
+    return None
+
+
+def code_of_option(flags: Iterable[str], text: str, metavar: str) -> str | None:
+    """Why an option gives the program code or a program to run."""
+    if any(flag.lstrip("-") in _CODE_FLAGS for flag in flags) or metavar.strip("<>[]{}=").upper() in _CODE_METAVARS:
+        return "it takes code or a program to run"
+    if any(pattern.search(text) for pattern in _CODE_OPTION):
+        return "it takes code or a program to run"
+    return None
+
+
+def is_path(name: str, metavar: str, text: str) -> bool:
+    """Whether a text argument looks like a path."""
+    return bool(_PATH_NAME.search(name) or _PATH_META.match(metavar) or _PATH_HELP.search(text))
+
+
+def access_of(name: str, text: str) -> str:
+    """`read` where name and help say only that; else `write`."""
+    said = f"{name.replace('_', ' ').replace('-', ' ')} {text}"
+    return "read" if _READS.search(said) and not _WRITES.search(said) else "write"
+
+
+def writes_files(text: str) -> bool:
+    """Whether the help of an option speaks of writing files."""
+    return bool(_WRITES_FILES.search(text))
+
+
+def may_be_file(text: str) -> bool:
+    """Whether a value is a text or the name of a file, as the program sees fit."""
+    return bool(_MAY_BE_FILE.search(text))
+
+
+def takes_stdin(text: str) -> bool:
+    """Whether a help text speaks of standard input."""
+    return bool(_STDIN_HELP.search(text))
+
+
+def is_connection(text: str) -> bool:
+    """Whether an option names a database by an address, which no judge of paths sees."""
+    return bool(_CONNECTION.search(text))
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option would carry a secret on the command line."""
+    return bool(_SECRET.search(name))
+
+
+def is_of_the_machine(name: str, text: str) -> bool:
+    """Whether a number given as default is likely the number of this machine's processors."""
+    return bool(_MACHINE.search(f"{name.replace('_', ' ')} {text}"))
+
+
+def shapes_output(flags: Iterable[str], text: str, *, has_value: bool = False) -> bool:
+    """Whether a flag chooses the form of the output."""
+    names = {flag.lstrip("-") for flag in flags}
+    if _INPUT_WORD.match(text):
+        return False
+    if has_value:
+        return bool(_OUTPUT_FORMAT.search(text))
+    return bool(
+        _OUTPUT_HELP.search(text) or (names & {"json", "jsonl", "yaml", "csv", "tsv"} and _OUTPUT_WORD.search(text))
+    )
