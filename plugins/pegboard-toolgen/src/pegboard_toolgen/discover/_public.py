@@ -129,22 +129,22 @@ class Walk:
         for name, overloads in module.overloads.items():
             if name not in members and overloads:
                 members[name] = overloads[0]
+        names = sorted({str(name) for name in module.exports or () if isinstance(name, str)})
         # `__all__ = _compiled.__all__` says nothing that can be read; the stub beside it does.
-        if module.exports:
-            names = sorted({str(name) for name in module.exports if isinstance(name, str)})
+        if names or module.exports == []:
             for name in names[:MAX_NAMES]:
                 if name in members and not name.startswith("__"):
                     yield name, self._unshadowed(module, name, members[name])
             return
         for name in sorted(members)[:MAX_NAMES]:
             member = self._unshadowed(module, name, members[name])
-            if name.startswith("_") or member is None:
+            if name.startswith("_") or not name.isidentifier():  # a wildcard has a name of its own here
                 continue
             if member.is_alias:
                 is_own = module.is_init_module and self.tree.owns(member.target_path)  # type: ignore[union-attr]
                 if is_own and member.runtime:
                     yield name, member
-            elif not isinstance(member, griffe.Module) and member.runtime:
+            elif not isinstance(member, griffe.Module) and (member.runtime or id(member) in self.tree.stubbed):
                 yield name, member
 
     def _unshadowed(

@@ -57,6 +57,8 @@ class Tree:
     problems: list[LeftOut] = attrs.field(factory=list)
     shadowed: dict[str, str] = attrs.field(factory=dict)
     """Public path of a name that a submodule hides in griffe's tree: its target."""
+    stubbed: dict[int, Path] = attrs.field(factory=dict)
+    """Objects that a stub declares, by their identity: its file. Griffe hangs them into the module beside it."""
     _texts: dict[str, str] = attrs.field(factory=dict)
     _nodes: dict[str, dict[tuple[str, int], FunctionNode]] = attrs.field(factory=dict)
 
@@ -80,7 +82,7 @@ class Tree:
     def where(self, found: griffe.Object | griffe.Alias) -> str:
         """File and line, relative to the root."""
         try:
-            file = found.filepath
+            file = self.stubbed.get(id(found)) or found.filepath
         except (ValueError, griffe.GriffeError, RecursionError):
             return ""
         if not isinstance(file, Path) or not file.is_relative_to(self.root):
@@ -90,7 +92,7 @@ class Tree:
     def node_of(self, function: griffe.Function) -> FunctionNode | None:
         """The syntax of a function, body and all; None for a stub's."""
         file = function.filepath
-        if not isinstance(file, Path) or file.suffix == ".pyi":
+        if not isinstance(file, Path) or id(function) in self.stubbed:
             return None
         key = str(file)
         if key not in self._nodes:
@@ -213,6 +215,8 @@ class _Reader:
             self._problem(parts, f"its source cannot be read ({type(error).__name__})", file)
             return
         self.tree.keep(file, text)
+        if file.suffix == ".pyi":
+            self._note_stub(module, file)
         if parent is None:
             self._set(self.tree.modules, name, module)
             return
@@ -220,6 +224,14 @@ class _Reader:
         if there is not None and there.is_alias:
             self.tree.shadowed[f"{parent.path}.{name}"] = str(there.target_path)  # type: ignore[union-attr]
         self._set(parent, name, module)
+
+    def _note_stub(self, holder: griffe.Module | griffe.Class, file: Path) -> None:
+        overloads = [one for several in holder.overloads.values() for one in several]
+        for member in [*holder.members.values(), *overloads]:
+            if not member.is_alias:
+                self.tree.stubbed[id(member)] = file
+                if isinstance(member, griffe.Class):
+                    self._note_stub(member, file)
 
     def _set(self, into: griffe.ModulesCollection | griffe.Module, name: str, module: griffe.Module) -> None:
         try:

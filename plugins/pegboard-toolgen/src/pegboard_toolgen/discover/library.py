@@ -468,7 +468,7 @@ class _Drafting:
         kind = one.kind or griffe.ParameterKind.positional_or_keyword
         variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
         default = None if one.default is None or variadic else str(one.default)
-        annotations: list[object] = [] if one.annotation is None else [one.annotation]
+        annotations: list[object] = [] if one.annotation is None or is_overload else [one.annotation]
         is_required = default is None and not variadic
         if is_overload or not annotations:
             for other in self.found.overloads:
@@ -649,14 +649,15 @@ class _Drafting:
         verb = words[0]
         facts = self.facts
         returns = self._returns()
-        gives_nothing = returns is not None and str(returns) in {"None", "NoReturn", "Never"}
+        is_check = verb in {"check", "validate", "verify", "assert"} and not (facts and facts.changes)
+        gives_nothing = not is_check and returns is not None and str(returns) in {"None", "NoReturn", "Never"}
         if verb in _WRITE_VERBS or gives_nothing or (facts is not None and facts.changes):
             again: Idempotency | None = (
                 "idempotent" if verb in _AGAIN_VERBS else "not_idempotent" if verb in _ONCE_VERBS else None
             )
             is_sure = verb in _WRITE_VERBS or gives_nothing
             return ("write" if is_sure or any("changes" in change for change in facts.changes) else None), again  # type: ignore[union-attr]
-        if facts is not None and (facts.returns or facts.yields) and not facts.runs:
+        if facts is not None and (facts.returns or facts.yields or is_check) and not facts.runs:
             return "read", "idempotent"
         if facts is None and returns is not None and verb in _READ_VERBS:
             return "read", "idempotent"
