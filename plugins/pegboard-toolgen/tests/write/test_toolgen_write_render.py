@@ -319,3 +319,37 @@ def test_fixed_programs_hold_nothing_of_the_manifest(shop: dict[str, Any]) -> No
     for name in programs:
         assert first[name] == second[name]
         compile(first[name], name, "exec")
+
+
+def test_the_example_to_copy_reads_where_a_tool_does(shop: dict[str, Any]) -> None:
+    assert b"call prices_mean --args" in render(shop)["README.md"]
+    shop["tools"] = [shop["tools"][0]]
+    assert b"call orders_items_post --args" in render(shop)["README.md"]
+
+
+def test_what_a_manifest_may_leave_out_is_left_out(shop: dict[str, Any]) -> None:
+    """Everything that the format does not require."""
+    keep = {"id", "name", "description", "category", "risk", "idempotency", "input_schema", "examples", "binding"}
+    bare = {key: shop[key] for key in ("manifest_version", "schema_dialect", "servers", "programs", "modules")}
+    bare["project"] = {"name": "!", "runtime": "other", "execution_model": "mixed"}
+    bare["tools"] = [
+        {
+            **{key: value for key, value in tool.items() if key in keep},
+            "input_schema": {"type": "object", "properties": {"any": True, "item": {"type": "object"}}},
+            "examples": [{"input": {"any": None}}],
+        }
+        for tool in shop["tools"]
+    ]
+    bare["tools"][1]["error_schema"] = {"$ref": "#/$defs/error"}
+    for program in bare["programs"].values():
+        del program["argv0_env"]
+    del bare["modules"]["prices"]["distribution"]
+    files = render(bare)
+    schema = json.loads(files["schemas/prices_mean.schema.json"])
+    assert "RATE_LIMITED" in schema["properties"]["error"]["properties"]["code"]["enum"]
+    assert "tools/SKILL.md" in files
+    assert json.loads(files["adapters/mcpb/manifest.json"])["description"] == "Tools of !"
+    bare["tools"] = []
+    for key in ("servers", "programs", "modules"):
+        del bare[key]
+    assert json.loads(render(bare)["adapters/openapi.json"])["paths"] == {}

@@ -168,13 +168,11 @@ def slug_of(name: str) -> str:
     return _NOT_A_NAME.sub("-", name.lower()).strip("-")[:MAX_SKILL_NAME].strip("-") or "tools"
 
 
-def rebase(schema: Any, base: str) -> Any:
+def rebase(schema: Mapping[str, Any], base: str) -> Any:
     """A schema as part of a larger document, at the JSON pointer `base`: its references go on meaning what they meant.
 
     `project` leaves no references but `#/$defs/NAME`, and none that a pointer could not follow.
     """
-    if not isinstance(schema, dict):
-        return schema
     copy = _copied(schema)
     waiting = [copy]
     while waiting:
@@ -183,7 +181,6 @@ def rebase(schema: Any, base: str) -> Any:
             continue
         if isinstance(one.get("$ref"), str) and one["$ref"].startswith("#"):
             one["$ref"] = "#" + base + one["$ref"][1:]
-        one.pop("$schema", None)
         waiting += subschemas(one)
     return copy
 
