@@ -58,7 +58,8 @@ MAX_BUFFERED = 50_000
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
-_SENT_BY_US = (("Accept-Encoding", CODINGS), ("Connection", "keep-alive"))
+_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
+"""Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
 
 log = logging.getLogger("pegboard.manifest.http")
 
@@ -267,13 +268,12 @@ def _built(request: Request, exchange: Exchange) -> httpx2.Request:
     extensions: dict[str, Any] = {"timeout": _TIMEOUTS}
     if base.scheme == "https":
         extensions["trace"] = _Handshake().note
-    sent = httpx2.Request(
-        whole.method,
-        whole.url,
-        headers=[("User-Agent", _user_agent()), *_SENT_BY_US, *whole.headers],
-        content=whole.body,
-        extensions=extensions,
-    )
+    # Framed here, which spares httpx2 to look for what it should add.
+    headers = [("Host", base.netloc), ("User-Agent", _user_agent()), ("Accept-Encoding", CODINGS), *whole.headers]
+    if whole.body is not None or whole.method in _WITH_LENGTH:
+        headers.append(("Content-Length", str(len(whole.body or b""))))
+    stream = httpx2.ByteStream(whole.body or b"")
+    sent = httpx2.Request(whole.method, whole.url, headers=headers, stream=stream, extensions=extensions)
     url = sent.url
     target = whole.url[len(base.origin) :]
     if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port) or url.raw_path != target.encode(
@@ -371,7 +371,8 @@ class _Receiver:
         if response.is_stream_consumed:  # of a transport without sockets
             return response.content
         coding = headers.get("content-encoding", "").strip()
-        pieces = response.aiter_raw()
+        stream: Any = response.stream
+        pieces = aiter(stream)  # as it was sent: what is packed is unpacked here, within bounds
         body = bytearray() if got is None else got
         try:
             has_body = self._method != "HEAD" and response.status_code not in (204, 205, 304)
@@ -384,6 +385,7 @@ class _Receiver:
                 if len(body) > limit:
                     return bytes(body)
             self._ended = True
+            await response.aclose()
             return None if unpacker is not None and not unpacker.is_whole else bytes(body)
         except (httpx2.HTTPError, httpx2.StreamError):
             return None
