@@ -347,3 +347,25 @@ def test_a_file_that_an_option_or_the_users_own_file_names_needs_no_trust(projec
     assert own.plugin_settings("bridge", Bridge) == Bridge(str(other))
     named = project("", overrides={"plugins": {"bridge": {"config_file": str(other)}}})
     assert named.plugin_settings("bridge", Bridge) == Bridge(str(other))
+
+
+@attrs.frozen
+class Manifests:
+    files: tuple[str, ...] = setting((), widens=True, names_file=True, beside_file=True)
+
+
+def test_every_file_of_a_list_that_a_found_file_names_is_accepted_by_itself(project, tmp_path):
+    for name in ("one.json", "two.json"):
+        (tmp_path / "project").mkdir(exist_ok=True)
+        (tmp_path / "project" / name).write_text("{}")
+    found = "[plugins.bridge]\nfiles = ['one.json', 'two.json']"
+
+    def act() -> Manifests:
+        return project(found).plugin_settings("bridge", Manifests)
+
+    assert widened(act) == {"plugins.bridge.files"}
+    trust(tmp_path / "project" / "pegboard.toml", state_dir=tmp_path / "state")
+    trust(tmp_path / "project" / "one.json", state_dir=tmp_path / "state")
+    assert widened(act) == {"plugins.bridge.files"}
+    trust(tmp_path / "project" / "two.json", state_dir=tmp_path / "state")
+    assert act().files == tuple(str(tmp_path / "project" / name) for name in ("one.json", "two.json"))

@@ -545,3 +545,42 @@ def test_a_key_whose_variable_is_missing_or_that_stands_there_twice_is_a_fault()
     found = faults(lambda: load(tables, {"ONE": "x"}))
     assert any("the variable NOPE to be set" in text for text in found.values())
     assert any("a key of its own" in text for text in found.values())
+
+
+@attrs.frozen
+class Place:
+    folder: str = setting("", beside_file=True)
+    elsewhere: str = setting("")
+
+
+@attrs.frozen
+class Places:
+    files: tuple[str, ...] = setting((), beside_file=True)
+    one: Place = setting(factory=Place)
+    many: Mapping[str, Place] = setting(factory=dict)
+
+
+def test_a_relative_path_begins_beside_the_file_that_says_it(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    file = tmp_path / "sub" / "pegboard.toml"
+    file.write_text(
+        "[plugins.places]\nfiles = ['a.json', '../b.json', '/c.json', '~/d.json', '${NAME}']\n"
+        "one = {folder = 'x', elsewhere = 'x'}\nmany.two.folder = 'y'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for named in (file, "sub/pegboard.toml"):
+        config = load_config(named, environ={"NAME": "e.json"})
+        made = config.plugin_settings("places", Places)
+        folder = tmp_path / "sub"
+        kept = ["/c.json", "~/d.json", "e.json"]
+        assert made.files == (str(folder / "a.json"), str(folder / "../b.json"), *kept)
+        assert made.one == Place(str(folder / "x"), "x")
+        assert made.many == {"two": Place(str(folder / "y"))}
+
+
+def test_a_path_that_no_file_says_is_left_as_it_is():
+    said = plugin({"files": ["a.json"]}, cls=Places)
+    assert said.files == ("a.json",)
+    assert plugin({}, {"PEGBOARD_PLUGINS__TASKS__FILES": "a.json,b.json"}, cls=Places).files == ("a.json", "b.json")
+    with pytest.raises(ConfigError, match=r"files\[0\]"):
+        plugin({"files": [1]}, cls=Places)

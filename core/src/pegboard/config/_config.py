@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import shlex
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +30,7 @@ from pegboard.config._structure import nearest, read_loose, said_fields, shorten
 from pegboard.errors import ConfigError, Fault, Step, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from pegboard.tools import Limits
@@ -219,14 +220,44 @@ class Config:
         self._remember(path, cls)
         if not raw and all(field.default is not attrs.NOTHING for field in keys_of(cls).values()):
             return cls()
+        raw = self._placed(cls, path, raw)
         settings, faults = structure(raw, cls, path)
         self._raise(_with_those_of_class(cls, raw, path, faults))
         if self._found:
             self._refuse_untrusted(self._widening(cls, path))
         if self._tree.accepted:
-            self._refuse_unread(cls, path)
+            self._refuse_unread(cls, path, raw)
         assert settings is not None
         return settings
+
+    def _placed(self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The table with each relative path that begins beside the file that says it made absolute."""
+        marked = [
+            (place, value)
+            for place, field, _, value in said_fields(cls, raw, path)
+            if field.metadata.get("beside_file") and type(value) in (str, list)
+        ]
+        if not marked:
+            return raw
+        placed: dict[str, Any] = _copied(raw)
+        for place, value in marked:
+            table: Any = placed
+            for step in place[len(path) : -1]:
+                table = table[step]
+            if isinstance(value, str):
+                table[place[-1]] = self._beside(value, place)
+            else:
+                table[place[-1]] = [self._beside(one, (*place, index)) for index, one in enumerate(value)]
+        return placed
+
+    def _beside(self, value: Any, place: tuple[Step, ...]) -> Any:
+        origin = self._tree.origin_of(place)
+        # What a variable says begins where the variables of the environment do.
+        if origin.kind != "file" or type(value) is not str or not value or value.startswith("~"):
+            return value
+        from pathlib import Path
+
+        return str(Path(origin.name).absolute().parent / value)
 
     def _remember(self, path: tuple[str, ...], cls: type) -> None:
         """Note which class a table fills: what is secret in it must be known before anything is said about it."""
@@ -293,7 +324,7 @@ class Config:
         ]
         raise ConfigError(f"{origin} was found, not named, and may not yet say all that it says", faults, hint=fix)
 
-    def _refuse_unread(self, cls: type, path: tuple[Step, ...]) -> None:
+    def _refuse_unread(self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]) -> None:
         """Hold that a file which was found and accepted names no other that nobody accepted: that one could change.
 
         Raises:
@@ -303,16 +334,21 @@ class Config:
 
         from pegboard.config._trust import is_trusted
 
-        for place, field, _, value in said_fields(cls, self._tree.at(path), path):
-            origin = self._tree.origin_of(place)
-            if not (field.metadata.get("names_file") and isinstance(value, str) and origin in self._tree.accepted):
-                continue
+        named = [
+            (place, one)
+            for place, field, _, value in said_fields(cls, raw, path)
+            if field.metadata.get("names_file")
+            for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, str) and self._tree.origin_of(place) in self._tree.accepted
+        ]
+        for place, value in named:
             try:
                 file = Path(value).expanduser()
                 trusted = is_trusted(file, file.read_bytes(), state_dir=self._state_dir)
             except (OSError, ValueError, RuntimeError):
                 continue  # who reads it says why it cannot be read
             if not trusted:
+                origin = self._tree.origin_of(place)
                 due, got = "a file that you trust as it stands", "one that nobody accepted"
                 raise ConfigError(
                     f"{origin} was found, not named, and names a file that it may not yet use",
@@ -479,6 +515,13 @@ def _value_of(field: attrs.Attribute[Any], kind: Any, raw: Any) -> Any:
     """What a raw value means to a field; where nothing is said, or nothing that it takes, the default."""
     value, _ = structure(raw, kind)
     return _default_of(field) if value is None and field.default is not attrs.NOTHING else value
+
+
+def _copied(value: Any) -> Any:
+    """Plain tables and lists to change, of what may be frozen; texts stay what they are."""
+    if isinstance(value, Mapping):
+        return {key: _copied(one) for key, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _with_those_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ...], faults: list[Fault]) -> list[Fault]:

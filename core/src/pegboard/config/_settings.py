@@ -30,6 +30,7 @@ def setting(
     secret: bool | Literal["values"] = False,
     widens: Widens = False,
     names_file: bool = False,
+    beside_file: bool = False,
     help: str = "",  # noqa: A002 - what attrs, click and argparse call it
     converter: Any = None,
     validator: Any = None,
@@ -46,6 +47,8 @@ def setting(
             without that file.
         names_file: it names a file that says what may widen permissions, as one of programs to start. Where a file that
             was merely found and then accepted says the name, the named file has to be accepted too, as it stands.
+        beside_file: a path, or a list of them: a relative one that a file says begins at that file's folder, and what
+            the settings class gets is absolute. Said elsewhere it begins at the working directory.
         help: one sentence for people: what it does, in which unit.
         converter, validator: as in `attrs.field`. They run on the structured value; a `ValueError` or `TypeError`
             becomes a fault of this setting.
@@ -55,7 +58,13 @@ def setting(
 
     .. versionadded:: 0.1
     """
-    marks = {"secret": secret, "widens": widens, "names_file": names_file, "help": help}
+    marks = {
+        "secret": secret,
+        "widens": widens,
+        "names_file": names_file,
+        "beside_file": beside_file,
+        "help": help,
+    }
     if factory is not None:
         return attrs.field(factory=factory, repr=not secret, converter=converter, validator=validator, metadata=marks)
     return attrs.field(default=default, repr=not secret, converter=converter, validator=validator, metadata=marks)

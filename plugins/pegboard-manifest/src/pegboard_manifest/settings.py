@@ -18,6 +18,7 @@ class ManifestSettings:
         (),
         widens=True,
         names_file=True,
+        beside_file=True,
         help="manifests whose tools hang on the board: files, or folders that hold a tool.manifest.json; relative ones "
-        "begin at the working directory",
+        "begin at the file that says them",
     )
