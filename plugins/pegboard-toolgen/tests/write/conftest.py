@@ -9,6 +9,11 @@ import pytest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+CODES = (
+    *("INVALID_INPUT", "NOT_FOUND", "CONFLICT", "UNAUTHORIZED", "FORBIDDEN", "TIMEOUT"),
+    *("RATE_LIMITED", "UPSTREAM_ERROR", "INTERNAL_ERROR", "OUTCOME_UNKNOWN"),
+)
+
 SHOP: dict[str, Any] = {
     "manifest_version": "1.0",
     "schema_dialect": DIALECT,
@@ -37,7 +42,7 @@ SHOP: dict[str, Any] = {
         "error": {
             "type": "object",
             "properties": {
-                "code": {"enum": ["INVALID_INPUT", "NOT_FOUND"]},
+                "code": {"enum": list(CODES)},
                 "message": {"type": "string"},
                 "details": {"type": "object"},
             },

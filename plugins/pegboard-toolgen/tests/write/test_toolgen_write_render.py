@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -140,6 +143,12 @@ def test_functions_are_those_of_chat_completions(shop: dict[str, Any]) -> None:
             assert pointed(one["function"]["parameters"], ref) is not None
 
 
+def test_a_function_has_a_description_of_a_length_that_the_api_takes(shop: dict[str, Any]) -> None:
+    shop["tools"][0]["description"] = "word " * 1_000
+    (function, *_) = json.loads(render(shop)["adapters/openai.json"])
+    assert 1_000 < len(function["function"]["description"]) <= 1_024
+
+
 def test_the_openapi_document_says_request_answer_and_errors(shop: dict[str, Any]) -> None:
     document = json.loads(render(shop)["adapters/openapi.json"])
     operation = document["paths"]["/tools/orders_items_post"]["post"]
@@ -226,71 +235,37 @@ def test_a_manifest_without_variables_asks_for_none(shop: dict[str, Any]) -> Non
 def test_golden_pairs_are_what_the_bindings_make(shop: dict[str, Any]) -> None:
     files = render(shop)
     golden = {name: json.loads(files[f"tests/golden/{name}.json"]) for name in NAMES}
-    assert golden["shop_list"]["requests"] == [
-        {
-            "input": {"file": "stock.csv", "limit": 2},
-            "request": {"words": ["shop", "list", "--limit=2", "--", "./stock.csv"]},
-        }
+    assert golden["shop_list"]["calls"] == [
+        {"input": {"file": "stock.csv", "limit": 2}, "words": ["shop", "list", "--limit=2", "--", "./stock.csv"]}
     ]
-    assert golden["orders_items_post"]["requests"][0]["request"]["url"] == "https://shop.example/v1/orders/7/items"
-    assert golden["prices_mean"]["requests"][0]["request"] == {
-        "calls": "statistics.fmean",
-        "positional": [[1, 2]],
-        "keyword": {},
-    }
-    assert golden["shop_list"]["answers"][0] == {
-        "answer": {"stdout": "a;b\n1;2\n"},
-        "data": {"result": [{"a": "1", "b": "2"}]},
-    }
-    errors = [one for one in golden["shop_list"]["answers"] if "error" in one]
-    assert {one["answer"]["status"]: one["error"] for one in errors} == {
-        1: "UPSTREAM_ERROR",
-        2: "INVALID_INPUT",
-        4: "NOT_FOUND",
-    }
-    answers = {one["answer"]["status"]: one for one in golden["orders_items_post"]["answers"]}
-    assert answers[200]["data"] == {"item": {"name": "bean"}}
-    assert answers[423]["error"] == "CONFLICT"
-    assert answers[410]["error"] == "NOT_FOUND"
-    raised = {one["answer"]["raises"]: one["error"] for one in golden["prices_mean"]["answers"]}
-    assert raised["KeyError"] == "NOT_FOUND"
-    assert raised["RuntimeError"] == "UPSTREAM_ERROR"
+    (call,) = golden["orders_items_post"]["calls"]
+    assert call["request"]["url"] == "https://shop.example/v1/orders/7/items"
+    assert json.loads(call["request"]["body"]) == {"name": "bean", "parts": []}
+    assert golden["prices_mean"]["calls"][0]["call"]["args"] == ["[1, 2]"]
+    ended = {pair["response"]["status"]: pair["error"] for pair in golden["orders_items_post"]["responses"][1:]}
+    assert ended[423] == "CONFLICT"
+    assert ended[404] == "NOT_FOUND"
 
 
 def test_an_example_that_a_binding_refuses_is_a_golden_refusal(shop: dict[str, Any]) -> None:
     shop["tools"][2]["examples"] = [{"input": {"file": "../stock.csv"}}]
     golden = json.loads(render(shop)["tests/golden/shop_list.json"])
-    assert golden["requests"] == [{"input": {"file": "../stock.csv"}, "error": "INVALID_INPUT"}]
+    assert golden["calls"] == [{"input": {"file": "../stock.csv"}, "error": "INVALID_INPUT"}]
 
 
-def test_recorded_answers_of_a_program_are_golden(shop: dict[str, Any]) -> None:
-    tool = shop["tools"][2]
-    tool["binding"]["stdin"] = {"parameter": "sort"}
-    tool["examples"] = [{"input": {"file": "a", "sort": "name"}, "output": {"result": "two\n"}}]
-    tool["binding"]["output"] = {"parser": "text"}
-    golden = json.loads(render(shop)["tests/golden/shop_list.json"])
-    assert golden["requests"][0]["request"]["stdin"] == "name"
-    assert golden["answers"][0] == {"answer": {"stdout": "two\n"}, "data": {"result": "two\n"}}
-    tool["binding"]["output"] = {"parser": "json"}
-    golden = json.loads(render(shop)["tests/golden/shop_list.json"])
-    assert golden["answers"][0]["data"] == {"result": "two\n"}
+def test_the_rendered_tests_pass_with_plain_pytest_and_notice_a_change(shop: dict[str, Any], tmp_path: Path) -> None:
+    folder = written(render(shop), tmp_path, shop)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:trio", "tests"]
+    calm = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False, env=calm)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
 
-
-def test_python_calls_take_spreads_and_keywords(shop: dict[str, Any]) -> None:
-    tool = shop["tools"][1]
-    tool["binding"]["parameters"] = [
-        {"parameter": "first", "pass": "positional"},
-        {"parameter": "rest", "pass": "spread"},
-        {"parameter": "weight", "pass": "keyword", "keyword": "weights"},
-        {"parameter": "more", "pass": "spread_keyword"},
-    ]
-    tool["examples"] = [{"input": {"first": 1, "rest": [2, 3], "weight": 4, "more": {"a": 5}}}]
-    golden = json.loads(render(shop)["tests/golden/prices_mean.json"])
-    assert golden["requests"][0]["request"] == {
-        "calls": "statistics.fmean",
-        "positional": [1, 2, 3],
-        "keyword": {"weights": 4, "a": 5},
-    }
+    shop["tools"][0]["binding"]["path"] = "/basket/{id}/items"
+    (folder / "tool.manifest.json").write_text(json.dumps(shop))
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False, env=calm)
+    assert done.returncode == 1
+    assert "orders_items_post-call-0" in done.stdout
 
 
 def test_what_is_no_json_or_refers_to_nothing_is_refused(shop: dict[str, Any]) -> None:

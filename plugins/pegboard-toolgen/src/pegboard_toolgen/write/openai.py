@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
     from pegboard_toolgen.write.view import View
+
+MAX_DESCRIPTION = 1_024
+"""What the API takes, in characters."""
 
 
 def render(view: View) -> dict[str, bytes]:
@@ -15,7 +19,11 @@ def render(view: View) -> dict[str, bytes]:
     functions = [
         {
             "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.input_schema)},
+            "function": {
+                "name": tool.name,
+                "description": sanitise(tool.description, MAX_DESCRIPTION),
+                "parameters": dict(tool.input_schema),
+            },
         }
         for tool in view.tools
     ]
