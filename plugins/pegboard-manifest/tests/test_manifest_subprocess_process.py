@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import json
@@ -34,14 +35,25 @@ PYTHON = [sys.executable, "-I", "-S", "-X", MARK, "-c"]
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
+def table() -> list[tuple[str, str, str]]:
+    """Of every process its parent, its state and its command line."""
+    if not Path("/proc/self/stat").exists():
+        listed = subprocess.run(["ps", "-e", "-o", "ppid=,stat=,args="], capture_output=True, text=True, check=True)
+        return [(*line.split(None, 2), "")[:3] for line in listed.stdout.splitlines()]  # type: ignore[misc]
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            found.append((parent, state, (folder / "cmdline").read_text(errors="replace").replace("\0", " ")))
+    return found
+
+
 def processes() -> list[str]:
     """What lives of ours: everything with the mark, wherever it hangs by now, and zombies that nobody took in."""
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
-    lines = [line.split(None, 3) for line in listed.stdout.splitlines()]
     return [
-        " ".join(line)
-        for line in lines
-        if (MARK in line[-1] and "Z" not in line[2]) or (line[1] == str(os.getpid()) and "Z" in line[2])
+        words or "a zombie"
+        for parent, state, words in table()
+        if (MARK in words and "Z" not in state) or (parent == str(os.getpid()) and "Z" in state)
     ]
 
 
@@ -138,6 +150,58 @@ async def test_standard_input_of_any_size_is_fed_while_output_is_read(
     data = await tool.handler(CallContext(session, "1", tool, None, None), x=value)
 
     assert data == (value if format_ == "json" else {"result": value})
+
+
+async def test_a_long_output_is_read_beside_the_loop(make_tool, session_with) -> None:
+    code = "import json; print(json.dumps(['x' * 100] * 10_000))"
+    tool = make_tool([*PYTHON, code], parser="json")
+    session = await session_with(tool)
+
+    data = await tool.handler(CallContext(session, "1", tool, None, None))
+
+    assert data == {"result": ["x" * 100] * 10_000}
+
+
+async def test_a_call_that_is_cancelled_already_starts_nothing(tmp_path) -> None:
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await run_python(f"open({str(tmp_path / 'started')!r}, 'w')")
+
+    assert scope.cancelled_caught
+    assert not (tmp_path / "started").exists()
+
+
+async def test_a_process_that_hangs_in_the_kernel_is_given_up_and_taken_in_later(
+    monkeypatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "killpg", lambda group, number: None)
+        patches.setattr(process, "GRACE_S", 0.01)
+        patches.setattr(process, "END_S", 0.01)
+        ended = await run_python("import os, time\nos.write(1, b'xx')\ntime.sleep(60)", max_bytes=1)
+
+    assert (ended.status, ended.too_much) == (-signal.SIGKILL, True)
+    assert "hangs in the kernel" in caplog.text
+    (hanging,) = process.hanging
+    hanging.kill()
+    os.waitid(os.P_PID, hanging.pid, os.WEXITED | os.WNOWAIT)
+    await run_python("")
+    assert process.hanging == []
+
+
+async def test_a_call_costs_little_more_than_the_bare_process(make_tool, session_with) -> None:
+    tool = make_tool(["true"], OPTION)
+    session = await session_with(tool)
+    bare, called = [], []
+    for _ in range(20):
+        started = time.perf_counter()
+        subprocess.run(["true", "--a=x"], capture_output=True, stdin=subprocess.DEVNULL, check=True)
+        bare.append(time.perf_counter() - started)
+        started = time.perf_counter()
+        assert_ok(await session.call("tool", {"a": "x"}))
+        called.append(time.perf_counter() - started)
+
+    assert min(called) - min(bare) < 0.003
 
 
 async def test_a_program_that_reads_none_of_its_input_is_no_error(make_tool, session_with) -> None:

@@ -9,6 +9,8 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.bindings.subprocess.exits import error_of, scrubber
 from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from pegboard_manifest.bindings.subprocess.words import CommandLine
     from pegboard_manifest.document import Manifest
 
+MAX_IN_LOOP = 500_000
+"""Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take some milliseconds."""
+
 
 def compile_call(
     entry: Mapping[str, Any], manifest: Manifest
@@ -36,6 +41,7 @@ def compile_call(
     output = binding["output"]
     most = output.get("max_bytes", MAX_BYTES)
     success = frozenset(binding.get("success", (0,)))
+    readers = trio.CapacityLimiter(2)
 
     async def call(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         line = line_of(arguments)
@@ -56,7 +62,11 @@ def compile_call(
             raise problem
         if output["parser"] == "text" and not is_utf8(ended.stdout):
             context.log.warning("the program wrote what is no UTF-8; what could not be read was replaced")
-        return read_output(binding, ended.stdout)
+        if len(ended.stdout) <= MAX_IN_LOOP:
+            return read_output(binding, ended.stdout)
+        return await trio.to_thread.run_sync(
+            read_output, binding, ended.stdout, abandon_on_cancel=True, limiter=readers
+        )
 
     return call
 
@@ -67,7 +77,8 @@ def _repeat(*, safe: bool) -> dict[str, Any]:
 
 def _scrub(program: Program, line: CommandLine, arguments: Mapping[str, Any]) -> Callable[[str], str]:
     """Asked for only when a program failed."""
-    given = [value for value in arguments.values() if isinstance(value, str) and value.startswith("/")]
+    values = [item for value in arguments.values() for item in (value if isinstance(value, list) else [value])]
+    given = [value for value in values if isinstance(value, str) and value.startswith("/")]
     named = {word: name for word, name in line.named.items() if word != name}
     return scrubber(named, program.folders(), program.secrets(), given)
 

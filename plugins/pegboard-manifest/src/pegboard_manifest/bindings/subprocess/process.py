@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import signal
 import subprocess
@@ -27,6 +28,11 @@ import trio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+log = logging.getLogger("pegboard")
+
+hanging: list[subprocess.Popen[bytes]] = []
+"""Processes that did not end by SIGKILL; each start looks whether they have by now, and takes them in."""
 
 GRACE_S = 0.5
 """Between SIGTERM and SIGKILL, in seconds."""
@@ -78,6 +84,8 @@ async def run(
         ValueError: a word holds a NUL.
         trio.Cancelled: the caller was cancelled; the group has been ended.
     """
+    await trio.lowlevel.checkpoint_if_cancelled()  # nobody waits for it any more: start nothing
+    hanging[:] = [popen for popen in hanging if popen.poll() is None]
     child = _Child(command, cwd, environment, stdin, max_bytes)
     try:
         await child.follow(stdin)
@@ -201,6 +209,9 @@ class _Child:
                     await self.wait()
             if self.has_ended:
                 self.popen.wait()
+            else:
+                log.error("the process %d does not end by SIGKILL; it hangs in the kernel", self.popen.pid)
+                hanging.append(self.popen)
         finally:
             self.close()
 

@@ -80,12 +80,12 @@ def json_text(value: Any, path: Path) -> str:
 
 
 def _judged(word: str, path: Path) -> str:
+    if len(word) > MAX_WORD or (not word.isascii() and len(word.encode("utf-8", "replace")) > MAX_WORD):
+        raise FaultError(path, f"at most {MAX_WORD:,} bytes", word)
     if fault := text_fault(word):
         raise FaultError(path, f"a text without {fault}", word)
     if word == "--":
         raise FaultError(path, "a value other than '--'", word)
-    if len(word) > MAX_WORD or (not word.isascii() and len(word.encode()) > MAX_WORD):
-        raise FaultError(path, f"at most {MAX_WORD:,} bytes", word)
     return word
 
 
