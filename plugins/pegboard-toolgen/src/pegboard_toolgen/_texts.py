@@ -23,9 +23,9 @@ def shown(value: object, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def to_bytes(value: Any) -> bytes:
+def to_bytes(value: Any, *, sort_keys: bool = True) -> bytes:
     """A JSON value as it stands in our files: sorted keys, two spaces, UTF-8, a line break at the end."""
-    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
+    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n").encode()
 
 
 def to_line(value: Any) -> str:

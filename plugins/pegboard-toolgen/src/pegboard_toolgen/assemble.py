@@ -214,7 +214,7 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
 
 def assemble(
     sources: Sources, choice: Choice, hints: Hints, lock: Lock, *, project: Mapping[str, Json], generator: str,
-    selected: Iterable[str] | None = None, before: Mapping[str, Any] | None = None,
+    selected: Iterable[str] | None = None, before: Mapping[str, Any] | None = None, levels: int = 1,
 ) -> Assembled:  # fmt: skip
     """Make the manifest.
 
@@ -226,6 +226,7 @@ def assemble(
         project: the manifest's `project`; hints are laid over it.
         generator: the distribution and version that this is.
         selected: ids; None: all candidates.
+        levels: how many levels below the project the folder of the manifest lies: programs work in the project.
         before: what was generated the last time: outputs that were recorded then stay where the input is the same.
 
     Raises:
@@ -262,7 +263,7 @@ def assemble(
         "manifest_version": MANIFEST_VERSION,
         "schema_dialect": DIALECT,
         "project": {**project, **hints.project},
-        **_places(tools, sources.parts, hints),
+        **_places(tools, sources.parts, hints, levels),
         "$defs": _needed(tools, sources.defs),
         "tools": tools,
         "provenance": {"generator": generator, "sources": [dict(one) for one in sources.found_in]},
@@ -444,7 +445,7 @@ def _lines(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(text for text in found if text))
 
 
-def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints: Hints) -> dict[str, Json]:
+def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints: Hints, levels: int) -> dict[str, Json]:
     """The servers, programs and modules that tools use, with hints laid over them."""
     from pegboard import ConfigError
 
@@ -459,6 +460,8 @@ def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints:
         used = {binding[member] for binding in bindings}
         for key in sorted(used):
             value = {**parts[place].get(key, {}), **laid.get(key, {})}
+            if place == "programs":
+                value.setdefault("cwd", "/".join([".."] * levels))
             if place == "modules" and "allow" in value:
                 value["allow"] = sorted({one["qualified_name"] for one in bindings if one["module"] == key})
             if place == "servers" and "base_url" in laid.get(key, {}) and "allowed_hosts" not in laid[key]:

@@ -192,7 +192,8 @@ def _shown_path(path: Path) -> str:
 
 
 def _note(text: str) -> None:
-    click.echo("  " * text.startswith("  ") + shown(text, 600) if text.startswith(" ") else shown(text, 600), err=True)
+    indent = len(text) - len(text.lstrip(" "))
+    click.echo(" " * indent + shown(text, 600), err=True)
 
 
 def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:

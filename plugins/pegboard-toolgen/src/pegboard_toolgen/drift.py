@@ -104,7 +104,16 @@ def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)
     assert state.generated is not None
-    return flow.assembled(gathered, choice, hints, state.lock, state.generated["project"], selection, state.generated)
+    return flow.assembled(
+        gathered,
+        choice,
+        hints,
+        state.lock,
+        state.generated["project"],
+        selection,
+        state.generated,
+        flow.levels_of(folder, state.profile),
+    )
 
 
 def _compared(was: Mapping[str, Any], now: Mapping[str, Any], init: str) -> Iterator[Difference]:

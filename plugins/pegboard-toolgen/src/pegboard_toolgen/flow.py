@@ -9,6 +9,10 @@ Everything is made in memory first; the folder is written at the end, or not at 
 
 from __future__ import annotations
 
+import json
+import shlex
+import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -119,9 +123,9 @@ def init(request: Request, ask: Ask) -> Report:
     hints = hints_of(folder)
     gathered = gather(found)
     choice = choose(gathered, hints, state.lock)
-    selection = _select(request, choice, state, root, ask)
+    selection = _select(request, choice, state, root, folder, ask)
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
-    made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated)
+    made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated, _levels(folder, root))
     if not made.document["tools"]:
         raise _nothing(made, failed)
     notes = [*profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
@@ -327,9 +331,7 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
         DiscoveryError: the source cannot be read at all.
     """
     if source.kind == "program":
-        from pegboard_toolgen.discover.programs import discover_program
-
-        return discover_program(source.where or source.name)
+        return _discover_program(source.where or source.name)
     if source.kind == "library":
         from pegboard_toolgen.discover.library import discover_library
 
@@ -338,6 +340,25 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
 
     where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)
     return discover_openapi(where, base_url=base_url)
+
+
+def _discover_program(where: str) -> Discovery:
+    """A program; or all those of an installed distribution, where there is no program of that name."""
+    from pegboard_toolgen.discover.programs import discover_program, discover_programs, programs_of
+
+    if "/" not in where and shutil.which(where) is None:
+        for interpreter in dict.fromkeys(
+            filter(None, (shutil.which("python3"), shutil.which("python"), sys.executable))
+        ):
+            try:
+                names = programs_of(where, interpreter=interpreter)
+            except DiscoveryError:
+                continue
+            if names:
+                beside = Path(interpreter).parent
+                found = [name if shutil.which(name) else str(beside / name) for name in names]
+                return discover_programs(found)
+    return discover_program(where)
 
 
 def hints_of(folder: Folder) -> Hints:
@@ -355,11 +376,25 @@ def _project(
     entrypoint = (base_url or next(iter(servers), "")) if first.kind == "openapi" else first.name
     name = gathered.name or (first.name if first.kind != "openapi" else Path(urlsplit(first.name).path).stem)
     return profiles.project_of(
-        profile, kinds, runtime, entrypoint, name=name, version=gathered.version, description=gathered.description
+        profile,
+        kinds,
+        runtime,
+        _runtime_of(gathered),
+        entrypoint,
+        name=name,
+        version=gathered.version,
+        description=gathered.description,
     )
 
 
-def _select(request: Request, choice: Choice, state: Known, root: Path, ask: Ask) -> frozenset[str] | None:
+def _runtime_of(gathered: Sources) -> str:
+    kinds = {one["kind"] for one in gathered.found_in}
+    return "python" if kinds <= {"click", "argparse", "library"} else "other"
+
+
+def _select(
+    request: Request, choice: Choice, state: Known, root: Path, folder: Folder, ask: Ask
+) -> frozenset[str] | None:
     """The ids that a person selected; None: all candidates.
 
     Raises:
@@ -376,12 +411,15 @@ def _select(request: Request, choice: Choice, state: Known, root: Path, ask: Ask
 
     text = read_documents(root) if request.project is not None else ""
     ranked = in_order(choice.candidates, score(choice.candidates, text))
-    chosen = ask([(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked])
+    listed = [(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked]
+    chosen = ask(listed)
     if chosen is None:
-        first = ", ".join(choice.names[draft.id] for draft in ranked[:3])
+        place = shown(folder.path.name, 60)
+        if not folder.exists(places.HINTS):
+            folder.write_hints(new_hints(ranked[0].id, listed=[draft.id for draft in ranked]).encode())
         raise ConfigError(
-            f"there are {len(ranked):,} candidates ({first}, ...), more than the {ASK_ABOVE} that are taken unasked",
-            hint="--all takes them all; or list globs under [select] include in toolgen.toml of the folder",
+            f"there are {len(ranked):,} candidates, more than the {ASK_ABOVE} that are taken unasked",
+            hint=f"--all takes them all; or choose under [select] in {place}/{places.HINTS}, and run this again",
         )
     return frozenset(chosen)
 
@@ -407,99 +445,13 @@ def _levels(folder: Folder, root: Path) -> int:
 
 def root_of(folder: Folder, profile: Mapping[str, Any]) -> Path:
     """The folder of the project: so many levels above the outputs as the profile says."""
+    return folder.path.parents[levels_of(folder, profile) - 1]
+
+
+def levels_of(folder: Folder, profile: Mapping[str, Any]) -> int:
+    """How many levels below the project the folder lies, as the profile says."""
     levels = profile.get("levels")
-    return (
-        folder.path.parents[levels - 1]
-        if isinstance(levels, int) and 0 < levels <= len(folder.path.parents)
-        else folder.path.parent
-    )
-
-
-def assembled(
-    gathered: Sources, choice: Choice, hints: Hints, lock: Lock, project: Mapping[str, Any],
-    selection: frozenset[str] | None, before: Mapping[str, Any] | None,
-) -> Assembled:  # fmt: skip
-    """The manifest without the tools that its own format refuses: one bad operation costs that operation."""
-    refused: dict[str, str] = {}
-    for _ in range(MAX_ROUNDS):
-        wanted = None
-        if selection is not None or refused:
-            wanted = {one.id for one in choice.candidates if selection is None or one.id in selection} - set(refused)
-        made = assemble(
-            gathered, choice, hints, lock, project=project, generator=generator(), selected=wanted, before=before
-        )
-        bad = _bad_tools(made.document)
-        if not bad:
-            left_out = [
-                attrs.evolve(one, why=refused[one.id])
-                if one.why == "it was not selected" and one.id in refused
-                else one
-                for one in made.left_out
-            ]
-            return attrs.evolve(made, left_out=tuple(left_out))
-        refused.update(bad)
-    raise ConfigError("what was found does not make a manifest: " + "; ".join(sorted(set(refused.values()))[:3]))
-
-
-def _bad_tools(document: Mapping[str, Any]) -> dict[str, str]:
-    from pegboard_manifest.document import ManifestError, of_document
-
-    try:
-        of_document(document, ".")
-    except ManifestError as problem:
-        bad: dict[str, str] = {}
-        for fault in problem.faults:
-            if len(fault.path) < 2 or fault.path[0] != "tools" or not isinstance(fault.path[1], int):
-                raise
-            tool = document["tools"][fault.path[1]]
-            bad.setdefault(tool["id"], f"it does not fit the manifest's format: {shown(fault, 300)}")
-        if not bad:
-            raise
-        return bad
-    return {}
-
-
-def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
-    reasons = [f"{shown(one.id, 100)}: {shown(one.why, 200)}" for one in (*failed, *made.left_out)][:5]
-    more = len(failed) + len(made.left_out) - len(reasons)
-    lines = [*reasons, *([f"and {counted(more, 'other')}"] if more > 0 else [])]
-    return ConfigError(
-        "\n  ".join(["nothing becomes a tool:", *lines]) if lines else "the source offers nothing",
-        hint="toolgen.toml of the folder lets in what is left out; --help of the command names other sources",
-    )
-
-
-def _record(made: Assembled, folder: Folder, *, remote: bool) -> tuple[Assembled, list[str]]:
-    try:
-        from pegboard_toolgen.record import record
-    except ImportError:
-        return made, []
-    document, said = record(made.document, folder, remote=remote)
-    return attrs.evolve(made, document=document), said
-
-
-def generator() -> str:
-    """Which distribution this is, in which version."""
-    try:
-        return f"pegboard-toolgen {version('pegboard-toolgen')}"
-    except PackageNotFoundError:
-        return "pegboard-toolgen"
-
-
-def draft_of(document: Mapping[str, Any], left_out: Sequence[LeftOut]) -> dict[str, Any]:
-    """`tools.draft.json`."""
-    return {
-        "draft_version": "1.0",
-        "generated": document,
-        "left_out": [{key: value for key, value in attrs.asdict(one).items() if value} for one in left_out],
-    }
-
-
-def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tools that have no example with an output."""
-    return tuple(
-        tool["name"] for tool in document["tools"] if not any("output" in example for example in tool["examples"])
-    )
+    return levels if isinstance(levels, int) and 0 < levels <= len(folder.path.parents) else 1
 
 
 # -- build
@@ -564,11 +516,11 @@ def _build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcom
     mine = theirs if state.mine is None else without_fingerprints(state.mine)
     base = mine if state.base is None else state.base
     merged = merge_manifests(base, mine, theirs)
-    document = finished(merged.value)
+    document = in_order(finished(merged.value))
     _validated(document, folder, called="the merged manifest")
     files = {
         **render(document),
-        places.MANIFEST: to_bytes(document),
+        places.MANIFEST: to_bytes(document, sort_keys=False),
         places.BASE: to_bytes(merged.base),
     }
     return Outcome(document=document, files=files, conflicts=merged.conflicts)
@@ -598,10 +550,26 @@ def finished(document: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
+_ORDER = (
+    "manifest_version", "schema_dialect", "project", "fingerprint", "provenance", "servers", "programs", "modules",
+    "tools", "$defs",
+)  # fmt: skip
+_ORDER_OF_TOOL = (
+    "id", "name", "title", "description", "category", "risk", "idempotency", "timeout_ms", "input_schema",
+    "output_schema", "errors", "error_schema", "examples", "constraints", "annotations", "binding", "provenance",
+    "fingerprint",
+)  # fmt: skip
+
+
+def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with its members as people read them; everything deeper is sorted."""
+    deep = json.loads(to_bytes(document))
+    deep["tools"] = [{key: tool[key] for key in _ORDER_OF_TOOL if key in tool} for tool in deep["tools"]]
+    return {key: deep[key] for key in _ORDER if key in deep}
+
+
 def example_command(document: Mapping[str, Any]) -> str | None:
     """A call that a person can type, of a tool that reads if there is one; None where no example is plain enough."""
-    import json
-    import shlex
 
     def rank(tool: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
         example = tool["examples"][0]

@@ -404,16 +404,20 @@ _TEMPLATE = """\
 _SAFE_ID = re.compile(r"[A-Za-z0-9 _.:/{}*-]{1,200}")
 
 
-def new_hints(example: str = "", include: Sequence[str] = ()) -> str:
+def new_hints(example: str = "", include: Sequence[str] = (), listed: Sequence[str] = ()) -> str:
     """The text of a first `toolgen.toml`.
 
     Args:
         example: a tool's id, for the comments.
         include: the ids that were selected.
+        listed: ids to choose from, as comments.
     """
     if include:
         listed = "\n".join(f"  {toml_text(one)}," for one in include)
         selected = f"include = [\n{listed}\n]"
+    elif listed:
+        lines = "\n".join(f"#  {toml_text(one)}," for one in listed)
+        selected = f"# Choose from these; what documents speak of most stands first:\n# include = [\n{lines}\n# ]"
     else:
         selected = '# include = ["*"]'
     # A foreign text is put into a comment only where nothing in it could end that comment.

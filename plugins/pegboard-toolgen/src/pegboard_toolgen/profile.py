@@ -451,6 +451,7 @@ def project_of(
     profile: Profile,
     kinds: set[str],
     runtime: str | None,
+    found_runtime: str,
     entrypoint: str,
     *,
     name: str,
@@ -463,6 +464,7 @@ def project_of(
         profile: what the folder says.
         kinds: of the sources that tools came from.
         runtime: what a person says.
+        found_runtime: what discovery shows, where the folder says nothing.
         entrypoint: the program, the import name or the URL.
         name, version, description: what discovery says, where the folder says nothing.
     """
@@ -471,7 +473,7 @@ def project_of(
     said: dict[str, Any] = {
         "name": sanitise(profile.name or name, 128, one_line=True) or "tools",
         "type": type_,
-        "runtime": runtime or (profile.runtime if profile.markers else "python" if type_ == "library" else "other"),
+        "runtime": runtime or (profile.runtime if profile.markers else found_runtime),
         "execution_model": MODEL_OF[type_],
     }
     for key, value, limit in (
