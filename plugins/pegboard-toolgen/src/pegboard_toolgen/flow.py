@@ -454,6 +454,101 @@ def levels_of(folder: Folder, profile: Mapping[str, Any]) -> int:
     return levels if isinstance(levels, int) and 0 < levels <= len(folder.path.parents) else 1
 
 
+def assembled(
+    gathered: Sources, choice: Choice, hints: Hints, lock: Lock, project: Mapping[str, Any],
+    selection: frozenset[str] | None, before: Mapping[str, Any] | None, levels: int,
+) -> Assembled:  # fmt: skip
+    """The manifest without the tools that its own format refuses: one bad operation costs that operation."""
+    refused: dict[str, str] = {}
+    for _ in range(MAX_ROUNDS):
+        wanted = None
+        if selection is not None or refused:
+            wanted = {one.id for one in choice.candidates if selection is None or one.id in selection} - set(refused)
+        made = assemble(
+            gathered,
+            choice,
+            hints,
+            lock,
+            project=project,
+            generator=generator(),
+            selected=wanted,
+            before=before,
+            levels=levels,
+        )
+        bad = _bad_tools(made.document)
+        if not bad:
+            left_out = [
+                attrs.evolve(one, why=refused[one.id])
+                if one.why == "it was not selected" and one.id in refused
+                else one
+                for one in made.left_out
+            ]
+            return attrs.evolve(made, left_out=tuple(left_out))
+        refused.update(bad)
+    raise ConfigError("what was found does not make a manifest: " + "; ".join(sorted(set(refused.values()))[:3]))
+
+
+def _bad_tools(document: Mapping[str, Any]) -> dict[str, str]:
+    from pegboard_manifest.document import ManifestError, of_document
+
+    try:
+        of_document(document, ".")
+    except ManifestError as problem:
+        bad: dict[str, str] = {}
+        for fault in problem.faults:
+            if len(fault.path) < 2 or fault.path[0] != "tools" or not isinstance(fault.path[1], int):
+                raise
+            tool = document["tools"][fault.path[1]]
+            bad.setdefault(tool["id"], f"it does not fit the manifest's format: {shown(fault, 300)}")
+        if not bad:
+            raise
+        return bad
+    return {}
+
+
+def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
+    reasons = [f"{shown(one.id, 100)}: {shown(one.why, 200)}" for one in (*failed, *made.left_out)][:5]
+    more = len(failed) + len(made.left_out) - len(reasons)
+    lines = [*reasons, *([f"and {counted(more, 'other')}"] if more > 0 else [])]
+    return ConfigError(
+        "\n  ".join(["nothing becomes a tool:", *lines]) if lines else "the source offers nothing",
+        hint="toolgen.toml of the folder lets in what is left out; --help of the command names other sources",
+    )
+
+
+def _record(made: Assembled, folder: Folder, *, remote: bool) -> tuple[Assembled, list[str]]:
+    try:
+        from pegboard_toolgen.record import record
+    except ImportError:
+        return made, []
+    document, said = record(made.document, folder, remote=remote)
+    return attrs.evolve(made, document=document), said
+
+
+def generator() -> str:
+    """Which distribution this is, in which version."""
+    try:
+        return f"pegboard-toolgen {version('pegboard-toolgen')}"
+    except PackageNotFoundError:
+        return "pegboard-toolgen"
+
+
+def draft_of(document: Mapping[str, Any], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+    """`tools.draft.json`."""
+    return {
+        "draft_version": "1.0",
+        "generated": document,
+        "left_out": [{key: value for key, value in attrs.asdict(one).items() if value} for one in left_out],
+    }
+
+
+def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tools that have no example with an output."""
+    return tuple(
+        tool["name"] for tool in document["tools"] if not any("output" in example for example in tool["examples"])
+    )
+
+
 # -- build
 
 

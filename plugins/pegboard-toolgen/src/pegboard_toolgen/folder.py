@@ -237,12 +237,11 @@ class Folder:
         parts = PurePosixPath(name).parts
         for index, part in enumerate(parts):
             place = place / part
-            mode = 0
             try:
                 mode = place.lstat().st_mode
-            except FileNotFoundError:
-                return None
-            except OSError as problem:  # pragma: no cover - a folder without rights, for others than root
+            except OSError as problem:
+                if isinstance(problem, FileNotFoundError):
+                    return None
                 raise ConfigError(f"{shown(name)} cannot be looked at: {problem.strerror}") from None
             if stat.S_ISLNK(mode):
                 return "a link"
