@@ -47,6 +47,7 @@ from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
 from pegboard_chat.plugin import register_commands as register_chat
+from pegboard_http.plugin import register_commands as register_http
 from pegboard_mcp.plugin import register_commands as register_mcp
 from pegboard_mcp.settings import OAuthSettings, ServerSettings
 
@@ -373,11 +374,12 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
             assert options_that_are_missing(text, path, command) == []
 
 
-@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import", "chat", "eval"])
+@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import", "chat", "eval", "gateway"])
 def test_every_command_of_our_packages_is_documented_with_every_option(path: str) -> None:
     program = Program()
     register_mcp(program)
     register_chat(program)
+    register_http(program)
     command, context = cast("click.Command", program), click.Context(program)
     for name in path.split():
         assert isinstance(command, click.Group)
