@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault, RateLimit
 from pegboard.schema.jsontext import shorten
-from pegboard_manifest.projection import ProjectionError, may_refer, references, resolve
+from pegboard_manifest.projection import ProjectionError, may_refer, references, resolve, with_own
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -27,12 +27,15 @@ _ERROR = {"$ref": "#/$defs/error"}
 LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
-def cross_faults(document: Mapping[str, Any], wrong: Collection[Path] = ()) -> list[Fault]:
+def cross_faults(
+    document: Mapping[str, Any], wrong: Collection[Path] = (), referring: set[str] | None = None
+) -> list[Fault]:
     """Everything in a manifest that contradicts something else in it.
 
     Args:
         document: its sections have the right form.
         wrong: the paths of the parts that have not, as in `("tools", 3)`; they are not looked at.
+        referring: the names of the tools whose schemas may refer to definitions are put into it.
     """
     faults: list[Fault] = []
     defs = document.get("$defs", {})
@@ -55,7 +58,14 @@ def cross_faults(document: Mapping[str, Any], wrong: Collection[Path] = ()) -> l
             first = seen.setdefault(tool[key], index)
             if first != index:
                 faults.append(Fault((*path, key), f"one that tools[{first}] does not have", shorten(tool[key])))
-        faults += _tool_faults(tool, document, defs, path)
+        if may_refer(tool["input_schema"]) or may_refer(tool.get("output_schema")):
+            for key in ("input_schema", "output_schema"):
+                faults += _reference_faults(tool.get(key, {}), defs, (*path, key))
+            if referring is not None:
+                referring.add(tool["name"])
+        if tool.get("error_schema", _ERROR) != _ERROR or "error" not in defs:
+            faults += _reference_faults(tool.get("error_schema", {}), defs, (*path, "error_schema"))
+        faults += _tool_faults(tool, document, path)
     return faults
 
 
@@ -64,13 +74,8 @@ def _without(section: Mapping[str, Any], key: str, wrong: Collection[Path]) -> d
     return {name: None if (key, name) in wrong else one for name, one in section.items()}
 
 
-def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], defs: Any, path: Path) -> Iterator[Fault]:
+def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], path: Path) -> Iterator[Fault]:
     schema = tool["input_schema"]
-    for key in ("input_schema", "output_schema", "error_schema"):
-        if key in tool:
-            own = tool[key].get("$defs")
-            within = {**defs, **own} if isinstance(own, dict) else defs
-            yield from _reference_faults(tool[key], within, (*path, key))
     if schema.get("additionalProperties") is not False and schema.get("unevaluatedProperties") is not False:
         yield Fault((*path, "input_schema"), "a closed object: additionalProperties false", "an open one")
     if not isinstance(schema.get("properties", {}), dict):
@@ -87,14 +92,14 @@ def _tool_faults(tool: Mapping[str, Any], document: Mapping[str, Any], defs: Any
 
 
 def _reference_faults(schema: Any, defs: Mapping[str, Any], path: Path) -> Iterator[Fault]:
-    if schema == _ERROR and "error" in defs:
-        return
     if not may_refer(schema):
         return
+    own = schema.get("$defs")
     try:
+        defs = with_own(defs, own) if isinstance(own, dict) else defs
         found = dict.fromkeys(references(schema))
     except ProjectionError as problem:
-        yield Fault(path, "references of the form #/$defs/NAME alone", shorten(problem.ref))
+        yield Fault(path, "references of the form #/$defs/NAME, each name for one thing", shorten(problem.ref))
         return
     for ref in found:
         try:

@@ -23,7 +23,6 @@ from pegboard import ConfigError, Fault
 from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
 from pegboard_manifest._cross import cross_faults
 from pegboard_manifest._reading import read_json, without_collector
-from pegboard_manifest.projection import may_refer
 
 if TYPE_CHECKING:
     import os
@@ -171,15 +170,11 @@ def of_document(
     .. versionadded:: 0.1
     """
     _require_version(document, called)
-    if faults := _faults_of(document):
+    referring: set[str] = set()
+    if faults := _faults_of(document, referring):
         raise _error_of(faults, called)
     tools = {tool["name"]: tool for tool in document["tools"]}
-    referring = frozenset(name for name, tool in tools.items() if _refers(tool))
-    return Manifest(document, Path(folder).resolve(), MappingProxyType(tools), referring, is_plain)
-
-
-def _refers(tool: Mapping[str, Any]) -> bool:
-    return may_refer(tool["input_schema"]) or may_refer(tool.get("output_schema"))
+    return Manifest(document, Path(folder).resolve(), MappingProxyType(tools), frozenset(referring), is_plain)
 
 
 @functools.cache
@@ -227,14 +222,14 @@ def _validator_of(part: str | None) -> Any:
     return jsonschema_rs.Draft202012Validator(_schema_of(part), offline=True, validate_formats=False)
 
 
-def _faults_of(document: Any) -> list[Fault]:
+def _faults_of(document: Any, referring: set[str]) -> list[Fault]:
     """What the format says of a document, and what those of its parts that are right say of each other.
 
-    Tools are explained one by one, so that one of them hides no other.
+    Tools are explained one by one, so that one of them hides no other. `referring`: see `cross_faults`.
     """
     try:
         if _validator_of(None).is_valid(document):
-            return cross_faults(document)
+            return cross_faults(document, referring=referring)
     except (ValueError, TypeError, RecursionError):  # no JSON value: who explains says which
         return _explained(format_schema(), document)
     if not isinstance(document, dict):

@@ -58,7 +58,7 @@ def project(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, 
     """The schema with what it needs of `defs`, and no reference to the outside.
 
     Args:
-        schema: of a tool of a manifest; `$defs` of its own come before those of the manifest.
+        schema: of a tool of a manifest; it may have `$defs` of its own, of other names.
         defs: the manifest's definitions.
 
     Raises:
@@ -119,6 +119,18 @@ def references(schema: Schema) -> Iterator[str]:
             waiting += subschemas(one)
 
 
+def with_own(defs: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The manifest's definitions and a schema's own.
+
+    Raises:
+        ProjectionError: a name stands for two things, and what a reference to it means would be anybody's guess.
+    """
+    for name in own.keys() & defs.keys():
+        if own[name] != defs[name]:
+            raise ProjectionError(PREFIX + _escaped(name), "is a definition of the manifest and another of the schema")
+    return {**defs, **own}
+
+
 def name_of(ref: str) -> str:
     """The definition that a reference means, or means a part of.
 
@@ -175,7 +187,7 @@ class _Projection:
     def __init__(self, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> None:
         own = schema.get("$defs")
         self.schema = {key: value for key, value in schema.items() if key != "$defs"}
-        self.defs = {**defs, **own} if isinstance(own, dict) else defs
+        self.defs = with_own(defs, own) if isinstance(own, dict) else defs
         self.uses: dict[str, int] = {}
         self.partly: set[str] = set()
         self.leads_to: dict[str, set[str]] = {}

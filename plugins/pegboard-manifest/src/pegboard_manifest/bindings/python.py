@@ -138,6 +138,29 @@ def compile_call(
     return function, _make_bind(spec, _defaults_of(function)), errors
 
 
+def bind_without_function(
+    spec: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """What a call would pass, as far as it can be told without the function: nothing is imported, so a member of an
+    enum stays as it came, and a place that is left out has a default that nobody knows.
+
+    Raises:
+        ToolError: INVALID_INPUT.
+    """
+    parameters = [
+        {key: value for key, value in one.items() if key not in ("enum", "coerce")} if "enum" in one else one
+        for one in spec["parameters"]
+    ]
+    return _make_bind({**spec, "parameters": parameters}, [_LeftOut()] * len(parameters))(arguments)
+
+
+class _LeftOut:
+    """The default of a function that was not looked at."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
 def _names_of(function: Any) -> frozenset[str]:
     """The parameters of a function that take a keyword as well as a place. A function that wraps another may not do
     what the other's signature says, so only plain ones tell."""
