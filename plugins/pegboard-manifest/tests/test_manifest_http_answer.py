@@ -114,8 +114,19 @@ def test_bytes_are_a_resource_beside_a_data_of_null():
         assert block.mime_type == "application/octet-stream"
 
 
+def test_what_was_made_of_secrets_is_taken_out_of_data_however_it_is_escaped():
+    known = Reading(derived=("bWU6/cGFz",))
+    body = rb'{"Basic bWU6\/cGFz": ["x bWU6\u002fcGFz", 1, null, {"a": "bWU6/cGFz"}]}'
+    assert read(body=body, reading=known) == {"Basic ***": ["x ***", 1, None, {"a": "***"}]}
+    assert read(headers={"content-type": "text/plain"}, body=b"a bWU6/cGFz", reading=known) == {"result": "a ***"}
+    (block,) = read(headers={"content-type": "image/png"}, body=b"\x00bWU6/cGFz", reading=known).content
+    assert block.data == b"\x00***"
+
+
 def test_an_answer_without_a_body_is_null():
     assert read(body=b"") == {"result": None}
+    assert read(body=b"", output={"parser": "text"}) == {"result": ""}
+    assert read(headers={"content-type": "text/html"}) == {"result": ""}
     assert read(204, {}, b"stray") == {"result": None}
     assert read(205) == {"result": None}
     assert read(body=b"{}", reading=Reading(method="HEAD")) == {"result": None}

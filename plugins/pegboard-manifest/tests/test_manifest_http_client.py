@@ -477,8 +477,22 @@ async def test_credentials_go_with_a_redirect_on_the_same_origin_and_nowhere_els
 async def test_a_circle_of_redirects_ends(serve, tool_of):
     server = await serve(moved(302, "/x"))
     ask = await tool_of(server.url, server={"redirects": "same-origin"})
-    assert_error(await ask(), "UPSTREAM_ERROR", reason="redirect")
+    assert_error(await ask(), "UPSTREAM_ERROR", reason="redirect", says="more than 5 times")
     assert len(server.requests) == 6
+
+
+async def test_a_location_in_another_character_set_is_no_way_out(serve, tool_of):
+    for location in ("/é".encode(), b"/\xe9"):
+        first = b"HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n"
+        server = await serve(lambda request, count, first=first: first if count == 1 else answer())
+        assert_ok(await (await tool_of(server.url, server={"redirects": "same-origin"}))())
+        assert server.requests[1].target == "/%C3%A9"
+
+
+async def test_a_switch_of_protocols_is_no_answer(serve, tool_of):
+    server = await serve(b"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+    ask = await tool_of(server.url)
+    assert_error(await ask(), "UPSTREAM_ERROR", reason="lost")
 
 
 # Credentials.

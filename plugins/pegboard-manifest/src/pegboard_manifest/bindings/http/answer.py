@@ -128,23 +128,20 @@ def read_answer(
     if code is not None:
         return error_of(code, status, fields, body, reading)
     parser = binding.get("output", {}).get("parser", "auto")
-    if parser == "none" or not body or reading.method == "HEAD" or status in (204, 205):
+    if parser == "none" or reading.method == "HEAD" or status in (204, 205):
         return {"result": None}
     media_type = fields.get("content-type", "")
     essence = essence_of(media_type)
-    for text in reading.derived:
-        body = body.replace(text.encode("utf-8", "surrogateescape"), HIDDEN.encode())
+    is_text = parser == "text" or (parser == "auto" and _TEXTUAL.fullmatch(essence) is not None)
+    if not body:
+        return {"result": "" if is_text else None}
     if parser == "json" or (parser == "auto" and is_json(essence)):
-        return _json(body, media_type, status)
-    if parser == "text" or _TEXTUAL.fullmatch(essence):
-        return {"result": _text(body, media_type, "replace")}
-    if not essence:
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError:
-            text = "\x00"
-        if "\x00" not in text:
-            return {"result": text}
+        value = _json(body, media_type, status)
+        return value if isinstance(value, ToolError) or not reading.derived else _hidden(value, reading.derived)
+    if is_text or (not essence and _is_plain(body)):
+        return {"result": _hidden(_text(body, media_type, "replace"), reading.derived)}
+    for secret in reading.derived:
+        body = body.replace(secret.encode("utf-8", "surrogateescape"), HIDDEN.encode())
     shown = essence if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}", essence) else "application/octet-stream"
     block = BinaryContent(body, shown, uri)
     return ToolResult(content=(block,), data={"result": None})
@@ -227,6 +224,24 @@ def retry_after_of(fields: Mapping[str, str], now: Callable[[], float] | None = 
     except (ValueError, OverflowError, TypeError):
         return None
     return None if seconds is None else round(min(max(seconds, 0.0), MAX_AFTER_S), 3)
+
+
+def _is_plain(body: bytes) -> bool:
+    try:
+        return "\x00" not in body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _hidden(value: Any, secrets: tuple[str, ...]) -> Any:
+    """A value without secrets, wherever they stand; done after parsing, since JSON may escape a part of one."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, dict):
+        return {_hidden(key, secrets): _hidden(item, secrets) for key, item in value.items()}
+    return [_hidden(item, secrets) for item in value] if isinstance(value, list) else value
 
 
 def _json(body: bytes, media_type: str, status: int) -> dict[str, Any] | ToolError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 import attrs
 
@@ -116,8 +117,7 @@ def credentials_of(
             headers.setdefault(auth["name"].lower(), (auth["name"], secret))
         elif kind == "query":
             query.append(f"{encode(auth['name'])}={encode(secret)}")
-            if encode(secret) != secret:
-                derived.append(encode(secret))
+            derived += sorted({encode(secret), quote(secret), quote_plus(secret)} - {secret})
         else:
             cookies.append(f"{auth['name']}={secret}")
         plain += [secret, json.dumps(secret)[1:-1]]

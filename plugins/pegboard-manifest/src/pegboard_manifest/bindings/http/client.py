@@ -192,14 +192,22 @@ class HttpClient:
     async def _follow(self, exchange: Exchange) -> Received:
         """Send once, and follow redirects where that is allowed."""
         request = exchange.request
-        received = await self._once(exchange, request)
-        for _ in range(MAX_REDIRECTS if exchange.follows else 0):
+        for _ in range(MAX_REDIRECTS + 1):
+            received = await self._once(exchange, request)
+            if not exchange.follows:
+                return received
             following = redirected(request, exchange.base, received.status, received.headers.get("location", ""))
             if following is None:
-                break
+                return received
             request = following
-            received = await self._once(exchange, request)
-        return received
+        raise _RefusedError(
+            ToolError(
+                ErrorCode.UPSTREAM_ERROR,
+                f"the server sent the request from place to place more than {MAX_REDIRECTS} times",
+                reason="redirect",
+                retry=Retry.CHANGED.value,
+            )
+        )
 
     async def _once(self, exchange: Exchange, request: Request) -> Received:
         """Send one request. What a library raised stays in here: it holds the request, and credentials with it."""
@@ -327,8 +335,7 @@ class _Receiver:
             _RefusedError: it broke off, is too large, or is packed in a way that cannot be undone.
         """
         response = self._response
-        # Names and values are bytes of a stranger; latin-1 reads all of them.
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
+        headers = {name.decode("latin-1").lower(): _text_of(value) for name, value in response.headers.raw}
         status = response.status_code
         if code_of(status, self._exchange.statuses) is not None or status >= 300:
             return Received(status, headers, await self._beginning(headers))
@@ -407,6 +414,16 @@ class _Receiver:
                         break
             await pieces.aclose()
             await self._response.aclose()
+
+
+def _text_of(value: bytes) -> str:
+    """A header's value: ASCII where a server keeps to the rules, else UTF-8 (in a Location), else anything."""
+    if value.isascii():
+        return value.decode("ascii")
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _refused(problem: Exception, exchange: Exchange, method: str) -> _RefusedError:
