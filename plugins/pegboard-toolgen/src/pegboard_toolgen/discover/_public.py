@@ -131,7 +131,7 @@ class Walk:
                 members[name] = overloads[0]
         names = sorted({str(name) for name in module.exports or () if isinstance(name, str)})
         # `__all__ = _compiled.__all__` says nothing that can be read; the stub beside it does.
-        if names or module.exports == []:
+        if names or (module.exports is not None and module.path not in self.tree.made_up):
             for name in names[:MAX_NAMES]:
                 if name in members and not name.startswith("__"):
                     yield name, self._unshadowed(module, name, members[name])

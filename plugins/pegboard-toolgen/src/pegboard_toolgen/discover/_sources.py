@@ -57,6 +57,8 @@ class Tree:
     problems: list[LeftOut] = attrs.field(factory=list)
     shadowed: dict[str, str] = attrs.field(factory=dict)
     """Public path of a name that a submodule hides in griffe's tree: its target."""
+    made_up: set[str] = attrs.field(factory=set)
+    """Modules whose `__all__` is made of that of another."""
     stubbed: dict[int, Path] = attrs.field(factory=dict)
     """Objects that a stub declares, by their identity: its file. Griffe hangs them into the module beside it."""
     _texts: dict[str, str] = attrs.field(factory=dict)
@@ -215,6 +217,8 @@ class _Reader:
             self._problem(parts, f"its source cannot be read ({type(error).__name__})", file)
             return
         self.tree.keep(file, text)
+        if any(not isinstance(name, str) for name in module.exports or ()):
+            self.tree.made_up.add(module.path)
         if file.suffix == ".pyi":
             self._note_stub(module, file)
         if parent is None:

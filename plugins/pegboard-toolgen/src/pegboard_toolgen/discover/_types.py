@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import typing
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -220,7 +221,16 @@ class Scope:
         if owner is not None and name in owner.members:
             member = owner.members[name]
             return str(member.target_path) if member.is_alias else member.path  # type: ignore[union-attr]
-        return f"builtins.{name}" if hasattr(builtins, name) else name
+        if hasattr(builtins, name):
+            return f"builtins.{name}"
+        return self._by_wildcard(owner, name) or name
+
+    def _by_wildcard(self, module: griffe.Object | None, name: str) -> str | None:
+        """`from typing import *`: of modules that are not read, only `typing` says what it gives."""
+        for member in module.members.values() if module is not None else ():
+            if member.is_alias and member.wildcard == "typing" and name in typing.__all__:  # type: ignore[union-attr]
+                return f"typing.{name}"
+        return None
 
     def follow(self, path: str) -> str:
         """Through the package's own re-exports to where something is defined, or out of the package."""
@@ -245,6 +255,8 @@ class Scope:
 
 def parse(annotation: object) -> ast.expr | None:
     """An annotation as syntax; None for one that is too long or no expression."""
+    if annotation is None:
+        return None
     try:
         text = str(annotation)
         return ast.parse(text.strip(), mode="eval").body if 0 < len(text) <= MAX_ANNOTATION else None

@@ -729,7 +729,7 @@ class _Drafting:
         if not text:
             self.notes.append("its source describes it nowhere")
             text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)})."
-        elif not re.search(r"[A-Za-z]{3}.*\s", re.sub(r"https?://\S+", "", text)):
+        elif not re.search(r"[^\W\d_]{2}", re.sub(r"https?://\S+", "", text)):
             text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)}). {text}"
         if self.doc.returns:
             text = f"{text}\n\nReturns: {self.doc.returns}"
@@ -857,10 +857,15 @@ def _documented(text: str | None, scope: Scope) -> Shape | None:
     if not text or len(text) > 300:
         return None
     text = text.strip().rstrip(".")
-    if choices := re.search(r"\{([^{}]{1,200})\}", text):
-        values = constant(parse(f"[{choices[1]}]"))
-        if isinstance(values, list) and values:
-            return Shape({"enum": values})
+    if isinstance(inner := constant(parse(text)), str):  # how griffe gives numpy's choices
+        text = inner
+    if not text:
+        return None
+    choices = re.search(r"\{([^{}]{1,200})\}", text)
+    if choices or text[0] in "\"'":
+        values = constant(parse(f"[{choices[1] if choices else text}]"))
+        if isinstance(values, list) and values and all(isinstance(value, str | int) for value in values):
+            return Shape({"enum": list(dict.fromkeys(values))})
     shapes = []
     for word in re.split(r",|\||\bor\b|\bOR\b", text):
         plain = word.strip().strip("`").lower()
