@@ -451,6 +451,25 @@ async def test_what_ignores_sigterm_is_killed_with_what_it_started(monkeypatch) 
     assert trio.current_time() - started < 5
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the kernel does not list children")
+@pytest.mark.parametrize("handler", ["SIG_IGN", "SIG_DFL"])
+async def test_what_left_the_group_ends_with_a_program_that_is_ended(monkeypatch, handler: str) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 0.05)
+    code = (
+        "import os, signal, time\n"
+        f"signal.signal(signal.SIGTERM, signal.{handler})\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0: os.setpgid(0, 0)\n"
+        "time.sleep(60)"
+    )
+
+    with trio.move_on_after(0.3) as scope:
+        await run_python(code)
+
+    assert scope.cancelled_caught
+
+
 async def test_what_heeds_sigterm_may_clean_up(tmp_path) -> None:
     code = (
         "import pathlib, signal, sys, time\n"

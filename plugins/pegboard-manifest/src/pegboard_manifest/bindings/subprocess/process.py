@@ -6,7 +6,9 @@
 
 Invariants: when `run` is left, by whichever way, no process of the group is left, no descriptor is open and no task
 runs. The leader stays a zombie until its group was killed, so that its number cannot have become another's meanwhile.
-What calls `setsid` leaves the group and is not reached; such a process can hold a pipe open, and is not waited for.
+What calls `setsid` leaves the group: it is ended too where the program is ended before its time and the kernel lists
+its children (Linux). It is not reached once its parents are gone; a program that ends well may so leave a daemon
+behind, which is not waited for, whatever it holds open.
 
 A process that ends while something it started still holds its outputs has said what it says: the rest is given
 `REST_S` and is then killed. Starting blocks the loop for about a millisecond, until the new program is loaded: a
@@ -21,13 +23,14 @@ import logging
 import os
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 import trio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 log = logging.getLogger("pegboard")
 
@@ -44,6 +47,8 @@ KEPT_STDERR = 16_384
 """The last bytes of standard error that are kept."""
 MAX_STDERR = 10_000_000
 """Who writes more than this to standard error, or what its output may have where that is more, is ended; in bytes."""
+MAX_DESCENDANTS = 1_000
+"""Processes whose children are looked for."""
 CHUNK = 65_536
 TICK_S = 0.01
 """Between two looks at a process where the kernel cannot tell that it ended, in seconds."""
@@ -198,22 +203,28 @@ class _Child:
 
     async def end(self) -> None:
         """End what is left of the group, take the process in, close everything."""
-        try:
-            if not self.has_ended:
-                self.signal(signal.SIGTERM)
-                with trio.move_on_after(GRACE_S):
-                    await self.wait()
-            self.signal(signal.SIGKILL)
-            if not self.has_ended:
-                with trio.move_on_after(END_S):
-                    await self.wait()
-            if self.has_ended:
-                self.popen.wait()
-            else:
-                log.error("the process %d does not end by SIGKILL; it hangs in the kernel", self.popen.pid)
-                hanging.append(self.popen)
-        finally:
-            self.close()
+        with contextlib.ExitStack() as strays:
+            try:
+                if not self.has_ended:
+                    left = list(_strays(self.popen.pid, strays))
+                    self.signal(signal.SIGTERM)
+                    with trio.move_on_after(GRACE_S):
+                        await self.wait()
+                    left += _strays(self.popen.pid, strays)  # it may have started more; a zombie has no children
+                    for pidfd in left:
+                        with contextlib.suppress(ProcessLookupError, PermissionError):
+                            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                self.signal(signal.SIGKILL)
+                if not self.has_ended:
+                    with trio.move_on_after(END_S):
+                        await self.wait()
+                if self.has_ended:
+                    self.popen.wait()
+                else:
+                    log.error("the process %d does not end by SIGKILL; it hangs in the kernel", self.popen.pid)
+                    hanging.append(self.popen)
+            finally:
+                self.close()
 
     def close(self) -> None:
         """Close every descriptor of ours."""
@@ -232,6 +243,32 @@ class _Child:
         """The last words. Where some were dropped the next few go too: half a secret would not be recognised."""
         dropped = len(self.stderr) > KEPT_STDERR
         return bytes(self.stderr[KEPT_STDERR // 8 if dropped else 0 :]).decode("utf-8", "replace")
+
+
+def _strays(leader: int, opened: contextlib.ExitStack) -> Iterator[int]:
+    """A pidfd for every descendant that lives in another group, which a signal to the group does not reach.
+
+    A descriptor, and not a number, which could be another's by the time the signal is sent.
+    """
+    todo = [leader]
+    for _ in range(MAX_DESCENDANTS):
+        if not todo:
+            return
+        parent = todo.pop()
+        for child in list(_children(parent)):
+            with contextlib.suppress(AttributeError, OSError):
+                pidfd = os.pidfd_open(child)
+                opened.callback(os.close, pidfd)
+                if child in _children(parent):  # it has not ended meanwhile, and its number is its own
+                    todo.append(child)
+                    if os.getpgid(child) != leader:
+                        yield pidfd
+
+
+def _children(number: int) -> Iterator[int]:
+    for listed in Path(f"/proc/{number}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            yield from map(int, listed.read_text(encoding="ascii").split())
 
 
 NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
