@@ -156,7 +156,7 @@ def test_json_is_the_same_value_and_shows_every_character(text: str) -> None:
 
 
 def test_paragraphs_stay_paragraphs() -> None:
-    assert paragraphs("One\ntwo.\n\n# Three\n\n\n- four") == ["One two.", "", "\\# Three", "", "\\- four", ""]
+    assert paragraphs("One\ntwo.\n\n# Three\n\n\n- four") == ["One", "two.", "", "\\# Three", "", "\\- four", ""]
 
 
 def test_a_long_text_is_cut() -> None:
@@ -227,6 +227,7 @@ def test_of_many_tools_each_has_a_page(shop: dict[str, Any]) -> None:
     page = files["shop-tools/references/shop_069.md"].decode()
     assert page.startswith("# shop_069\n")
     assert '"method": "tools/call"' in page
+    assert "| `shop_069` |  | paths in `.` |  |" in page
 
 
 def test_a_tool_of_no_arguments_and_a_long_answer_are_said(shop: dict[str, Any]) -> None:

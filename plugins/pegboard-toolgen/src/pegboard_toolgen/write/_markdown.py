@@ -22,7 +22,7 @@ MAX_LINE = 2000
 MAX_PARAGRAPHS = 40
 MAX_JSON_LINE = 110
 _LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`*\[\]<>&~|!$#{}]|(?<![^\W_])_|_(?![^\W_])")
+_SPECIAL = re.compile(r"[\\`*\[\]<>&~|!$#]|(?<![^\W_])_|_(?![^\W_])")
 _AS_ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 _BLOCK_START = re.compile(r"(?:[-+=:]|\d{1,9}(?=[.)]))")
 
@@ -47,9 +47,10 @@ def _word(word: str) -> str:
 
 
 def paragraphs(text: object) -> list[str]:
-    """Foreign text as paragraphs of words, a blank line between them; no line of its own survives as a block."""
-    parts = [inline(part) for part in re.split(r"\n\s*\n", sanitise(str(text)))]
-    return [line for part in parts if part for line in (part, "")][: 2 * MAX_PARAGRAPHS]
+    """Foreign text as paragraphs of words, a blank line between them; its lines stay lines, and none becomes a block."""
+    found = re.split(r"\n\s*\n", sanitise(str(text)))
+    parts = [[inline(line) for line in part.split("\n") if line.strip()] for part in found[:MAX_PARAGRAPHS]]
+    return [line for part in parts if part for line in (*part, "")]
 
 
 def code(text: object) -> str:
