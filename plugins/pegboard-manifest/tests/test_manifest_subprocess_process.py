@@ -124,9 +124,9 @@ async def test_a_program_gets_its_words_and_its_output_is_the_data(make_tool, se
     code = "import sys, json; print(json.dumps({'words': sys.argv[1:], 'stdin': sys.stdin.read()}))"
     session = await session_with(make_tool([*PYTHON, code], OPTION, parser="json"))
 
-    result = assert_ok(await session.call("tool", {"a": "$(id) `x`; | & > /tmp/x *"}))
-
-    assert result.data == {"words": ["--a=$(id) `x`; | & > /tmp/x *"], "stdin": ""}
+    for value in ("$(id) `x`; | & > /tmp/x *", "grüße \n\t'\"\\ 🎉", "", " ", "-rf", "@x", "%s{0}"):
+        result = assert_ok(await session.call("tool", {"a": value}))
+        assert result.data == {"words": [f"--a={value}"], "stdin": ""}
 
 
 async def test_a_hostile_value_starts_nothing(make_tool, session_with, tmp_path) -> None:
@@ -470,7 +470,8 @@ async def test_what_left_the_group_ends_with_a_program_that_is_ended(monkeypatch
     assert scope.cancelled_caught
 
 
-async def test_what_heeds_sigterm_may_clean_up(tmp_path) -> None:
+async def test_what_heeds_sigterm_may_clean_up(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(process, "GRACE_S", 10)
     code = (
         "import pathlib, signal, sys, time\n"
         f"signal.signal(signal.SIGTERM, lambda *_: (pathlib.Path({str(tmp_path / 'clean')!r}).touch(), sys.exit()))\n"
