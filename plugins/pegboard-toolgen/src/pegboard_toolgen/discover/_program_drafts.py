@@ -156,6 +156,7 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
     text = sanitise(command.text, 4_000)
     summary = sanitise(text.split("\n\n")[0], MAX_TEXT, one_line=True)
     notes = list(command.notes)
+    dropped: dict[str, list[str]] = {}
     runs_code = command.runs_code or guess.code_of_program(program.name)
     runs_code = runs_code or (guess.code_of_command(command.path[-1] if command.path else program.name, text))
     is_json = _says_json(summary, command)
@@ -168,13 +169,20 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             elif code and parameter.required and not runs_code:
                 runs_code = why
             if why:
-                notes.append(f"{_called(parameter)} was dropped: {why}.")
+                dropped.setdefault(why, []).append(_called(parameter))
+    notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
     if any(parameter.required and parameter.dropped for level in command.levels for parameter in level.parameters):
         lost = next(p for level in command.levels for p in level.parameters if p.required and p.dropped)
         return LeftOut(name, f"{_called(lost)} is required and cannot be given: {lost.dropped}", where)
     if len(shown) > MAX_PARAMETERS:
         return LeftOut(name, f"it has more than {MAX_PARAMETERS} parameters", where)
     category, risk, idempotency, effect = guess.judged(command.path or (program.name,), summary)
+    if category in ("read", "analytics"):
+        # What it reads comes back as its result: an option that would write it to a file instead is not needed.
+        needless = [p for _, p in shown if p.access == "write" and p.flags and not p.required]
+        shown = [(depth, p) for depth, p in shown if p not in needless]
+        if needless:
+            notes.append(f"Dropped: {', '.join(map(_called, needless))} (the tool reads, and this would write a file).")
     writes = [p for _, p in shown if p.access == "write"]
     if category in ("read", "analytics") and writes:
         notes.append(f"It reads, but {_called(writes[0])} may be written: no category was guessed.")
@@ -293,6 +301,8 @@ def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | 
         return None, "its flag does not begin with a dash", False
     if parameter.form == "value" and (why := guess.code_of_option(flags, parameter.text, parameter.metavar)):
         return None if flags else parameter, why if flags else None, True
+    if parameter.form != "value" and (why := guess.why_no_flag(flags)):
+        return None, why, False
     if is_json and flags and guess.shapes_output(flags, parameter.text, has_value=parameter.form == "value"):
         return None, "the tool's output is JSON, and this gives it another form", False
     return attrs.evolve(parameter, flags=usable, off_flags=off), None, False
@@ -340,6 +350,8 @@ def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list
 
     def plain(parameter: Parameter) -> str:
         flag = _best(parameter.flags) or _best(parameter.off_flags)
+        if len(flag) == 2 and flag[1].isupper() and parameter.name in (flag, flag[1]):
+            return f"upper_{flag[1].lower()}"
         return _snake(flag.lstrip("-") if len(flag) > 2 else parameter.name.lstrip("-") or flag.lstrip("-"))
 
     last = max((depth for depth, _ in shown), default=0)

@@ -22,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
 READ = _words(
     """
     list ls show get search find grep dump display print view describe info status cat head tail look inspect
-    output report render read fetch tree which whoami version help filter sort diff compare check validate
+    output report render read tree which whoami version help filter sort diff compare check validate
     verify lint explain preview export log blame rows tables views schema indexes triggers columns history
     outdated
     """
@@ -85,12 +85,19 @@ _RUNNERS = {
     "tool": "it installs or runs software",
     "start": "it starts programs",
     "explore": "it opens an interpreter",
+    "add": "it installs software, which may run code of strangers",
+    "sync": "it installs software, which may run code of strangers",
+    "update": "it installs software, which may run code of strangers",
+    "upgrade": "it installs software, which may run code of strangers",
+    "rebuild": "it installs software, which may run code of strangers",
     "test": "it runs programs or scripts",
 }
 # Of these only where the help says so: `run` of a query is no program.
 _DOUBTFUL = frozenset(
     {"run", "start", "test", "tool", "edit", "submodule", "install", "uninstall", "explore", "console"}
 )
+_INSTALLERS = frozenset({"add", "sync", "update", "upgrade", "rebuild"})
+_PACKAGES = re.compile(r"\b(?:packages?|dependenc(?:y|ies)|environment|toolchain|plugins?)\b", re.IGNORECASE)
 _SOFTWARE = re.compile(
     r"\b(?:packages?|plugins?|dependenc(?:y|ies)|modules?|PyPI|npm|software|projects?|scripts?|commands?|programs?|"
     r"editor|interpreter|interactive\w*|submodules?)\b",
@@ -134,6 +141,7 @@ _CODE_FLAGS = _words(
     pre-exec open-files-in-pager ext-diff textconv
     """
 )
+_PERSON_FLAGS = frozenset({"interactive", "pdb", "ipdb", "edit-todo", "edit-description", "reedit-message"})
 _CODE_METAVARS = frozenset({"CMD", "COMMAND", "PROG", "PROGRAM", "SCRIPT", "EXPR_PYTHON", "CODE"})
 _OUTPUT_HELP = re.compile(
     r"^(?:raw )?outputs? (?:as|in|csv|tsv|json|yaml|xml|newline|rows as|results? as|the results? as|data as|a |html|"
@@ -164,7 +172,8 @@ _PATH_NAME = re.compile(
 )
 _PATH_HELP = re.compile(
     r"^(?:a |an |the )?(?:optional )?(?:path|file ?name|directory|folder|file)\b|\bpath to (?:a|an|the)\b|"
-    r"\ba path to\b|\b(?:specify|read|load|write|save)s? (?:(?:a|an|the|to|from) ){0,2}(?:(?!of\b|in\b|for\b)[\w-]+ ){0,3}"
+    r"\ba path to\b|"
+    r"\b(?:specify|read|load|write|save)s? (?:(?:a|an|the|to|from) ){0,2}(?:(?!of\b|in\b|for\b)[\w-]+ ){0,3}"
     r"(?:file|directory|folder)\b",
     re.IGNORECASE,
 )
@@ -185,7 +194,8 @@ _MACHINE = re.compile(
     r"\b(?:jobs?|process(?:es)?|threads?|workers?|cpus?|cores?|parallel\w*|concurren\w*)\b", re.IGNORECASE
 )
 _FILTER = re.compile(
-    r"^(?:convert|transform|translate|encode|decode|format|stack|join|merge|sort|cut|reformat)\b", re.IGNORECASE
+    r"^(?:convert|filter|print|search|report|render|transform|translate|encode|decode|format|stack|join|merge|sort|cut|reformat)\b",
+    re.IGNORECASE,
 )
 
 
@@ -205,6 +215,13 @@ def first_verb(summary: str) -> str:
     return word
 
 
+def _leading(summary: str) -> set[str]:
+    """The verbs that a help begins with: `List, create, or delete branches` has three."""
+    found = re.match(r"\W{0,4}((?:[A-Za-z-]{1,30}(?:, (?:or |and )?| or | and |/)){0,8}[A-Za-z-]{1,30})", summary)
+    words = re.split(r",? (?:or |and )?|/|,", found[1]) if found else []
+    return {first_verb(word) for word in words[:8] if word}
+
+
 def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk | None, Idempotency | None, str | None]:
     """Category, risk and idempotency as the name of a command and the first words of its help say; with a side effect.
 
@@ -212,7 +229,7 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
     """
     named = set(words_of(command[-1])) if command else set()
     verb = first_verb(summary)
-    every = named | {verb}
+    every = named | {verb} | _leading(summary)
     if every & DESTRUCTIVE:
         return "write", "high", None, "Deletes or resets what it names."
     if every & ADMIN:
@@ -246,6 +263,8 @@ def code_of_command(word: str, text: str) -> str | None:
         if pattern.search(summary):
             return why
     key = word.lower()
+    if key in _INSTALLERS:
+        return _RUNNERS[key] if _PACKAGES.search(summary) else None
     if key in _RUNNERS and (key not in _DOUBTFUL or not summary or _SOFTWARE.search(summary)):
         return _RUNNERS[key]
     for sentence in re.split(r"(?<=\.)\s+", text[:2000]):
@@ -261,6 +280,14 @@ def code_of_option(flags: Iterable[str], text: str, metavar: str) -> str | None:
     if any(pattern.search(text) for pattern in _CODE_OPTION):
         return "it takes code or a program to run"
     return None
+
+
+def why_no_flag(flags: Iterable[str]) -> str | None:
+    """Why a flag without a value is not offered: it starts programs, or waits for a person."""
+    names = {flag.lstrip("-") for flag in flags}
+    if names & _PERSON_FLAGS:
+        return "it waits for a person"
+    return "it starts other programs" if names & _CODE_FLAGS else None
 
 
 def is_path(name: str, metavar: str, text: str) -> bool:

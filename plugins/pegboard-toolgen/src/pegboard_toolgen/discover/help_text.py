@@ -2,8 +2,8 @@
 
 Pure and bounded: every line is looked at once, by patterns that cannot explode. Nothing in the text is sure,
 so that little is concluded from it: a flag with a shown value takes one, where the text says `=` it is joined by that,
-where it says a space it stands alone; a value's choices are taken where they are listed in full. What cannot be read is no
-parameter.
+where it says a space it stands alone; a value's choices are taken where they are listed in full. What cannot be read
+is no parameter.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_drafts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 Json = Any
 MAX_LINES = 6_000
 MAX_LINE = 600
 MAX_OPTIONS = 400
 MAX_COMMANDS = 400
+MAX_USAGE_LINE = 60
 _OPTION_LINE = re.compile(r"^(\s{0,14})(-[-A-Za-z0-9#?@\[].*)$")
 _GAP = re.compile(r"\s{2,}|\t+|\s+:\s+")
-_FLAG = re.compile(r"^(--?(?:\[no-\])?[A-Za-z0-9#?@][A-Za-z0-9_.-]*)(.*)$")
+_FLAG = re.compile(r"^(--?(?:\[no-\])?[A-Za-z0-9#?@][A-Za-z0-9_.-]*(?<![.]))(.*)$")
 _HEADER = re.compile(r"^\S.*[:)\w.]$")
 _COMMANDS_HEADER = re.compile(r"\b(?:sub-?)?commands?\b", re.IGNORECASE)
 _OTHER_HEADER = re.compile(
@@ -55,6 +56,12 @@ _REPEATED = re.compile(
     r"\b(?:can|may) be (?:used|given|specified|repeated|provided|passed|said) (?:multiple|several|many|more)|"
     r"\bmultiple times\b|\brepeatable\b"
 )
+_SPACED_META = re.compile(
+    r"^(?:(?:<[^<>]{1,60}>|\[[^\[\]]{1,60}\]|\{[^{}]{1,400}\}|[A-Z][A-Z0-9_:|.,=/-]*|string|strings|stringArray|int|ints|"
+    r"uint|float|float64|duration|bool|file|path|dir)(?:\.\.\.|…)?(?: |$)){1,4}$"
+)
+_ALTERNATIVES = re.compile(r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+(?=--?[A-Za-z])")
+_USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
 _END_OPTIONS = frozenset({"--help", "--version", "--usage", "--help-all", "--full-help"})
 _PLACEHOLDERS = frozenset(
     {"options", "option", "flags", "args", "arguments", "command", "subcommand", "cmd", "commands"}
@@ -164,15 +171,19 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
     called = " ".join(words)
     current: str | None = None
     for index, line in enumerate(lines):
-        found = _USAGE.match(line)
-        if found and (found[1] or (index + 1 < len(lines) and lines[index + 1].strip())):
-            current = found[1]
-            continue
         if current is None:
+            found = _USAGE.match(line) if index < MAX_USAGE_LINE else None
+            if line.strip() == "SYNOPSIS" or (found and not found[1]):
+                current = ""
+            elif found and found[1].split()[0].rpartition("/")[2] == words[0]:
+                current = found[1]
             continue
         stripped = line.strip()
         is_next = re.match(rf"^(?:or:\s*)?{re.escape(called)}(?:\s|$)", stripped)
-        if not stripped or (not line[0].isspace() and not is_next):
+        if not stripped and not current:
+            continue
+        is_over = not stripped or (not line[0].isspace() and not is_next)
+        if is_over or (_OPTION_LINE.match(line) and len(_GAP.split(stripped, maxsplit=1)) > 1):
             yield _shortened(current, called)
             return
         if is_next and current:
@@ -210,11 +221,10 @@ def _tokens(usage: str) -> list[str]:
 
 
 def _positionals(usages: Sequence[str], words: Sequence[str]) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-    usage = usages[0] if usages else ""
     notes = ("Its usage has several forms; the first was taken.",) if len(usages) > 1 else ()
     found: list[Parameter] = []
     skip_value = False
-    for token in _tokens(usage)[:60]:
+    for token in _tokens(usages[0] if usages else "")[:60]:
         if token.startswith("-"):
             # An option that has to be said; its own value stands in the next word where it has one.
             skip_value = "=" not in token and len(token) > 1
@@ -227,20 +237,16 @@ def _positionals(usages: Sequence[str], words: Sequence[str]) -> tuple[tuple[Par
             skip_value = False
             continue
         skip_value = False
-        if inner.startswith("-") and not inner.startswith("--]"):
-            inner = inner.split("--]")[-1] if "--]" in inner else ""
+        if inner.startswith("-"):
+            continue
         name = inner.strip("<>[] ").strip()
-        if not name or "|" in name or " " in name.replace(" [", "") or name == "--":
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.:/-]{0,60}", name) or name.lower() in _PLACEHOLDERS:
             continue
-        if name.lower().rstrip("s") in {one.rstrip("s") for one in _PLACEHOLDERS} and name.lower() not in ("args",):
-            continue
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.:/-]{0,60}", name):
-            continue
-        if name in words or any(one.name == name for one in found):
-            continue
-        if not ("<" in inner or optional or name.isupper() or many or len(found) or name.islower()):
-            continue
-        found.append(_positional(name, many=many, required=not optional))
+        if not optional and "<" not in inner and not many and not name.isupper():
+            # A fixed word: another command, in a text that lists none.
+            return (), (*notes, f"Its usage has the fixed word {name}; its arguments are not offered.")
+        if not any(one.metavar == name for one in found):
+            found.append(_positional(name, many=many, required=not optional))
     return tuple(found[:30]), notes
 
 
@@ -292,6 +298,7 @@ def _announces(lines: Sequence[str], index: int) -> bool:
 
 def _options(lines: Sequence[str]) -> Iterator[Parameter]:
     taken: set[str] = set()
+    metas = _metas(lines)
     count = 0
     index = 0
     while index < len(lines) and count < MAX_OPTIONS:
@@ -302,22 +309,25 @@ def _options(lines: Sequence[str]) -> Iterator[Parameter]:
         indent = len(found[1])
         parts = _GAP.split(found[2], maxsplit=1)
         said = [parts[1]] if len(parts) > 1 else []
+        depth = MAX_LINE
         # The explanation goes on in lines that are set in deeper and are no option.
         while index < len(lines) and (not lines[index].strip() or _indent(lines[index]) > indent):
             line = lines[index]
-            if _OPTION_LINE.match(line) and (_indent(line) <= indent + 6 and _looks_like_spec(line.strip())):
+            # What is set in as deep as the explanation is explanation, whatever it begins with.
+            if _OPTION_LINE.match(line) and _indent(line) < min(depth, indent + 7) and _looks_like_spec(line.strip()):
                 break
+            if line.strip():
+                depth = min(depth, _indent(line))
             if not line.strip() and not (index + 1 < len(lines) and _indent(lines[index + 1]) > indent + 2):
                 break
             said.append(line.strip())
             index += 1
-        option = _option(parts[0].strip(), " ".join(filter(None, said))[:1_500])
-        if option is None or taken & {*option.flags, *option.off_flags}:
-            continue
-        taken |= {*option.flags, *option.off_flags}
-        if not taken & _END_OPTIONS & {*option.flags}:
-            count += 1
-            yield option
+        for option in _option(parts[0].strip(), " ".join(filter(None, said))[:1_500], metas):
+            flags = {*option.flags, *option.off_flags}
+            if not taken & flags and not _END_OPTIONS & flags:
+                count += 1
+                yield option
+            taken |= flags
 
 
 def _looks_like_spec(text: str) -> bool:
@@ -328,34 +338,72 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else 0
 
 
-def _option(spec: str, said: str) -> Parameter | None:
-    """One option from `-x, --long=VALUE`, `--long <value>`, `--[no-]long`, `-x VALUE | --long VALUE`."""
+def _option(spec: str, said: str, metas: Mapping[str, str]) -> Iterator[Parameter]:
+    """Options of one entry: `-x, --long=VALUE`, `--long <value>`, `--[no-]long`, `-x VALUE | --long VALUE`.
+
+    Long flags without a value may be synonyms (`--quiet, --silent`) or not (`--continue, --abort`): each is its own.
+    """
     on: list[str] = []
     off: list[str] = []
-    value = ""
-    joint = ""
-    for part in re.split(r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+(?=--?[A-Za-z])", spec)[:8]:
+    value, joint, is_counted = "", "", False
+    for part in _ALTERNATIVES.split(spec)[:8]:
         found = _FLAG.match(part.strip())
-        if not found:
+        if not found or found[2].startswith((". ", ";", ")", "'", '"', "`")) or found[2] == ".":
             continue
         flag, rest = found[1], found[2]
+        if rest in ("...", "…"):
+            rest, is_counted = "", True
         if "[no-]" in flag:
             on.append(flag.replace("[no-]", ""))
             off.append(flag.replace("[no-]", "no-"))
         elif flag not in on:
             on.append(flag)
-        if rest.strip() and not value:
+        if not rest.strip() or value:
+            continue
+        if rest[0].isspace():
+            meta, told = _spaced(rest.strip())
+            said = f"{told} {said}".strip()
+            rest = meta and f" {meta}"
+        if rest:
             value, joint = rest.strip(), "=" if rest.startswith(("=", "[=")) else "[" if rest.startswith("[") else " "
-    if not on:
-        return None
-    optional_value = value.startswith("[")
+    off += [flag for flag in on if flag.startswith("--no-") and f"--{flag[5:]}" in on]
+    on = [flag for flag in on if flag not in off]
+    if not value:
+        known = next((flag for flag in on if flag in metas), None)
+        value, joint = (metas[known], " ") if known else ("", "")
     meta = value.strip("=[] ").removesuffix("...").strip()
-    if not meta:
-        form: Literal["flag", "negatable", "count"] = "negatable" if off else "flag"
-        if _REPEATED.search(said) and on[-1] in ("-v", "--verbose", "-q", "--quiet"):
-            form = "count"
-        return Parameter(name=on[-1].lstrip("-"), flags=tuple(on), off_flags=tuple(off), form=form, text=said)
-    return _valued(on, meta, joint, said, optional_value=optional_value)
+    if not on:
+        return
+    if meta:
+        yield _valued(on, meta, joint, said, optional_value=value.startswith("["))
+        return
+    form: Literal["flag", "negatable", "count"] = "negatable" if off else "flag"
+    if is_counted or (_REPEATED.search(said) and on[-1] in ("-v", "--verbose", "-q", "--quiet")):
+        form = "count"
+    short = [flag for flag in on if len(flag) == 2]
+    for number, flag in enumerate(long := [flag for flag in on if len(flag) > 2] or short[:1]):
+        mine = (*short, flag) if number == 0 and flag not in short else (flag,)
+        negated = tuple(one for one in off if one == f"--no-{flag[2:]}") or (tuple(off) if len(long) == 1 else ())
+        kind = form if form == "count" or negated else "flag"
+        yield Parameter(name=flag.lstrip("-"), flags=mine, off_flags=negated, form=kind, text=said)
+
+
+def _spaced(rest: str) -> tuple[str, str]:
+    """What stands one space behind a flag: its value, and explanation where a long flag left no room for more space."""
+    if _SPACED_META.match(rest):
+        return rest, ""
+    found = re.match(r"^(<[^<>]{1,60}>(?:\.\.\.)?) +(\S.*)$", rest)
+    return (found[1], found[2]) if found else ("", rest)
+
+
+def _metas(lines: Sequence[str]) -> dict[str, str]:
+    """Values that are shown in a usage alone: `[--omit <dev|optional|peer>]`."""
+    metas: dict[str, str] = {}
+    for line in lines:
+        if "[" in line:
+            for flag, meta in _USAGE_META.findall(line):
+                metas.setdefault(flag, meta)
+    return metas
 
 
 def _valued(on: list[str], meta: str, joint: str, said: str, *, optional_value: bool) -> Parameter:

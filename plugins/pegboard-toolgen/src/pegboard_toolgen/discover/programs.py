@@ -309,7 +309,12 @@ def _ask_for_help(found: _Found) -> _Look:
         raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
     texts: list[str] = [first]
     commands = list(_walk(found, first, (), (Level(word=None),), end, texts))
-    return _Look(kind="help", commands=commands, sha256=hashlib.sha256("\0".join(texts).encode()).hexdigest())
+    return _Look(
+        kind="help",
+        commands=commands,
+        sha256=hashlib.sha256("\0".join(texts).encode()).hexdigest(),
+        description=sanitise(help_text.parse(first, (found.name,)).text.split("\n\n")[0], 1_000, one_line=True),
+    )
 
 
 def _walk(
