@@ -517,10 +517,8 @@ def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
 
 
 def _record(made: Assembled, folder: Folder, *, remote: bool) -> tuple[Assembled, list[str]]:
-    try:
-        from pegboard_toolgen.record import record
-    except ImportError:
-        return made, []
+    from pegboard_toolgen.record import record
+
     document, said = record(made.document, folder, remote=remote)
     return attrs.evolve(made, document=document), said
 

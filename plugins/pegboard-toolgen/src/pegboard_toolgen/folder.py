@@ -237,12 +237,9 @@ class Folder:
         parts = PurePosixPath(name).parts
         for index, part in enumerate(parts):
             place = place / part
-            try:
-                mode = place.lstat().st_mode
-            except OSError as problem:
-                if isinstance(problem, FileNotFoundError):
-                    return None
-                raise ConfigError(f"{shown(name)} cannot be looked at: {problem.strerror}") from None
+            mode = _mode_of(place)
+            if mode is None:
+                return None
             if stat.S_ISLNK(mode):
                 return "a link"
             if index < len(parts) - 1 and not stat.S_ISDIR(mode):
@@ -269,6 +266,15 @@ def open_folder(out: Path, project: Path) -> Folder:
 def digest_of(content: bytes) -> str:
     """SHA-256, as 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def _mode_of(place: Path) -> int | None:
+    try:
+        return place.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise ConfigError(f"{shown(place.name)} cannot be looked at: {problem.strerror}") from None
 
 
 def _is_plain(name: str) -> bool:

@@ -1,0 +1,216 @@
+"""Example outputs of tools that read, by running them: twice, and what does not come out the same is not kept.
+
+A tool is run where it changes nothing (`read` or `analytics`, and no high risk) and is reached by a program or inside
+of Python; over HTTP where its server is on this machine, or a person asked for it. Both runs are on a board in a child
+process that sees no secret, in a project folder of its own, which holds copies of the files that the example names.
+The second has another hash seed, another time zone, another folder, and in Python another day. An answer is kept if
+both are equal, it is small, and it holds no path of this machine and no date of today.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_toolgen._texts import counted, to_bytes, to_line
+from pegboard_toolgen.folder import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pegboard_toolgen.folder import Folder
+
+Json = Any
+MAX_CALLS = 300
+MAX_OUTPUT = 20_000
+MAX_ANSWERS = 32_000_000
+MAX_FILE = 5_000_000
+MAX_FILES = 50
+ALL_S = 180.0
+SHIFT_S = 431 * 86_400 + 7 * 3_600
+READS = frozenset(("read", "analytics"))
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_NUMBER = re.compile(r"(?<![\d.])\d{10}(?:\d{3})?(?![\d])")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@attrs.frozen
+class _Call:
+    tool: int
+    example: int
+    name: str
+    input: Mapping[str, Json]
+
+
+def record(document: Mapping[str, Any], folder: Folder, *, remote: bool = False) -> tuple[dict[str, Any], list[str]]:
+    """The manifest with outputs of its read tools, and sentences that say what was done.
+
+    Args:
+        document: a manifest without fingerprints.
+        folder: where it will lie; files that examples name are copied from there.
+        remote: call servers that are elsewhere too.
+
+    .. versionadded:: 0.1
+    """
+    calls = list(_calls(document, remote=remote))[:MAX_CALLS]
+    if not calls:
+        return dict(document), []
+    first = _run(document, calls, folder, place="a", seed="1", zone="UTC", shift=0)
+    second = _run(document, calls, folder, place="another-place", seed="4242", zone="Pacific/Kiritimati", shift=SHIFT_S)
+    if first is None or second is None:
+        return dict(document), ["no outputs of examples were recorded: the tools could not be run here"]
+    tools = [dict(tool) for tool in document["tools"]]
+    kept = 0
+    for call, one, other in zip(calls, first, second, strict=True):
+        if one is None or other is None or to_line(one) != to_line(other) or not is_timeless(one["data"]):
+            continue
+        tool = tools[call.tool]
+        examples = list(tool["examples"])
+        examples[call.example] = {**examples[call.example], "output": one["data"], "recorded": True}
+        tool["examples"] = examples
+        kept += 1
+    said = [f"{counted(kept, 'output')} of examples recorded"] if kept else []
+    return {**document, "tools": tools}, said
+
+
+def may_run(tool: Mapping[str, Any], document: Mapping[str, Any], *, remote: bool) -> bool:
+    """Whether a tool may be run to record what it answers."""
+    if tool["category"] not in READS or tool["risk"] == "high":
+        return False
+    binding = tool["binding"]
+    if binding["kind"] == "http":
+        host = urlsplit(document["servers"][binding["server"]]["base_url"]).hostname or ""
+        return remote or host in LOOPBACK
+    if binding["kind"] == "python":  # a process of its own would have the true day
+        isolate = binding.get("run") or document["modules"][binding["module"]].get("isolate")
+        return bool(isolate != "process")
+    program = document["programs"][binding["program"]]
+    return not any(Path(path).is_absolute() for path in (program.get("cwd", "."), *program.get("allowed_paths", ())))
+
+
+def _calls(document: Mapping[str, Any], *, remote: bool) -> Iterable[_Call]:
+    for index, tool in enumerate(document["tools"]):
+        if may_run(tool, document, remote=remote):
+            for number, example in enumerate(tool["examples"]):
+                if "output" not in example:
+                    yield _Call(index, number, tool["name"], example["input"])
+
+
+def is_timeless(value: Json) -> bool:
+    """Whether a value says nothing of this machine or this day, as far as its text shows."""
+    text = to_line(value)
+    if len(text) > MAX_OUTPUT:
+        return False
+    machine = {os.path.expanduser("~"), tempfile.gettempdir(), sys.prefix, str(Path.cwd())} - {"/", ""}  # noqa: PTH111
+    if any(place in text for place in machine):
+        return False
+    now = datetime.datetime.now(datetime.UTC)
+    for days in (-1, 0, 1):
+        day = now + datetime.timedelta(days=days)
+        month = _MONTHS[day.month - 1]
+        signs = (
+            day.strftime("%Y-%m-%d"), day.strftime("%Y%m%d"), day.strftime("%Y/%m/%d"), day.strftime("%d/%m/%Y"),
+            day.strftime("%m/%d/%Y"), day.strftime("%d.%m.%Y"), f"{month} {day.day}", f"{month} {day.day:02}",
+            f"{day.day} {month}", f"{day.day:02} {month}",
+        )  # fmt: skip
+        if any(sign in text for sign in signs):
+            return False
+    stamps = (int(number[:10]) for number in _NUMBER.findall(text))
+    return not any(abs(stamp - now.timestamp()) < 2 * 86_400 for stamp in stamps)
+
+
+# -- one run
+
+
+def _run(
+    document: Mapping[str, Any], calls: Sequence[_Call], folder: Folder, *, place: str, seed: str, zone: str, shift: int
+) -> list[Json] | None:
+    """What each call answered, `{"data": ...}` or None; None where the tools could not be run at all."""
+    from pegboard_toolgen.discover._child import run_child
+
+    with tempfile.TemporaryDirectory(prefix="toolgen-record-", ignore_cleanup_errors=True) as root:
+        top = Path(root, place)
+        out = (
+            top.joinpath("project", *(["d"] * (_levels(document) - 1)), "tools") if _levels(document) else top / "tools"
+        )
+        out.mkdir(parents=True)
+        (out / MANIFEST).write_bytes(to_bytes(document))
+        _copy_files(document, calls, folder, out)
+        said = top / "calls.json"
+        said.write_bytes(to_bytes([[call.name, call.input] for call in calls]))
+        words = [sys.executable, "-m", "pegboard_toolgen._recorder", "{fd}", str(out / MANIFEST), str(said), str(shift)]
+        kept = {name: os.environ[name] for name in _variables(document) if name in os.environ}
+        extra = {**kept, "PYTHONHASHSEED": seed, "TZ": zone, "XDG_CONFIG_HOME": str(top), "XDG_DATA_HOME": str(top)}
+        try:
+            finished = run_child(words, deadline_s=ALL_S, max_bytes=MAX_ANSWERS, extra_environment=extra, answers=True)
+        except OSError:
+            return None
+        lines = finished.answer.split(b"\n")[:-1]
+        answers = [None if root.encode() in line else _read(line) for line in lines]
+        if not answers and finished.status != 0:
+            return None
+        return [*answers, *[None] * (len(calls) - len(answers))][: len(calls)]
+
+
+def _read(line: bytes) -> Json:
+    try:
+        return loads(line)
+    except JsonTextError:
+        return None
+
+
+def _variables(document: Mapping[str, Any]) -> list[str]:
+    """What the child may see of our environment: where Python's packages and the programs are."""
+    named = [one["argv0_env"] for one in document.get("programs", {}).values() if "argv0_env" in one]
+    servers = [one["base_url_env"] for one in document.get("servers", {}).values() if "base_url_env" in one]
+    return ["PYTHONPATH", "VIRTUAL_ENV", *named, *servers]
+
+
+def _levels(document: Mapping[str, Any]) -> int:
+    """How far above the manifest's folder programs work."""
+    return max(
+        (Path(one.get("cwd", ".")).parts.count("..") for one in document.get("programs", {}).values()), default=0
+    )
+
+
+def _copy_files(document: Mapping[str, Any], calls: Sequence[_Call], folder: Folder, out: Path) -> None:
+    """The files that examples name, small ones of the project, and the folders that programs work in."""
+    copied = 0
+    for call in calls:
+        binding = document["tools"][call.tool]["binding"]
+        if binding["kind"] != "subprocess":
+            continue
+        cwd = document["programs"][binding["program"]].get("cwd", ".")
+        here, there = (folder.path / cwd).resolve(), (out / cwd).resolve()
+        there.mkdir(parents=True, exist_ok=True)
+        for text in _path_values(binding, call.input):
+            source, target = (here / text).resolve(), (there / text).resolve()
+            inside = source.is_relative_to(here) and target.is_relative_to(there)
+            if not inside or copied >= MAX_FILES or target.exists():
+                continue
+            try:
+                if source.is_file() and source.stat().st_size <= MAX_FILE:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(source, target)
+                    copied += 1
+            except OSError:
+                continue
+
+
+def _path_values(binding: Mapping[str, Any], given: Mapping[str, Json]) -> Iterable[str]:
+    for argument in binding["arguments"]:
+        if argument["kind"] in ("option", "positional") and argument.get("value", {}).get("format") == "path":
+            value = given.get(argument.get("parameter"))
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and text and "\0" not in text and len(text) < 1_000:
+                    yield text
