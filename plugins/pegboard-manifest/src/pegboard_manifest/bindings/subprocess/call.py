@@ -14,7 +14,7 @@ import trio
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.bindings.subprocess.exits import error_of, scrubber
 from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
-from pegboard_manifest.bindings.subprocess.process import NO_ROOM, run
+from pegboard_manifest.bindings.subprocess.process import run
 from pegboard_manifest.bindings.subprocess.program import Program
 from pegboard_manifest.bindings.subprocess.words import compile_line, roots_of, too_long
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pegboard_manifest.bindings.subprocess.words import CommandLine
     from pegboard_manifest.document import Manifest
 
+NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
+"""What the host lacks for a moment."""
 MAX_IN_LOOP = 500_000
 """Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take some milliseconds."""
 

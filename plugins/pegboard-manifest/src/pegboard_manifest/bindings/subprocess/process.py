@@ -18,7 +18,6 @@ thread would not shorten that, since the interpreter's lock is held meanwhile. P
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import signal
@@ -255,7 +254,7 @@ def _strays(leader: int, opened: contextlib.ExitStack) -> Iterator[int]:
         if not todo:
             return
         parent = todo.pop()
-        for child in list(_children(parent)):
+        for child in _children(parent):
             with contextlib.suppress(AttributeError, OSError):
                 pidfd = os.pidfd_open(child)
                 opened.callback(os.close, pidfd)
@@ -265,11 +264,10 @@ def _strays(leader: int, opened: contextlib.ExitStack) -> Iterator[int]:
                         yield pidfd
 
 
-def _children(number: int) -> Iterator[int]:
-    for listed in Path(f"/proc/{number}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            yield from map(int, listed.read_text(encoding="ascii").split())
-
-
-NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
-"""What the host lacks for a moment."""
+def _children(number: int) -> list[int]:
+    """The children of a process as the kernel lists them; none where it does not, or the process has ended."""
+    found: list[int] = []
+    with contextlib.suppress(OSError, ValueError):
+        for listed in Path(f"/proc/{number}/task").glob("*/children"):
+            found += map(int, listed.read_text(encoding="ascii").split())
+    return found
