@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,41 @@ def test_the_bundle_serves_the_tools_from_wherever_it_is_started(folder: Path, t
         assert server.wait(20) == 0
     assert [tool["name"] for tool in said[2]["result"]["tools"]] == ["orders_items_post", "prices_mean", "shop_list"]
     assert said[3]["result"]["structuredContent"] == {"result": 3.0}
+
+
+def test_the_gateway_is_what_the_openapi_document_and_the_utcp_manual_say(peers: Any, folder: Path) -> None:
+    pytest.importorskip("pegboard_http", reason="pegboard-http is not installed")
+    port = peers.free_port()
+    command = [sys.executable, "-m", "pegboard", "--config", "pegboard.toml", "gateway", "--port", str(port)]
+    with peers.serving(command, port, "/tools", cwd=folder) as address:
+        with urllib.request.urlopen(f"{address}/openapi.json", timeout=20) as answer:
+            live = json.load(answer)
+        document = json.loads((folder / "adapters" / "openapi.json").read_text(encoding="utf-8"))
+        for path, item in document["paths"].items():
+            there = live["paths"][path]["post"]
+            assert (
+                item["post"]["requestBody"]["content"]["application/json"]["schema"]
+                == (there["requestBody"]["content"]["application/json"]["schema"])
+            )
+            assert set(item["post"]["responses"]) == set(there["responses"])
+        for name, schema in document["components"]["schemas"].items():
+            if "." in name:
+                assert live["components"]["schemas"][name] == schema
+
+        place = had(peers, "utcp", UTCP)
+        program = """
+import asyncio, json, sys
+from utcp.data.utcp_manual import UtcpManualSerializer
+from utcp.plugins.plugin_loader import ensure_plugins_initialized
+from utcp_http.http_communication_protocol import HttpCommunicationProtocol
+ensure_plugins_initialized()
+text = open(sys.argv[1], encoding="utf-8").read().replace("http://127.0.0.1:8080", sys.argv[2])
+tools = {tool.name: tool for tool in UtcpManualSerializer().validate_dict(json.loads(text)).tools}
+mean = tools["prices_mean"].tool_call_template
+given = {"arguments": {"data": [1, 2, 6]}}
+print(json.dumps(asyncio.run(HttpCommunicationProtocol().call_tool(None, "prices_mean", given, mean))))
+"""
+        done = run(place, program, str(folder / "adapters" / "utcp.json"), address)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["ok"], said["data"]) == (True, {"result": 3.0})

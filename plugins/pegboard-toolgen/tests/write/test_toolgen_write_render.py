@@ -81,6 +81,27 @@ def test_the_bytes_depend_on_values_and_never_on_order(shop: dict[str, Any]) -> 
     assert list(render(turned)) == sorted(render(shop))
 
 
+def test_the_bytes_are_those_of_every_hash_seed_and_folder(shop: dict[str, Any], tmp_path: Path) -> None:
+    program = (
+        "import hashlib, json, sys; from pegboard_toolgen.write import render;"
+        "print(hashlib.sha256(repr(render(json.load(sys.stdin))).encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            input=json.dumps(shop),
+            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
+        for seed, folder in (("1", tmp_path), ("4242", Path("/")))
+    }
+    assert len(digests) == 1
+
+
 def test_the_manifest_is_not_changed(shop: dict[str, Any]) -> None:
     before = copy.deepcopy(shop)
     render(shop)
@@ -166,8 +187,9 @@ def test_the_openapi_document_says_request_answer_and_errors(shop: dict[str, Any
 
 def test_the_openapi_document_knows_the_statuses_of_the_gateway() -> None:
     statuses = pytest.importorskip("pegboard_http.statuses", reason="pegboard-http is not installed")
-    from pegboard_toolgen.write.openapi import STATUS_OF
+    from pegboard_toolgen.write.openapi import REASONS, STATUS_OF
 
+    assert set(statuses.REASONS) == set(REASONS)
     assert {str(code): status for code, status in statuses.STATUS_OF.items()} == dict(STATUS_OF)
 
 

@@ -47,7 +47,7 @@ def _word(word: str) -> str:
 
 
 def paragraphs(text: object) -> list[str]:
-    """Foreign text as paragraphs of words, a blank line between them; its lines stay lines, and none becomes a block."""
+    """Foreign text as paragraphs, a blank line between them; its lines stay lines, and none becomes a block."""
     found = re.split(r"\n\s*\n", sanitise(str(text)))
     parts = [[inline(line) for line in part.split("\n") if line.strip()] for part in found[:MAX_PARAGRAPHS]]
     return [line for part in parts if part for line in (*part, "")]

@@ -28,7 +28,7 @@ STATUS_OF: Mapping[str, int] = {
     "TIMEOUT": 504,
 }
 """As pegboard-http answers."""
-_REASONS: Mapping[int, str] = {
+REASONS: Mapping[int, str] = {
     400: "The arguments do not fit the tool's schema, or the body is no JSON object.",
     401: "No token, or one that is not known; or the service behind the tool wants other credentials.",
     403: "The caller may not use the tool, or a person would have to confirm it.",
@@ -38,6 +38,7 @@ _REASONS: Mapping[int, str] = {
     413: "The body is too long.",
     415: "The body is not application/json.",
     421: "The Host is not served.",
+    422: "The arguments fit the schema, and the tool cannot do anything with them.",
     429: "Too many calls; Retry-After says when to come again.",
     500: "The tool failed, or nobody knows whether it did what it was asked to.",
     502: "What the tool reaches answered with an error.",
@@ -72,7 +73,7 @@ def document_of(view: View) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {str(status): _failed(status) for status in _REASONS},
+            "responses": {str(status): _failed(status) for status in REASONS},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -104,14 +105,15 @@ def _operation(tool: ToolView) -> dict[str, Any]:
                 "description": "What the tool answered.",
                 "content": {"application/json": {"schema": success}},
             },
-            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in _REASONS},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in REASONS},
         },
     }
 
 
 def _failed(status: int) -> dict[str, Any]:
+    codes = " or ".join(code for code, of in STATUS_OF.items() if of == status)
     failed: dict[str, Any] = {
-        "description": _REASONS[status],
+        "description": f"{codes}. {REASONS[status]}" if codes else REASONS[status],
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}},
     }
     if status in (429, 503):
