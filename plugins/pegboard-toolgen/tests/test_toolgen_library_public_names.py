@@ -89,7 +89,11 @@ def test_a_package_that_names_nothing_is_searched_through_its_public_modules(dis
 
 
 def test_one_module_of_a_package_can_be_asked_for(discover: Make) -> None:
-    files = {"lib/__init__.py": "def f(): return 1\n", "lib/tests/__init__.py": "", "lib/tests/x.py": "def t(): return 1\n"}
+    files = {
+        "lib/__init__.py": "def f(): return 1\n",
+        "lib/tests/__init__.py": "",
+        "lib/tests/x.py": "def t(): return 1\n",
+    }
     found = discover(files, "lib.tests.x")
     assert ids(found) == ["lib.tests.x.t"]
     assert found.modules["lib.tests.x"]["import"] == "lib.tests.x"

@@ -304,6 +304,8 @@ class _Body:
                 self.globals.update(one.names)
             elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store | ast.Del):
                 self.locals.add(one.id)
+            elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self.locals.add(one.name)
         self.locals -= self.globals
 
     def _path(self, node: ast.expr) -> str | None:

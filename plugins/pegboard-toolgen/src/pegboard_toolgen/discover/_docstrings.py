@@ -64,17 +64,18 @@ def read_docstring(docstring: griffe.Docstring | None) -> Doc:
         return Doc()
     raw = inspect.cleandoc(docstring.value[:MAX_DOCSTRING])
     try:
-        sections = _sections(docstring, raw)
+        sections = _sections(raw)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, griffe.GriffeError):
         return Doc(text=_prose(raw), raw=raw)
     return _gather(sections, raw)
 
 
-def _sections(docstring: griffe.Docstring, raw: str) -> list[griffe.DocstringSection]:
+def _sections(raw: str) -> list[griffe.DocstringSection]:
     logger = logging.getLogger("griffe")
     was, logger.disabled = logger.disabled, True
     try:
-        return list(griffe.Docstring(raw, parent=docstring.parent, lineno=docstring.lineno).parse("auto"))
+        # Without its parent: types stay the words that stand there.
+        return list(griffe.Docstring(raw).parse("auto"))
     finally:
         logger.disabled = was
 

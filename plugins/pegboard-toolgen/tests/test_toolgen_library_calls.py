@@ -1,0 +1,221 @@
+"""Drafts of libraries bound and called: what fits the schema is what the function takes, and examples come true."""
+
+from __future__ import annotations
+
+import importlib.util
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from pegboard import ToolError
+from pegboard_manifest.bindings.python import make_handler
+from pegboard_toolgen.discover.library import discover_library
+from pegboard_toolgen.drafts import Discovery, Draft
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> Callable[[Discovery], Mapping[str, Call]]:
+    """The tools of a discovery by id, each holding its arguments and its result against its schemas."""
+
+    def bind(found: Discovery) -> Mapping[str, Call]:
+        manifest: Any = SimpleNamespace(modules=found.modules, folder=tmp_path)
+        return {draft.id.removeprefix("python:"): _call(draft, manifest) for draft in found.drafts}
+
+    return bind
+
+
+def _call(draft: Draft, manifest: Any) -> Call:
+    handler = make_handler({"name": draft.id, "binding": draft.binding, "input_schema": draft.input_schema}, manifest)
+    takes = jsonschema_rs.validator_for(dict(draft.input_schema))
+    gives = jsonschema_rs.validator_for(dict(draft.output_schema))
+
+    def call(**arguments: Any) -> Any:
+        assert takes.is_valid(arguments), (draft.id, arguments, draft.input_schema)
+        value = handler(**arguments)
+        data = value if isinstance(value, dict) else {"result": value}
+        assert gives.is_valid(data), (draft.id, arguments, data, draft.output_schema)
+        return data
+
+    return call
+
+
+SOURCE = '''
+import datetime as dt
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, Sequence, overload
+from uuid import UUID
+class Kind(Enum):
+    A = "a"
+    B = object()
+class Pair(NamedTuple):
+    x: int
+    y: int
+class Adder:
+    """Adds."""
+    def __call__(self, *n: float, scale: int = 1) -> float: return sum(n) * scale
+add = Adder()
+class Box:
+    @classmethod
+    def named(cls, name: str) -> str: return cls.__name__ + name
+    @staticmethod
+    def twice(n: int) -> int: return 2 * n
+def kinds(a: dt.date, b: dt.datetime | dt.timedelta | str, c: Decimal, d: Fraction, e: complex, f: UUID) -> list[str]:
+    return [type(one).__name__ for one in (a, b, c, d, e, f)]
+def collections(a: tuple[int, ...], b: set[str], c: frozenset[int], d: list[Decimal], e: dict[str, int]) -> list[str]:
+    return [type(a).__name__, type(b).__name__, type(c).__name__, type(d[0]).__name__, type(e).__name__]
+def raw(a: bytes, b: bytes | None = None, c: str | bytes = "x") -> list[str]:
+    return [a.decode(), type(b).__name__, type(c).__name__]
+def kind(a: Kind = Kind.A) -> str: return a.name
+def places(a: int, b: int = 2, /, c: int = 3, *rest: int, d: int = 4, **more: int) -> list[int]:
+    return [a, b, c, *rest, d, *more.values()]
+def number(a: float) -> float: return a * 1e308 * 10
+def pair() -> Pair: return Pair(1, 2)
+def mapping(a: Any) -> Any: return {"got": a}
+def where(a: Path) -> str: return a.name
+def items() -> Sequence[int]: return range(3)
+def fails(a: int) -> int:
+    raise ZeroThing("no such thing") if a == 0 else KeyError(a)
+class ZeroThing(LookupError): ...
+'''
+
+
+@pytest.fixture
+def tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: Callable[[Discovery], Mapping[str, Call]]
+) -> Iterator[Mapping[str, Call]]:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/library_that_is_called.py").write_text(textwrap.dedent(SOURCE))
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    made = bound(discover_library("library_that_is_called", search_paths=[tmp_path / "site"]))
+    yield {name.removeprefix("library_that_is_called."): call for name, call in made.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result"),
+    [
+        (
+            "kinds",
+            {
+                "a": "2026-01-31",
+                "b": "2026-01-31T10:00:00",
+                "c": "1.5",
+                "d": "1/3",
+                "e": "1+2j",
+                "f": "12345678-1234-5678-1234-567812345678",
+            },
+            ["date", "datetime", "Decimal", "Fraction", "complex", "UUID"],
+        ),
+        (
+            "kinds",
+            {"a": "2026-01-31", "b": "PT1H", "c": 1, "d": 2, "e": 1.5, "f": "12345678123456781234567812345678"},
+            ["date", "timedelta", "Decimal", "Fraction", "complex", "UUID"],
+        ),
+        (
+            "collections",
+            {"a": [1], "b": ["x"], "c": [2], "d": ["1.5"], "e": {"k": 1}},
+            ["tuple", "set", "frozenset", "Decimal", "dict"],
+        ),
+        ("raw", {"a": "YWJj"}, ["abc", "NoneType", "str"]),
+        ("raw", {"a": "YWJj", "b": "YWJj", "c": "YWJj"}, ["abc", "bytes", "str"]),
+        ("kind", {}, "A"),
+        ("kind", {"a": "B"}, "B"),
+        ("places", {"a": 1}, [1, 2, 3, 4]),
+        ("places", {"a": 1, "rest": [7, 8], "d": 5, "more": {"z": 9}}, [1, 2, 3, 7, 8, 5, 9]),
+        ("number", {"a": 1}, "inf"),
+        ("items", {}, [0, 1, 2]),
+        ("add", {"n": [1, 2.5], "scale": 2}, 7.0),
+        ("Box.named", {"name": "x"}, "Boxx"),
+        ("Box.twice", {"n": 3}, 6),
+        ("where", {"a": "inside.txt"}, "inside.txt"),
+    ],
+)
+def test_values_that_fit_the_schema_reach_the_function_as_its_types(
+    tools: Mapping[str, Call], name: str, arguments: dict[str, Any], result: Any
+) -> None:
+    assert tools[name](**arguments) == {"result": result}
+
+
+def test_a_mapping_that_is_returned_is_the_data(tools: Mapping[str, Call]) -> None:
+    assert tools["mapping"](a=[1]) == {"got": [1]}
+    assert tools["pair"]() == {"x": 1, "y": 2}
+
+
+@pytest.mark.parametrize(("value", "code"), [(0, "NOT_FOUND"), (1, "INVALID_INPUT")])
+def test_exceptions_have_the_codes_that_the_source_gives_them(tools: Mapping[str, Call], value: int, code: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        tools["fails"](a=value)
+    assert caught.value.code.value == code
+
+
+def test_a_path_that_leads_away_is_refused(tools: Mapping[str, Call]) -> None:
+    with pytest.raises(ToolError, match="a part that is '..'"):
+        tools["where"](a="../outside")
+
+
+needs_humanize = pytest.mark.skipif(importlib.util.find_spec("humanize") is None, reason="humanize is not installed")
+needs_textdistance = pytest.mark.skipif(
+    importlib.util.find_spec("textdistance") is None, reason="textdistance is not installed"
+)
+
+
+@needs_humanize
+def test_every_public_function_of_humanize_is_a_tool_and_its_documented_examples_come_true(
+    bound: Callable[[Discovery], Mapping[str, Call]],
+) -> None:
+    import humanize
+
+    found = discover_library("humanize")
+    tools = bound(found)
+    assert sorted(tools) == [f"humanize.{name}" for name in sorted(humanize.__all__) if name != "__version__"]
+    assert found.left_out == ()
+    checked = 0
+    for draft in found.drafts:
+        for example in draft.examples:
+            data = tools[draft.id.removeprefix("python:")](**example["input"])
+            assert data == example.get("output", data), draft.id
+            checked += 1
+    assert checked > 80
+    assert [draft.words[-1] for draft in found.drafts if draft.category != "read"] == ["activate", "deactivate"]
+
+
+@needs_humanize
+def test_humanize_takes_the_types_that_stand_under_type_checking(
+    bound: Callable[[Discovery], Mapping[str, Call]],
+) -> None:
+    tools = bound(discover_library("humanize"))
+    assert tools["humanize.naturaldelta"](value="PT90M") == {"result": "2 hours"}
+    assert tools["humanize.naturaldelta"](value=90 * 60) == {"result": "2 hours"}
+    assert tools["humanize.naturaltime"](value="2020-01-01T00:00:00", when="2020-01-01T00:00:30") == {
+        "result": "30 seconds ago"
+    }
+    assert tools["humanize.naturaldate"](value="1999-12-31") == {"result": "Dec 31 1999"}
+    assert tools["humanize.precisedelta"](value=3661, suppress=["minutes"]) == {"result": "1 hour and 61 seconds"}
+    assert tools["humanize.clamp"](value=None) == {"result": None}
+
+
+@needs_textdistance
+def test_the_callable_instances_of_textdistance_are_tools(bound: Callable[[Discovery], Mapping[str, Call]]) -> None:
+    import textdistance
+
+    found = discover_library("textdistance")
+    instances = {
+        name for name, value in vars(textdistance).items() if isinstance(value, textdistance.algorithms.base.Base)
+    }
+    tools = bound(found)
+    assert set(tools) == {f"textdistance.{name}" for name in {*instances, "find_ngrams"}}
+    assert [one.why for one in found.left_out if one.id == "python:textdistance.words_combinations"] == [
+        "its parameter f has no form in JSON: a callable"
+    ]
+    assert tools["textdistance.levenshtein"](s1="kitten", s2="sitting") == {"result": 3}
+    assert tools["textdistance.hamming"](sequences=["test", "text"]) == {"result": 1}
+    assert tools["textdistance.jaccard"](sequences=[["a", "b"], ["b"]]) == {"result": 0.5}
