@@ -18,6 +18,7 @@ import pytest
 import trio
 import trio.testing
 
+import pegboard_manifest.plugin
 from pegboard import BinaryContent, Limits, Tool, hookimpl
 from pegboard.testing import assert_error, assert_ok
 from pegboard_manifest.bindings.http import make_handler, run_of
@@ -632,3 +633,37 @@ async def test_calls_at_once_share_one_client(serve, tool_of):
 async def test_a_client_that_was_never_used_opens_nothing():
     async with open_client() as client:
         assert isinstance(client, HttpClient)
+
+
+async def test_a_manifest_on_the_board_reaches_its_server(serve, host_with, tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTP_TEST_TOKEN", "t0ken-0123456789")
+    server = await serve(lambda request, count: answer(body=json.dumps(request.headers).encode()))
+    one = {
+        "id": "http:GET /me",
+        "name": "get_me",
+        "description": "Who am I.",
+        "category": "read",
+        "risk": "low",
+        "idempotency": "idempotent",
+        "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "output_schema": {"type": "object", "properties": {"authorization": {"type": "string"}}},
+        "examples": [{"input": {}}],
+        "binding": {"kind": "http", "server": "main", "method": "GET", "path": "/me"},
+    }
+    document = {
+        "manifest_version": "1.0",
+        "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
+        "project": {"name": "who", "runtime": "other", "execution_model": "remote-http"},
+        "servers": {
+            "main": {"base_url": server.url, "auth": [{"kind": "bearer", "secret_env": "HTTP_TEST_TOKEN"}]},
+        },
+        "tools": [one],
+    }
+    (tmp_path / "tool.manifest.json").write_text(json.dumps(document), "utf-8")
+    files = [str(tmp_path / "tool.manifest.json")]
+    host = await host_with(pegboard_manifest.plugin, config={"plugins": {"manifest": {"files": files}}})
+    result = assert_ok(await host.session().call("get_me", {}))
+    assert result.data["authorization"] == "Bearer ***"
+    assert server.requests[0].headers["authorization"] == "Bearer t0ken-0123456789"
+    assert_error(await host.session().call("get_me", {"x": 1}), "INVALID_INPUT")
+    assert len(server.requests) == 1

@@ -158,17 +158,14 @@ class HttpClient:
         if exchange.credentials:
             self._secrets.update(exchange.credentials.secrets)
         attempt = 1
-        while True:
-            got = await self._attempt(exchange)
-            is_answer = isinstance(got, Received)
-            may_repeat = got.status in REPEATABLE if isinstance(got, Received) else got.may_repeat
-            after_s = retry_after_of(got.headers) if isinstance(got, Received) else None
-            wait_s = self._wait_s(attempt, after_s) if may_repeat and attempt < exchange.tries else None
-            if wait_s is None or trio.current_time() + wait_s >= exchange.deadline:
+        got = await self._attempt(exchange)
+        while attempt < exchange.tries and (wait_s := self._wait_s(attempt, got)) is not None:
+            if trio.current_time() + wait_s >= exchange.deadline:
                 break
-            log.debug("try %d again in %.1f s%s", attempt, wait_s, "" if is_answer else ": no answer")
+            log.debug("try %d again in %.1f s", attempt, wait_s)
             await trio.sleep(wait_s)
             attempt += 1
+            got = await self._attempt(exchange)
         if isinstance(got, Received):
             return got
         if attempt > 1:
@@ -181,8 +178,11 @@ class HttpClient:
         except _RefusedError as problem:
             return problem
 
-    def _wait_s(self, attempt: int, after_s: float | None) -> float | None:
-        """How long to wait before the next try; None: longer than we wait."""
+    def _wait_s(self, attempt: int, got: Received | _RefusedError) -> float | None:
+        """How long to wait before the next try; None: there is none, or later than we wait."""
+        if not (got.status in REPEATABLE if isinstance(got, Received) else got.may_repeat):
+            return None
+        after_s = retry_after_of(got.headers) if isinstance(got, Received) else None
         backoff_s = min(FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S)
         if after_s is None:
             return backoff_s * (1 - self._jitter() / 2)
