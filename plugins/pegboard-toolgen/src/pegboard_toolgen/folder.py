@@ -233,18 +233,21 @@ class Folder:
         """`file`, None for nothing, or what is in the way, as words."""
         if not _is_plain(name):
             raise ConfigError(f"{shown(name)!r} is no path inside the folder")
+        *above, last = PurePosixPath(name).parts
         place = self.path
-        parts = PurePosixPath(name).parts
-        for index, part in enumerate(parts):
-            place = place / part
+        for part in above:
+            place /= part
             mode = _mode_of(place)
             if mode is None:
                 return None
             if stat.S_ISLNK(mode):
-                return "a link"
-            if index < len(parts) - 1 and not stat.S_ISDIR(mode):
+                return "behind a link"
+            if not stat.S_ISDIR(mode):
                 return "behind something that is no folder"
-        return "file" if stat.S_ISREG(mode) else "no file"
+        mode = _mode_of(place / last)
+        if mode is None:
+            return None
+        return "a link" if stat.S_ISLNK(mode) else "file" if stat.S_ISREG(mode) else "no file"
 
 
 def open_folder(out: Path, project: Path) -> Folder:
