@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,12 +93,12 @@ class ZeroThing(LookupError): ...
 @pytest.fixture
 def tools(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: Callable[[Discovery], Mapping[str, Call]]
-) -> Iterator[Mapping[str, Call]]:
+) -> Mapping[str, Call]:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/library_that_is_called.py").write_text(textwrap.dedent(SOURCE))
     monkeypatch.syspath_prepend(tmp_path / "site")
     made = bound(discover_library("library_that_is_called", search_paths=[tmp_path / "site"]))
-    yield {name.removeprefix("library_that_is_called."): call for name, call in made.items()}
+    return {name.removeprefix("library_that_is_called."): call for name, call in made.items()}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_exceptions_have_the_codes_that_the_source_gives_them(tools: Mapping[str
 
 
 def test_a_path_that_leads_away_is_refused(tools: Mapping[str, Call]) -> None:
-    with pytest.raises(ToolError, match="a part that is '..'"):
+    with pytest.raises(ToolError, match=r"a part that is '\.\.'"):
         tools["where"](a="../outside")
 
 
@@ -205,8 +206,7 @@ def test_humanize_takes_the_types_that_stand_under_type_checking(
 
 @needs_textdistance
 def test_the_callable_instances_of_textdistance_are_tools(bound: Callable[[Discovery], Mapping[str, Call]]) -> None:
-    import textdistance
-
+    textdistance = importlib.import_module("textdistance")
     found = discover_library("textdistance")
     instances = {
         name for name, value in vars(textdistance).items() if isinstance(value, textdistance.algorithms.base.Base)

@@ -298,7 +298,7 @@ def test_name_and_version_come_from_the_installed_metadata(discover: Make) -> No
     found = discover(
         {
             "lib/__init__.py": "def f(): return 1\n",
-            "Other_Name-1.5.dist-info/METADATA": "Metadata-Version: 2.1\nName: Other.Name\nVersion: 1.5\nSummary: It helps.\n",
+            "Other_Name-1.5.dist-info/METADATA": "Name: Other.Name\nVersion: 1.5\nSummary: It helps.\n",
             "Other_Name-1.5.dist-info/RECORD": "lib/__init__.py,sha256=x,1\n",
         }
     )

@@ -267,8 +267,8 @@ class _Body:
                 prints = prints or path in {"builtins.print", "sys.stdout.write"}
                 if path and self.tree.owns(path):
                     calls.append(path)
-            elif isinstance(one, ast.Raise) and id(one) in own and (name := self._raised(one)):
-                raises.append(name)
+            elif isinstance(one, ast.Raise) and id(one) in own:
+                raises += self._raised(one)
             elif isinstance(one, ast.Return):
                 is_value = one.value is not None and not (
                     isinstance(one.value, ast.Constant) and one.value.value is None
@@ -389,12 +389,16 @@ class _Body:
             return name
         return name if found is not None and found.is_attribute else None
 
-    def _raised(self, one: ast.Raise) -> str | None:
-        node = one.exc.func if isinstance(one.exc, ast.Call) else one.exc
-        name = dotted(node) if node is not None else None
-        if name is None or name in self.parameters or name in self.locals:
-            return None
-        return self._path(node)  # type: ignore[arg-type]
+    def _raised(self, one: ast.Raise) -> list[str]:
+        """Where the classes of what is raised come from."""
+        given = [one.exc.body, one.exc.orelse] if isinstance(one.exc, ast.IfExp) else [one.exc]
+        nodes = [node.func if isinstance(node, ast.Call) else node for node in given]
+        found = []
+        for node in nodes:
+            name = dotted(node) if node is not None else None
+            if node is not None and name and name not in self.parameters and name not in self.locals:
+                found.append(self._path(node))
+        return [path for path in found if path is not None]
 
 
 def _of_this_function(node: FunctionNode) -> Iterator[ast.AST]:
