@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pegboard.schema.keywords import DRAFT_2020, FORMATS, KEYWORDS, TYPES
-from pegboard.schema.patterns import ForeignPatternError, PatternError, compiled
+from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError, compiled
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
@@ -429,13 +429,14 @@ def is_clean(text: Json) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _is_shown(text: str) -> bool:
-    return text.isprintable() and sanitise(text, MAX_VALUE_BYTES) == text.strip("\n")
+    # Not `isprintable`, which knows more characters with every version of Python.
+    return "\n" not in text and sanitise(text, MAX_PATTERN).rstrip() == text.rstrip()
 
 
 @lru_cache(maxsize=1_024)
 def is_pattern(text: Json) -> bool:
     """Whether the core's own validator can search for a pattern."""
-    if not isinstance(text, str) or not text.isprintable():
+    if not isinstance(text, str) or len(text) > MAX_PATTERN or not _is_shown(text):
         return False
     try:
         compiled(text)

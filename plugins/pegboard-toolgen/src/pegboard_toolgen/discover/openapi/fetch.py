@@ -360,7 +360,7 @@ def _clean_url(url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise DiscoveryError("this is no URL") from None
-    if not host or not url.isprintable() or not parts.netloc.isascii() or " " in url:
+    if not host or not parts.netloc.isascii() or " " in url or sanitise(url, 2_000) != url:
         raise DiscoveryError("this is no URL")
     if parts.username is not None or parts.password is not None:
         raise DiscoveryError("a URL with credentials is not read", hint="save the document to a file and name that")

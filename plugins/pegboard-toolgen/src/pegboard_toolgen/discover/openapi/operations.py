@@ -274,7 +274,7 @@ def _refuse_path(path: str) -> None:
         raise UnusableError("its path does not begin with a slash")
     if any(mark in path for mark in "?#"):
         raise UnusableError("its path holds a query or a fragment")
-    if len(path) > 900 or not path.isprintable() or " " in path or "\\" in path or sanitise(path, 900) != path:
+    if len(path) > 900 or " " in path or "\\" in path or sanitise(path, 900) != path:
         raise UnusableError("its path holds what no path has")
     if path.startswith("//") or any(part in (".", "..") for part in path.split("/")):
         raise UnusableError("its path leads out of the server's base URL")

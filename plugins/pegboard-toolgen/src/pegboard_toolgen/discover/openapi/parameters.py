@@ -17,7 +17,7 @@ from pegboard_manifest.bindings.http.faults import is_reserved
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
 from pegboard_toolgen.discover.openapi.texts import shown
-from pegboard_toolgen.schemas import UnusableError
+from pegboard_toolgen.schemas import UnusableError, is_clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -139,7 +139,7 @@ def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) ->
     if schemas.document.is_swagger_2:
         parameter = parameter_of(parameter)
     place, name = parameter["in"], parameter["name"]
-    if len(name) > 256 or not name.isprintable():
+    if not is_clean(name):
         raise UnusableError(f"the name {shown(name)} cannot be sent")
     binding: dict[str, Json] = {}
     said = parameter.get("schema")

@@ -14,7 +14,7 @@ from pegboard_toolgen.discover.openapi.references import Document, pointer_of
 from pegboard_toolgen.discover.openapi.swagger2 import scheme_of
 from pegboard_toolgen.discover.openapi.texts import shown
 from pegboard_toolgen.drafts import LeftOut
-from pegboard_toolgen.schemas import UnusableError
+from pegboard_toolgen.schemas import UnusableError, is_clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,7 +100,7 @@ def _auth_of(name: str, scheme: Mapping[str, Json], project: str) -> dict[str, J
         return {"kind": "bearer", "secret_env": prefix if prefix.endswith("TOKEN") else f"{prefix}_TOKEN"}
     if kind == "apiKey" and scheme.get("in") in ("header", "query", "cookie"):
         key = scheme.get("name")
-        if not isinstance(key, str) or not 0 < len(key) <= 128 or not key.isprintable():
+        if not isinstance(key, str) or not is_clean(key) or not 0 < len(key) <= 128:
             raise UnusableError("the name of its key cannot be sent")
         env = prefix if prefix.endswith(("KEY", "TOKEN", "SECRET")) else f"{prefix}_KEY"
         return {"kind": scheme["in"], "name": key, "secret_env": env}
@@ -139,7 +139,7 @@ def server_of(document: Document, source: Source, base_url: str | None) -> tuple
 
 def usable(url: Json, base: str | None) -> str | None:
     """A URL of the document as a base URL, or None: resolved, http or https, without user, query or fragment."""
-    if not isinstance(url, str) or len(url) > 2_000 or not url.isprintable() or " " in url or "\\" in url:
+    if not isinstance(url, str) or len(url) > 2_000 or " " in url or "\\" in url or sanitise(url, 2_000) != url:
         return None
     try:
         parts = urlsplit(urljoin(base, url) if base else url)
