@@ -14,6 +14,7 @@ import shutil
 import ssl
 import types
 
+import httpx2
 import pytest
 import trio
 import trio.testing
@@ -492,7 +493,7 @@ async def test_a_location_in_another_character_set_is_no_way_out(serve, tool_of)
 
 async def test_a_switch_of_protocols_is_no_answer(serve, tool_of):
     server = await serve(b"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
-    ask = await tool_of(server.url)
+    ask = await tool_of(server.url, server={"retries": 0})
     assert_error(await ask(), "UPSTREAM_ERROR", reason="lost")
 
 
@@ -590,6 +591,44 @@ async def test_a_server_without_tls_is_named(serve, tool_of, autojump_clock):
     server = await serve(b"", talk=sends(b"this is no TLS"))
     ask = await tool_of(server.url.replace("http", "https"))
     assert_error(await ask(), "UPSTREAM_ERROR", reason="no_network", says="TLS with")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [("ALL_PROXY", "socks5://127.0.0.1:1", "httpx2[socks]"), ("SSL_CERT_FILE", "/no/such/file", "SSL_CERT_FILE")],
+)
+async def test_an_environment_that_cannot_be_used_is_named(tool_of, monkeypatch, variable, value, says):
+    monkeypatch.setenv(variable, value)
+    ask = await tool_of("https://api.example")
+    error = assert_error(await ask(), "UPSTREAM_ERROR", reason="no_network", says=says).error
+    assert error.details["executed"] is False
+
+
+async def test_a_transport_of_a_test_takes_the_place_of_sockets(tool_of):
+    def reply(request):
+        return httpx2.Response(200, json={"url": str(request.url), "body": request.content.decode()})
+
+    body = {"media_type": "application/json", "parameter": "data"}
+    ask = await tool_of("https://api.example", method="PUT", http=httpx2.MockTransport(reply), body=body)
+    assert_ok(await ask(data=[1]), data={"url": "https://api.example/x", "body": "[1]"})
+
+    def fail(request):
+        raise httpx2.ProxyError("refused", request=request)
+
+    ask = await tool_of("https://api.example", http=httpx2.MockTransport(fail))
+    assert_error(await ask(), "UPSTREAM_ERROR", says="the proxy refused")
+
+    def late(request):
+        raise httpx2.ConnectTimeout("late", request=request)
+
+    ask = await tool_of("https://api.example", http=httpx2.MockTransport(late), server={"retries": 0})
+    assert_error(await ask(), "UPSTREAM_ERROR", says="does not answer")
+
+    def odd(request):
+        raise httpx2.LocalProtocolError("what h11 would not send", request=request)
+
+    ask = await tool_of("https://api.example", http=httpx2.MockTransport(odd))
+    assert_error(await ask(), "INVALID_INPUT", says="nothing was sent")
 
 
 async def test_a_name_that_nobody_knows_is_named(tool_of, autojump_clock):

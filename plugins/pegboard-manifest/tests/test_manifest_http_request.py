@@ -304,13 +304,18 @@ def test_a_base_url_has_a_normal_form(url, origin, path):
         "http://host:0",
         "http://host:99999",
         "http://hö.example",
+        "http://1.2.3.999",
+        "http://127.1",
+        "http://2130706433",
+        "http://[::g]",
+        "http://[:::]",
         "http://host\\@evil",
         "http://host name/",
         "//host",
     ],
 )
 def test_what_is_no_base_url_is_refused_and_not_shown(url):
-    with pytest.raises(ValueError, match=r"^(http://|a port|a path)"):
+    with pytest.raises(ValueError, match=r"^(http://|a port|a path|a host)"):
         Base.of(url)
     error = refusal(base_of, {"base_url": "http://x", "base_url_env": "B"}, {"B": url})
     assert error.code is ErrorCode.INTERNAL_ERROR

@@ -9,6 +9,7 @@ Credentials are no part of it: `auth` puts them in on the way out.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -104,6 +105,8 @@ class Base:
         if found is None:
             raise ValueError("http:// or https://, a host in ASCII and a path; no user, query or fragment")
         scheme, host = found["scheme"].lower(), found["host"].lower().strip("[]")
+        if not _is_host(host):
+            raise ValueError("a host that is a name or a whole IP address")
         port = int(found["port"]) if found["port"] else None
         if port is not None and not 0 < port < 65_536:
             raise ValueError("a port from 1 to 65535")
@@ -129,6 +132,17 @@ class Base:
         host = f"[{self.host}]" if ":" in self.host else self.host
         mine = {self.host, host, f"{host}:{port}"}
         return any(entry.strip().lower() in mine for entry in hosts)
+
+
+def _is_host(host: str) -> bool:
+    """Whether it is a name or a whole address: `127.1` and `2130706433` mean different things to different readers."""
+    if ":" not in host and host.strip("0123456789."):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def base_of(server: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Base:
