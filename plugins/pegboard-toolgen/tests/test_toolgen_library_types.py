@@ -372,3 +372,60 @@ def test_a_result_is_typed_where_its_annotation_is(
 @pytest.mark.parametrize("annotation", ["", "-> Any", "-> dict[str, int]", "-> Other", "-> int | dict", "-> Point"])
 def test_a_result_that_may_be_an_object_is_the_data_itself(draft: Callable[[str], Draft], annotation: str) -> None:
     assert draft(f"def f() {annotation}: return 1").output_schema == {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("body", "schema"),
+    [
+        ("return a.expandtabs().strip()", {"type": "string"}),
+        ("a.append(1)\n    return a", {"type": "array"}),
+        ("return list(a.items())", {"type": "object"}),
+        ("return a.year", {"type": "string", "format": "date"}),
+        ("return [one for one in a]", {"type": ["string", "number", "boolean", "null", "array"]}),
+        ("return a.read() if hasattr(a, 'read') else a", {"type": ["string", "number", "boolean", "null"]}),
+        ("'''Do.\n\n    >>> f([1, 2])\n    3\n    '''\n    return sum(a)", {"type": "array"}),
+        ("'''Do.\n\n    >>> f(a={'x': 1})\n    3\n    '''\n    return len(a)", {"type": "object"}),
+    ],
+)
+def test_where_nobody_gives_a_type_what_is_done_with_it_tells(
+    draft: Callable[[str], Draft], body: str, schema: dict[str, Any]
+) -> None:
+    assert draft(f"def f(a):\n    {body}\n").input_schema["properties"]["a"] == schema
+
+
+@pytest.mark.parametrize(
+    ("body", "lacks"), [("return a.read()", "an open file"), ("return a.feed(1)", "an object that has feed")]
+)
+def test_an_object_without_a_form_in_json_shows_by_its_attributes(discover: Make, body: str, lacks: str) -> None:
+    [one] = [one for one in discover(f"def f(a):\n    {body}\n").left_out if one.id == "python:lib.f"]
+    assert one.why == f"its parameter a has no form in JSON: {lacks}"
+
+
+def test_values_that_hide_characters_are_not_shown(discover: Make) -> None:
+    found = discover(
+        "def f(a: str = 'x\\u202ey', b: str = '\\n'): return 1\ndef g(a: Literal['x\\u200b']): return 1\n"
+        "class Odd(Enum):\n    A = 'x\\x1b[1m'\ndef h(a: Odd): return 1\n"
+    )
+    [plain, odd] = found.drafts
+    assert plain.input_schema["properties"] == {"a": {"type": "string"}, "b": {"type": "string", "default": "\n"}}
+    assert odd.input_schema["properties"] == {"a": {"enum": ["A"]}}
+
+
+def test_a_type_parameter_means_its_bound(discover: Make, tmp_path: Path) -> None:
+    from pegboard_toolgen.discover._sources import read_package
+    from pegboard_toolgen.discover._types import Scope, shape_of
+
+    (tmp_path / "lib.py").write_text("def f(): return 1\n")
+    tree = read_package("lib", [tmp_path])
+    scope = Scope(tree, tree.modules.members["lib"], {"T": "int", "C": "(int, str)", "F": None})
+    assert shape_of("list[T]", scope).schema == {"type": "array", "items": {"type": "integer"}}
+    assert shape_of("C", scope).schema == {"type": ["integer", "string"]}
+    assert shape_of("F", scope).schema == {}
+
+
+def test_a_type_that_is_nested_too_deeply_is_dropped(discover: Make) -> None:
+    found = discover(
+        f"def f(a: {'list[' * 30}int{']' * 30} = None): return 1\ndef g(a: {'Optional[' * 9}int{']' * 9}): return 1"
+    )
+    assert "a type that is nested too deeply" in found.drafts[0].notes[0]
+    assert found.drafts[1].input_schema["properties"]["a"] == {"type": ["integer", "null"]}

@@ -15,7 +15,7 @@ import griffe
 from pegboard_toolgen.discover._types import Scope, dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pegboard_toolgen.discover._sources import FunctionNode, Tree
 
@@ -146,6 +146,7 @@ _OPENS = (
     ),
 )
 """What takes a path first, by how its name begins."""
+_JUDGES = frozenset({"isinstance", "hasattr", "getattr", "type", "callable", "issubclass"})
 _CACHES = ("cache", "memo")
 
 
@@ -156,6 +157,9 @@ class Facts:
     Args:
         called: parameters that it calls.
         opened: parameters that it opens or changes as paths.
+        asked: attributes that it takes of each parameter.
+        walked: parameters that it walks through in a loop.
+        judged: parameters whose type it looks at, so that what it asks of them is not asked of all.
         changes: what it changes, in words.
         runs: why it runs code that comes from outside.
         raises: names of exceptions, in order.
@@ -173,6 +177,9 @@ class Facts:
     yields: bool = False
     calls: tuple[str, ...] = ()
     opened: frozenset[str] = frozenset()
+    asked: Mapping[str, frozenset[str]] = attrs.field(factory=dict)
+    walked: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
 
 
 @attrs.define
@@ -288,7 +295,25 @@ class _Body:
             yields,
             tuple(dict.fromkeys(calls)),
             frozenset(opened & self.parameters),
+            *self._uses(nodes),
         )
+
+    def _uses(self, nodes: list[ast.AST]) -> tuple[Mapping[str, frozenset[str]], frozenset[str], frozenset[str]]:
+        """How parameters are used: attributes, loops, and whether their type is looked at or they are set anew."""
+        asked: dict[str, set[str]] = {}
+        walked: set[str] = set()
+        judged = self.parameters & self.locals
+        for one in nodes:
+            if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
+                asked.setdefault(one.value.id, set()).add(one.attr)
+            elif isinstance(one, ast.For | ast.comprehension) and isinstance(one.iter, ast.Name):
+                walked.add(one.iter.id)
+            elif isinstance(one, ast.Call) and dotted(one.func) in _JUDGES and one.args:
+                judged |= {name.id for name in ast.walk(one.args[0]) if isinstance(name, ast.Name)}
+            elif isinstance(one, ast.Try):
+                judged |= {name.id for part in one.body for name in ast.walk(part) if isinstance(name, ast.Name)}
+        told = {name: frozenset(names) for name, names in asked.items() if name in self.parameters}
+        return told, frozenset(walked & self.parameters), frozenset(judged & self.parameters)
 
     def _collect(self, nodes: list[ast.AST]) -> None:
         for one in nodes:

@@ -132,6 +132,16 @@ def _prose(text: str) -> str:
     return clean(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)), MAX_DESCRIPTION)
 
 
+def is_visible(value: object) -> bool:
+    """Whether a JSON value may be shown as it is: no text in it hides characters; line breaks and tabs are seen."""
+    if isinstance(value, str):
+        text = f"x{value}x".replace("\n", "x").replace("\t", "x")
+        return sanitise(text, len(text)) == text
+    if isinstance(value, dict):
+        return all(is_visible(one) for pair in value.items() for one in pair)
+    return all(is_visible(one) for one in value) if isinstance(value, list) else True
+
+
 def clean(text: object, limit: int) -> str:
     """A stranger's words as they may be shown: sanitised, without roles of reST, bounded."""
     return sanitise(_ROLE.sub(r"`\1`", str(text)[: limit * 4]).replace("\\_", "_"), limit).strip()

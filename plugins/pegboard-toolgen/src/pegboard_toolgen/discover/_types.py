@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import griffe
 
+from pegboard_toolgen.discover._docstrings import is_visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -292,6 +294,8 @@ def _shape(node: ast.expr, scope: Scope, depth: int) -> Shape:
         return unite([_shape(part, scope, depth - 1) for part in alternatives(node)])
     if isinstance(node, ast.Subscript):
         return _subscripted(node, scope, depth)
+    if isinstance(node, ast.Tuple) and node.elts:  # the constraints of a type parameter
+        return unite([_shape(part, scope, depth - 1) for part in node.elts[:MAX_MEMBERS]])
     if isinstance(node, ast.Starred):
         return _shape(node.value, scope, depth - 1)
     name = dotted(node)
@@ -430,7 +434,9 @@ def _enum(found: griffe.Class) -> Shape:
     for name, member in list(found.members.items())[:MAX_MEMBERS]:
         if isinstance(member, griffe.Attribute) and not name.startswith("_") and member.value is not None:
             values[name] = constant(parse(member.value))
-    is_plain = all(isinstance(value, str | int) for value in values.values())
+    is_plain = all(
+        isinstance(value, int) or (isinstance(value, str) and is_visible(value)) for value in values.values()
+    )
     told = list(values.values()) if is_plain else list(values)
     if not values:
         return _lacking(f"a member of {found.name[:100]} (it has none in its source)")
@@ -466,7 +472,7 @@ def _literal(inner: Iterable[ast.expr], scope: Scope) -> Shape:
             name = dotted(node)
             alias = parse(getattr(scope.tree.get(scope.resolve(name)), "value", None)) if name else None
             value = constant(alias) if alias is not None else MISSING
-        if value is MISSING:
+        if value is MISSING or not is_visible(value):
             return _lacking("a literal that JSON has no form for")
         values.append(value)
     return Shape({"enum": values}) if values else _lacking("a literal without values")

@@ -23,7 +23,7 @@ import griffe
 
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover._bodies import Facts, Reader
-from pegboard_toolgen.discover._docstrings import Doc, Said, clean, read_docstring
+from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
 from pegboard_toolgen.discover._public import Found, Walk
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
@@ -355,6 +355,7 @@ class _Drafting:
         self.facts = drafter.facts(self.function)
         self.scope = Scope(self.tree, self.function, _variables(self.function))
         self.is_cached = False
+        self.shown: list[Call] | None = None
 
     def make(self) -> Draft | str:
         """The draft, or the reason for none."""
@@ -584,10 +585,16 @@ class _Drafting:
         elif (guessed := _guessed(parameter.default)) is not None:
             shape = guessed
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")
+        elif (used := _used(name, facts)) is not None:
+            shape = used
+            if not shape.lacks:
+                self.notes.append(f"{name[:60]}: its source gives no type; guessed from what is done with it")
+        elif (shown := self._shown(name)) is not None:
+            shape = shown
+            self.notes.append(f"{name[:60]}: its source gives no type; guessed from its examples")
         else:
-            shape = Shape(SCALAR)
-            if re.search(r"iter|seq|items|values|list|elements|args", name):
-                shape = Shape({"type": [*SCALAR["type"], "array"]})
+            is_list = name in facts.walked or re.search(r"iter|seq|items|values|list|elements|args", name)
+            shape = Shape({"type": [*SCALAR["type"], "array"]} if is_list else SCALAR)
             self.notes.append(f"{name[:60]}: its source gives no type; any plain value is taken")
         if parameter.default is not None and parameter.default.strip() == "None" and not shape.lacks:
             shape = _or_none(shape)
@@ -597,6 +604,18 @@ class _Drafting:
         if self.is_cached and "array" in str(shape.schema.get("type", "")) and not shape.coerce:
             shape = attrs.evolve(shape, coerce=("tuple",) if shape.schema["type"] == "array" else ("tuple", "none"))
         return shape
+
+    def _shown(self, name: str) -> Shape | None:
+        """The type of the lists or objects that the examples give for a parameter; None where they give others."""
+        if self.shown is None:
+            self.shown = [call for call in read_examples(self.doc.raw) if self._is_of(call)]
+        names = [one.name for one, _ in self.order]
+        values = [call.keywords[name] for call in self.shown if name in call.keywords]
+        values += [call.arguments[len(names)] for call in self.shown if len(call.arguments) > len(names)]
+        for kind, schema in ((list | tuple, {"type": "array"}), (dict, {"type": "object"})):
+            if values and all(isinstance(value, kind) for value in values):
+                return Shape(schema)
+        return None
 
     def _with_enum(self, shape: Shape) -> Shape:
         """The class of an enum by a name that leads to it from the module on."""
@@ -615,7 +634,7 @@ class _Drafting:
         default = parameter.default
         value = constant(parse(default)) if default is not None else MISSING
         told = said.text
-        if value is not MISSING and value is not None and fits(value, schema):
+        if value is not MISSING and value is not None and fits(value, schema) and is_visible(value):
             schema["default"] = value
         elif (
             default is not None
@@ -744,11 +763,16 @@ class _Drafting:
         examples: list[dict[str, Any]] = []
         for call in [*calls, *self.drafter.readme_calls(self.found.path)]:
             given = self._arguments(call)
-            if given is None or not fits(given, schema) or any(one["input"] == given for one in examples):
+            if (
+                given is None
+                or not fits(given, schema)
+                or not is_visible(given)
+                or any(one["input"] == given for one in examples)
+            ):
                 continue
             example: dict[str, Any] = {"input": given}
             output = call.result if isinstance(call.result, dict) else {"result": call.result}
-            if call.result is not MISSING:
+            if call.result is not MISSING and is_visible(call.result):
                 example["output"] = output
             examples.append(example)
         return tuple(examples[:MAX_EXAMPLES])
@@ -883,6 +907,30 @@ def _documented(text: str | None, scope: Scope) -> Shape | None:
             if shape.lacks is None:
                 shapes.append(shape)
     return unite(shapes) if shapes else None
+
+
+_STREAMS = frozenset({"read", "readline", "readlines", "write", "writelines", "seek", "fileno"})
+_DATES = frozenset({"year", "month", "day", "weekday", "isoformat", "strftime", "toordinal", "isocalendar"})
+_BY_USE: tuple[tuple[frozenset[str], Shape], ...] = (
+    (frozenset(dir(str)), Shape(TEXT)),
+    (frozenset(dir(list)), Shape({"type": "array"})),
+    (frozenset(dir(dict)), Shape({"type": "object"})),
+    (frozenset(dir(float) + dir(int)), Shape({"type": "number"})),
+    (_DATES, Shape({"type": "string", "format": "date"}, ("date",))),
+)
+
+
+def _used(name: str, facts: Facts) -> Shape | None:
+    """The type that the attributes which a body takes of a parameter show; None where they show none."""
+    asked = facts.asked.get(name)
+    if not asked or name in facts.judged:
+        return None
+    if asked & _STREAMS:
+        return Shape({}, lacks="an open file")
+    for known, shape in _BY_USE:
+        if asked <= known:
+            return shape
+    return Shape({}, lacks=f"an object that has {sanitise(min(asked), 60)}")
 
 
 def _guessed(default: str | None) -> Shape | None:
