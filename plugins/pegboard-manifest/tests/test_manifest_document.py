@@ -93,7 +93,7 @@ def test_sections_that_are_left_out_are_empty(tmp_path):
     for key in ("modules", "servers", "$defs"):
         del document[key]
     manifest = of_document(document, tmp_path)
-    assert not manifest.modules and not manifest.servers and not manifest.defs
+    assert (dict(manifest.modules), dict(manifest.servers), dict(manifest.defs)) == ({}, {}, {})
 
 
 def test_a_file_or_its_folder_is_read(tmp_path):
@@ -399,8 +399,7 @@ def _bent(draw):
 @given(_JSON | _bent())
 def test_any_json_gives_a_manifest_or_a_manifest_error(value):
     try:
-        manifest = parse(json.dumps(value), ".")
+        made = parse(json.dumps(value), ".")
     except ManifestError as problem:
-        assert str(problem)
-    else:
-        assert isinstance(manifest, Manifest)
+        made = problem
+    assert isinstance(made, Manifest) or made.message

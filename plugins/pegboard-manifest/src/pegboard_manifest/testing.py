@@ -170,29 +170,26 @@ def outcome_of_response(entry: Entry, response: Mapping[str, Any]) -> dict[str, 
 # schemas, examples, errors
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
+def _validator(entry: Entry, key: str, manifest: Manifest) -> Any:
+    """A compiled schema of a tool, as a model gets it."""
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(dict(schema), offline=True, validate_formats=False)
+    schema = dict(project(entry.get(key, {}), manifest.defs))
+    try:
+        return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=False)
+    except ValueError as problem:
+        raise AssertionError(f"the {key} of {entry['name']} is no schema: {_shown(problem)}") from None
 
 
 def _hold_schemas(entry: Entry, manifest: Manifest) -> None:
-    for key in ("input_schema", "output_schema", "error_schema"):
-        if key in entry:
-            schema = project(entry[key], manifest.defs)
-            try:
-                _validator(schema)
-            except ValueError as problem:
-                raise AssertionError(f"{key} of {entry['name']} is no schema: {_shown(problem)}") from None
-    example = entry["examples"][0]["input"]
-    unknown = {**example, "no_parameter_of_this_name": 1}
-    takes = _validator(project(entry["input_schema"], manifest.defs)).is_valid(unknown)
-    assert not takes, f"the input_schema of {entry['name']} takes a parameter that it does not name"
+    takes, _, _ = (_validator(entry, key, manifest) for key in ("input_schema", "output_schema", "error_schema"))
+    unknown = {**entry["examples"][0]["input"], "no_parameter_of_this_name": 1}
+    taken = takes.is_valid(unknown)
+    assert not taken, f"the input_schema of {entry['name']} takes a parameter that it does not name"
 
 
 def _hold_examples(entry: Entry, manifest: Manifest) -> None:
-    takes = _validator(project(entry["input_schema"], manifest.defs))
-    gives = _validator(project(entry.get("output_schema", {}), manifest.defs))
+    takes, gives = _validator(entry, "input_schema", manifest), _validator(entry, "output_schema", manifest)
     for index, example in enumerate(entry["examples"]):
         place = f"example {index} of {entry['name']}"
         _hold_fits(takes, example["input"], f"the input of {place}")
@@ -201,7 +198,7 @@ def _hold_examples(entry: Entry, manifest: Manifest) -> None:
 
 
 def _hold_errors(entry: Entry, manifest: Manifest) -> None:
-    fits = _validator(project(entry.get("error_schema", {}), manifest.defs))
+    fits = _validator(entry, "error_schema", manifest)
     codes = {one["code"] for one in entry.get("errors", ())} | set(_table(entry["binding"]).values())
     for code in sorted(codes):
         error = ToolError(code, "what was wrong", faults=[]).to_json()

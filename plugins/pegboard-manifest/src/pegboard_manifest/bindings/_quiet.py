@@ -37,11 +37,15 @@ class _StandIn:
     def __getattribute__(self, name: str) -> Any:
         if name in _MEMBERS:
             return object.__getattribute__(self, name)
-        of = "own" if get_ident() in running else "real"
-        return getattr(object.__getattribute__(self, of), name)
+        return getattr(_stream_of(self), name)
 
     def __iter__(self) -> Any:
-        return iter(self.own if get_ident() in running else self.real)
+        return iter(_stream_of(self))
+
+
+def _stream_of(stream: _StandIn) -> Any:
+    """The stream that this thread is given; a host may have none of its own."""
+    return stream.own if get_ident() in running or stream.real is None else stream.real
 
 
 _MEMBERS = frozenset({"own", "real", "__class__"})

@@ -29,8 +29,6 @@ import attrs
 from pegboard import ErrorCode, ToolError, ToolResult
 from pegboard.content import CONTENT_TYPES
 
-PLAIN = frozenset({str, int, bool})
-"""Types whose values the host takes as they are; a text and an integer still have to be written."""
 MAX_DEPTH = 40
 MAX_VALUES = 100_000
 MAX_SEEN = 1_000
@@ -50,11 +48,10 @@ def to_data(value: Any) -> Any:
     """What a function returned, as a result of the host."""
     if isinstance(value, (ToolResult, *CONTENT_TYPES)):
         return value
-    kind = value.__class__
-    if kind in PLAIN or (kind is float and value - value == 0):
+    if is_plain(value):
         return value
     if is_json(value):
-        return value if kind is dict else {"result": value}
+        return value if value.__class__ is dict else {"result": value}
     writer = _Writer()
     plain = writer.write(value, MAX_DEPTH)
     data = plain if isinstance(plain, dict) else {"result": plain}
@@ -63,6 +60,16 @@ def to_data(value: Any) -> Any:
     result = ToolResult.json(data)
     note = {"cut": True, "items": MAX_ITEMS}
     return ToolResult(content=result.content, data=data, details=note)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is one that the host takes as it is, in little time; False says nothing."""
+    kind = value.__class__
+    if kind is str:
+        return bool(value.isascii())
+    if kind is int:
+        return bool(_LEAST < value < _MOST)
+    return bool(value - value == 0) if kind is float else kind is bool
 
 
 def is_json(value: Any) -> bool:

@@ -23,7 +23,7 @@ from pegboard.schema.jsontext import shorten
 from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings._exceptions import compile_errors
 from pegboard_manifest.bindings._resolve import resolve
-from pegboard_manifest.bindings._results import PLAIN, to_data
+from pegboard_manifest.bindings._results import is_plain, to_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,8 +77,7 @@ def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., 
             else:
                 args, kwargs = bind(arguments)
                 value = function(*args, **kwargs)
-            kind = value.__class__
-            return value if kind in PLAIN or (kind is float and value - value == 0) else to_data(value)
+            return value if is_plain(value) else to_data(value)
         except (Exception, SystemExit) as problem:
             raise noted(problem, error_of, entry["name"]) from problem
         finally:

@@ -1,0 +1,152 @@
+"""Manifests as sources of tools: from the configuration to a board that calls them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from pegboard import ConfigError, ErrorCode, load_board, tool
+from pegboard_manifest import plugin
+from pegboard_manifest.bindings import _quiet
+from pegboard_manifest.source import make_sources
+
+
+@pytest.fixture
+def sourcelib(monkeypatch):
+    """A module that a manifest can bind."""
+    module = types.ModuleType("sourcelib")
+    module.f = lambda: "f of the library"
+    monkeypatch.setitem(sys.modules, "sourcelib", module)
+    yield module
+    _quiet.restore()
+
+
+def write(folder, project="Source Lib", names=("f",), **more):
+    """A manifest in a folder; gives the file's name."""
+    folder.mkdir(exist_ok=True)
+    entries = [
+        {
+            "id": f"python:{name}",
+            "name": name,
+            "description": "Do it.",
+            "category": "read",
+            "risk": "low",
+            "idempotency": "idempotent",
+            "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+            "examples": [{"input": {}}],
+            "binding": {"kind": "python", "module": "m", "qualified_name": "sourcelib.f", "parameters": []},
+        }
+        for name in names
+    ]
+    document = {
+        "manifest_version": "1.0",
+        "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
+        "project": {"name": project, "runtime": "python", "execution_model": "in-process"},
+        "modules": {"m": {"import": "sourcelib", "isolate": "inline"}},
+        "tools": entries,
+        **more,
+    }
+    (folder / "tool.manifest.json").write_text(json.dumps(document))
+    return str(folder / "tool.manifest.json")
+
+
+def a_config(*files):
+    return {"plugins": {"manifest": {"files": list(files)}}}
+
+
+@pytest.fixture
+def board_of():
+    """`board_of(file, ...)` is a board that serves these manifests."""
+    return lambda *files, config=None: load_board({**a_config(*files), **(config or {})}, [plugin])
+
+
+def test_tools_hang_as_soon_as_the_board_is_loaded(board_of, tmp_path):
+    board = board_of(write(tmp_path / "a", names=("f", "g")))
+    assert sorted(board.tools) == ["f", "g"]
+    assert board.tools["f"].origin.source == "manifest:Source Lib"
+    assert board.state_of("f") == "known"
+    assert "sourcelib" not in sys.modules
+
+
+def test_without_files_there_is_nothing(board_of):
+    board = board_of()
+    assert (dict(board.tools), board.sources, board.findings()) == ({}, [], [])
+
+
+async def test_a_host_calls_them_and_puts_the_streams_back(host_with, tmp_path, sourcelib):
+    before = sys.stdout
+    host = await host_with(plugin, config=a_config(write(tmp_path / "a")))
+    await wait_all_tasks_blocked()
+    assert (await host.session().call("f", {})).data == {"result": "f of the library"}
+    assert host.board.state_of("f") == "ready"
+    _quiet.restore()
+    assert sys.stdout is before
+
+
+async def test_a_manifest_that_is_wrong_costs_itself_and_is_named(host_with, tmp_path, sourcelib):
+    good, bad = write(tmp_path / "a"), write(tmp_path / "b", project="Bad", surprise=1)
+    host = await host_with(plugin, config=a_config(good, bad, str(tmp_path / "none.json")))
+    await wait_all_tasks_blocked()
+    assert (await host.session().call("f", {})).ok
+    assert list(host.tools) == ["f"]
+    states = {name: state[0].value for name, state in host.board.source_states.items()}
+    assert sorted(states.values()) == ["failed", "failed", "ready"]
+    reason = next(reason for state, reason in host.board.source_states.values() if reason and "fault" in reason)
+    assert "b/tool.manifest.json" in reason
+    whys = {finding.where: finding.why for finding in host.board.findings()}
+    assert "expected a known name" in whys[f"{bad}: surprise"]
+
+
+def test_a_name_that_is_taken_gets_the_projects_before_it(tmp_path):
+    class Others:
+        @plugin.hookimpl
+        def provide_tools(self, settings):
+            return [tool(name="f")(lambda: 1)]
+
+    board = load_board(a_config(write(tmp_path / "a")), [Others(), plugin])
+    assert sorted(board.tools) == ["Source_Lib_f", "f"]
+    assert board.tools["f"].origin.source is None
+
+
+def test_a_file_that_is_named_twice_is_one_source(board_of, tmp_path):
+    file = write(tmp_path / "a")
+    assert len(make_sources([file, str(tmp_path / "a"), f"{tmp_path}/a/../a/tool.manifest.json"])) == 1
+    assert list(board_of(file, str(tmp_path / "a")).tools) == ["f"]
+
+
+def test_projects_of_one_name_are_told_apart_by_their_files_whatever_the_order(tmp_path):
+    one, two = write(tmp_path / "a"), write(tmp_path / "b", names=("g",))
+    forth, back = make_sources([one, two]), make_sources([two, one])
+    assert {source.name for source in forth} == {source.name for source in back}
+    assert len({source.name for source in forth}) == 2
+    assert all(source.name.startswith("manifest:Source Lib-") for source in forth)
+
+
+def test_paths_that_are_none_are_faults_of_their_own(tmp_path):
+    (source,) = make_sources(["a\0b"])
+    assert source.known() is None
+    assert source.other_name("f") is None
+    assert "ManifestSource manifest:" in repr(source)
+
+
+def test_a_configuration_that_was_merely_found_may_not_name_manifests(tmp_path, monkeypatch):
+    file = write(tmp_path / "a")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "pegboard.toml").write_text(f"[plugins.manifest]\nfiles = [{json.dumps(file)}]\n")
+    with pytest.raises(ConfigError, match="may not yet say"):
+        load_board(plugins=["manifest"])
+    assert list(load_board(tmp_path / "pegboard.toml", plugins=["manifest"]).tools) == ["f"]
+
+
+async def test_a_tool_of_a_module_that_is_missing_hangs_and_says_how_to_repair_it(host_with, tmp_path):
+    session = (await host_with(plugin, config=a_config(write(tmp_path / "a")))).session()
+    error = (await session.call("f", {})).error
+    assert (error.code, error.details["reason"]) == (ErrorCode.UPSTREAM_ERROR, "not_installed")
+    _quiet.restore()

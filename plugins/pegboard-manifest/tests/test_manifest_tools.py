@@ -1,0 +1,283 @@
+"""Tools of a manifest on a board: what they may do, under which limits, and what a model sees of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard import ErrorCode, hookimpl
+from pegboard_manifest._quick import quick_look, signature_of
+from pegboard_manifest.bindings import _quiet
+from pegboard_manifest.document import of_document, parse
+from pegboard_manifest.source import ManifestSource
+from pegboard_manifest.tools import annotations_of, other_name, tool_of
+
+BINDINGS = {
+    "python": {"kind": "python", "module": "m", "qualified_name": "toolslib.f", "parameters": []},
+    "subprocess": {"kind": "subprocess", "program": "p", "arguments": [], "output": {"parser": "text"}},
+    "http": {"kind": "http", "server": "s", "method": "GET", "path": "/"},
+}
+
+
+def an_entry(name="f", kind="python", **more):
+    return {
+        "id": f"{kind}:{name}",
+        "name": name,
+        "description": "Do it.",
+        "category": "read",
+        "risk": "low",
+        "idempotency": "idempotent",
+        "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "examples": [{"input": {}, "description": "the only way"}],
+        "binding": BINDINGS[kind],
+        **more,
+    }
+
+
+def a_document(*entries):
+    auth = [
+        {"kind": "bearer", "secret_env": "API_TOKEN"},
+        {"kind": "basic", "secret_env": "API_PASSWORD", "username_env": "API_USER"},
+    ]
+    return {
+        "manifest_version": "1.0",
+        "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
+        "project": {"name": "Tools Lib 2", "runtime": "python", "execution_model": "mixed"},
+        "modules": {"m": {"import": "toolslib", "isolate": "inline"}},
+        "programs": {"p": {"argv0": ["true"]}},
+        "servers": {"s": {"base_url": "http://127.0.0.1:1", "auth": auth}},
+        "$defs": {"Thing": {"type": "string"}},
+        "tools": list(entries),
+    }
+
+
+def the_tool(**more):
+    manifest = of_document(a_document(an_entry(**more)), ".")
+    return tool_of(manifest.tools["f"], manifest)
+
+
+@pytest.fixture
+def toolslib(monkeypatch):
+    """A module whose function counts its calls."""
+    module = types.ModuleType("toolslib")
+    module.calls = []
+    module.f = lambda **arguments: module.calls.append(arguments) or len(module.calls)
+    monkeypatch.setitem(sys.modules, "toolslib", module)
+    yield module
+    _quiet.restore()
+
+
+# -- what a tool does to the world
+
+
+def marks(entry):
+    one = annotations_of(entry)
+    return one.read_only, one.destructive, one.idempotent, one.risk
+
+
+@pytest.mark.parametrize(
+    ("category", "risk", "idempotency", "due"),
+    [
+        ("read", "low", "idempotent", (True, False, True, "low")),
+        ("analytics", "medium", "unknown", (True, False, False, "medium")),
+        ("read", "high", "idempotent", (False, True, True, "high")),
+        ("write", "low", "unknown", (False, True, False, "low")),
+        ("write", "low", "not_idempotent", (False, True, False, "low")),
+        ("admin", "medium", "idempotent", (False, True, True, "medium")),
+    ],
+)
+def test_category_risk_and_idempotency_decide(category, risk, idempotency, due):
+    assert marks(an_entry(category=category, risk=risk, idempotency=idempotency)) == due
+
+
+def test_what_is_not_known_is_the_worst():
+    unknown = {"binding": BINDINGS["python"]}
+    assert marks(unknown) == (False, True, False, "high")
+
+
+LIES = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+
+
+@pytest.mark.parametrize(("category", "risk"), [("admin", "low"), ("write", "high"), ("read", "high")])
+def test_annotations_that_contradict_lose(category, risk):
+    entry = an_entry(category=category, risk=risk, idempotency="unknown", annotations=LIES)
+    assert marks(entry) == (False, True, False, risk)
+    modest = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False}
+    assert marks(an_entry(annotations=modest)) == (True, False, True, "low")
+
+
+def test_annotations_add_what_is_left_open():
+    assert marks(an_entry(category="write", annotations={"destructiveHint": False}))[:2] == (False, False)
+    assert annotations_of(an_entry(annotations={"openWorldHint": False})).open_world is False
+    assert annotations_of(an_entry()).open_world is None
+    assert annotations_of(an_entry(kind="http", annotations={"openWorldHint": False})).open_world is True
+
+
+def test_a_reader_that_does_not_support_read_only_mode_is_no_reader():
+    assert marks(an_entry(constraints={"read_only_mode_supported": False}))[0] is False
+    assert marks(an_entry(category="write", constraints={"read_only_mode_supported": True}))[0] is False
+
+
+def a_plugin(document):
+    class Plugin:
+        @hookimpl
+        def provide_sources(self, settings):
+            return [ManifestSource("manifest:tools", "here", of_document(document, "."))]
+
+    return Plugin()
+
+
+@pytest.mark.parametrize(
+    ("more", "runs"),
+    [
+        ({}, True),
+        ({"category": "analytics"}, True),
+        ({"category": "write"}, False),
+        ({"category": "admin"}, False),
+        ({"risk": "high"}, False),
+        ({"category": "write", "annotations": LIES, "constraints": {"read_only_mode_supported": True}}, False),
+        ({"constraints": {"read_only_mode_supported": False}}, False),
+    ],
+)
+async def test_read_only_mode_is_held_at_the_call_by_category_and_risk(host_with, toolslib, more, runs):
+    plugin = a_plugin(a_document(an_entry(**more)))
+    free, read_only = await host_with(plugin), await host_with(plugin, config={"read_only": True})
+    assert (await free.session().call("f", {})).ok
+    result = await read_only.session().call("f", {})
+    assert result.ok is runs
+    assert len(toolslib.calls) == 1 + runs
+    if not runs:
+        assert (result.error.code, result.error.details["reason"]) == (ErrorCode.FORBIDDEN, "read_only")
+
+
+async def test_the_environment_says_read_only_too(host_with, toolslib, monkeypatch):
+    monkeypatch.setenv("READ_ONLY", "1")
+    host = await host_with(a_plugin(a_document(an_entry(), an_entry("g", category="write"))))
+    assert [(await host.session().call(name, {})).ok for name in ("f", "g")] == [True, False]
+
+
+async def test_a_rate_limit_of_the_manifest_holds(host_with, toolslib):
+    entry = an_entry(constraints={"rate_limit": "1/hour"})
+    session = (await host_with(a_plugin(a_document(entry)))).session(user_id="ada")
+    assert (await session.call("f", {})).ok
+    assert (await session.call("f", {})).error.code is ErrorCode.RATE_LIMITED
+
+
+# -- what it looks like
+
+
+def test_a_tool_has_everything_that_its_entry_says():
+    made = the_tool(title="F", timeout_ms=1500, constraints={"rate_limit": "10/minute"})
+    assert (made.name, made.title, made.description) == ("f", "F", "Do it.")
+    assert (made.category, made.tags) == ("tools-lib-2", {"read", "manifest"})
+    assert (made.limits.timeout_s, str(made.limits.rate_limit)) == (1.5, "10/60s")
+    assert [(one.arguments, one.description) for one in made.examples] == [({}, "the only way")]
+    assert made.run == "inplace"
+
+
+def test_only_tools_of_a_server_read_its_secrets():
+    assert the_tool(kind="http").secrets == {"API_TOKEN", "API_PASSWORD", "API_USER"}
+    assert the_tool(kind="subprocess").secrets == the_tool().secrets == frozenset()
+
+
+def test_a_model_gets_schemas_that_need_nothing_else():
+    made = the_tool(output_schema={"type": "object", "properties": {"result": {"$ref": "#/$defs/Thing"}}})
+    assert made.output_schema == {"type": "object", "properties": {"result": {"type": "string"}}}
+
+
+def test_texts_are_clean_and_data_is_as_it_was():
+    hidden = "a\u202eb\x1b[31mc"
+    schema = {
+        "type": "object",
+        "properties": {"title": {"enum": [hidden], "description": hidden}, "x": {"allOf": [{"title": hidden}]}},
+        "additionalProperties": False,
+    }
+    binding = BINDINGS["python"] | {"parameters": [{"parameter": key, "pass": "keyword"} for key in ("title", "x")]}
+    entry = an_entry(
+        title=hidden, description=hidden, input_schema=schema, output_schema={"title": hidden}, binding=binding
+    )
+    manifest = parse(json.dumps(a_document(entry)), ".")
+    made = tool_of(manifest.tools["f"], manifest)
+    assert (made.title, made.description, made.output_schema["title"]) == ("abc", "abc", "abc")
+    properties = made.input_schema["properties"]
+    assert properties["title"] == {"enum": [hidden], "description": "abc"}
+    assert properties["x"] == {"allOf": [{"title": "abc"}]}
+
+
+@pytest.mark.parametrize(
+    ("project", "due"),
+    [("My Lib", "My_Lib_f"), ("3d", "_3d_f"), ("日本", "manifest_f"), ("-x-", "_-x-_f"), ("a" * 90, "a" * 64)],
+)
+def test_another_name_says_the_project_and_fits_every_provider(project, due):
+    assert other_name(project, "f") == due
+
+
+# -- the quick look
+
+
+@pytest.mark.parametrize(
+    ("output", "has_one"),
+    [
+        (None, True),
+        ({"type": "object"}, True),
+        ({"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}, True),
+        ({"type": "object", "properties": {"result": {"type": "string", "maxLength": 3}}}, True),
+        ({"type": "object", "properties": {"result": {"type": "string"}, "b": {}}}, False),
+        ({"type": "object", "properties": {"result": {"type": "string"}}, "required": ["b"]}, False),
+        ({"type": "object", "properties": {"result": {"type": "string"}}, "maxProperties": 0}, False),
+        ({"type": "object", "properties": {"result": {"type": "string"}}, "additionalProperties": {}}, False),
+        ({"properties": {"result": {"type": "string"}}, "type": "array"}, False),
+    ],
+)
+def test_a_result_is_believed_by_its_type_only_where_the_schema_says_nothing_else(output, has_one):
+    made = signature_of({"type": "object", "properties": {}, "additionalProperties": False}, output)
+    assert (made is not None) is has_one
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "object"}, {"type": "object", "additionalProperties": False, "minProperties": 1}, {}]
+)
+def test_a_schema_that_says_more_is_looked_at_in_full(schema):
+    assert signature_of(schema, None) is None
+
+
+_TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object"])
+_PROPERTIES = st.one_of(
+    st.builds(lambda kind: {"type": kind, "description": "d"}, _TYPES),
+    st.builds(lambda kinds: {"type": kinds}, st.lists(_TYPES, min_size=1, max_size=3, unique=True)),
+    st.builds(
+        lambda kind, values: {"type": kind, "enum": values},
+        _TYPES,
+        st.lists(st.sampled_from(["a", 1, None, True]), min_size=1),
+    ),
+    st.sampled_from([{}, True, False, {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}]),
+)
+_OBJECTS = st.builds(
+    lambda properties, required: {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(required),
+        "additionalProperties": False,
+    },
+    st.dictionaries(st.sampled_from("abc"), _PROPERTIES),
+    st.sets(st.sampled_from("abc")),
+)
+_SCALARS = st.sampled_from(["a", "", 1, 0, True, None, 1.0, 0.5, float("inf"), 2**70, [], {}, [1]])
+_ARGUMENTS = st.dictionaries(st.sampled_from("abcd"), _SCALARS) | _SCALARS
+
+
+@settings(max_examples=400, deadline=None)
+@given(_OBJECTS, _ARGUMENTS)
+def test_what_the_quick_look_takes_the_validator_accepts_unchanged(schema, arguments):
+    import jsonschema_rs
+
+    look = quick_look(schema)
+    taken = look(arguments) if look is not None else None
+    if taken is not None:
+        assert taken is arguments
+        assert jsonschema_rs.Draft202012Validator(schema).is_valid(arguments)
