@@ -71,7 +71,7 @@ class Parameter:
         metavar: what the help calls the value.
         notes: what was lost on the way.
         dropped: why no tool shows it.
-        extra: more conditions of its schema.
+        group: the number of its group in the command, of which at most one may be said.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Parameter:
     metavar: str = ""
     notes: tuple[str, ...] = ()
     dropped: str | None = None
+    group: int | None = None
 
     @property
     def is_positional(self) -> bool:
@@ -113,7 +114,7 @@ class Command:
     Args:
         levels: the program, its command, the command's command, ...
         text: its help.
-        groups: names of parameters of the last level of which at most one may be said, and whether one has to be.
+        groups: for each group of parameters of the last level whether one of them has to be said.
         terminator: whether its parser takes `--`.
         forbidden: characters that no positional may begin with, beside the dash.
         notes: what was lost on the way.
@@ -122,7 +123,7 @@ class Command:
 
     levels: tuple[Level, ...]
     text: str = ""
-    groups: tuple[tuple[tuple[str, ...], bool], ...] = ()
+    groups: tuple[bool, ...] = ()
     terminator: bool = True
     forbidden: str = ""
     notes: tuple[str, ...] = ()
@@ -371,15 +372,16 @@ def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list
         for name, (_, parameter) in zip(names, shown, strict=True)
     ]
     twice = clashing()
+    keys = [json.dumps([depth, p.flags, p.off_flags, p.name]) for depth, p in shown]
+    # Words of one name can only be told apart by which of them they are.
     return [
-        f"{name}_{_hash(depth, parameter)}" if name in twice else name
-        for name, (depth, parameter) in zip(names, shown, strict=True)
+        f"{name}_{_hash(key, keys[:index].count(key))}" if name in twice else name
+        for index, (name, key) in enumerate(zip(names, keys, strict=True))
     ]
 
 
-def _hash(depth: int, parameter: Parameter) -> str:
-    key = json.dumps([depth, parameter.flags, parameter.off_flags, parameter.name])
-    return hashlib.sha256(key.encode()).hexdigest()[:6]
+def _hash(key: str, number: int) -> str:
+    return hashlib.sha256(f"{key} {number}".encode() if number else key.encode()).hexdigest()[:6]
 
 
 def _value_schema(parameter: Parameter, command: Command) -> dict[str, Json]:
@@ -531,10 +533,10 @@ def _excluded(
 ) -> dict[str, Json] | None:
     """What may not be said together. A flag that is false is not said, so that flags are only noted."""
     last = len(command.levels) - 1
-    of = {p.name: (key, p) for (depth, p), key in zip(shown, names, strict=True) if depth == last}
+    here = [(key, parameter) for (depth, parameter), key in zip(shown, names, strict=True) if depth == last]
     pairs: list[dict[str, Json]] = []
-    for members, required in command.groups[:20]:
-        known = [of[name] for name in members if name in of]
+    for number, required in enumerate(command.groups[:20]):
+        known = [(key, parameter) for key, parameter in here if parameter.group == number]
         if len(known) > 1:
             listed = ", ".join(key for key, _ in known)
             notes.append(f"{'Exactly' if required else 'At most'} one of these may be given: {listed}.")

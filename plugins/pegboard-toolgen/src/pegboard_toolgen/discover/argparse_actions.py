@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_drafts import MAX_ENUM, Command, Level, Parameter
 from pegboard_toolgen.discover._reading import flag, items, names, number, text
@@ -93,14 +95,13 @@ def _with_epilog(help_text: str, epilog: str) -> str:
     return f"{help_text}\n\n{epilog}".strip() if help_text and len(epilog) < 2_000 else help_text or epilog
 
 
-def _groups(parser: dict[str, Json], parameters: dict[int, Parameter]) -> Iterator[tuple[tuple[str, ...], bool]]:
-    for group in items(parser.get("groups"))[:50]:
-        if isinstance(group, dict):
-            members = [
-                parameters[i].name for i in items(group.get("members")) if isinstance(i, int) and i in parameters
-            ]
-            if len(members) > 1:
-                yield tuple(members), flag(group, "required")
+def _groups(parser: dict[str, Json], parameters: dict[int, Parameter]) -> Iterator[bool]:
+    """Whether each mutually exclusive group wants one of its members; the members are marked with its number."""
+    for place, group in enumerate(items(parser.get("groups"))[:50]):
+        members = items(group.get("members")) if isinstance(group, dict) else []
+        for index in [one for one in members if isinstance(one, int) and one in parameters]:
+            parameters[index] = attrs.evolve(parameters[index], group=place)
+        yield isinstance(group, dict) and flag(group, "required")
 
 
 def _parameter(action: dict[str, Json], help_text: str) -> Parameter | None:

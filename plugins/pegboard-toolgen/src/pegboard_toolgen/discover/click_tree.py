@@ -110,6 +110,8 @@ def _parameter(info: dict[str, Json], name: str, *, is_shared: bool) -> Paramete
     is_option = info.get("param_type_name") == "option"
     flags = names(info.get("opts")) if is_option else ()
     off_flags = names(info.get("secondary_opts")) if is_option else ()
+    if is_option and not flags and not off_flags:
+        return None
     if is_option and flag(info, "is_eager") and flag(info, "is_flag"):
         return None
     if is_option and set(flags) & {"--help", "--version"} and flag(info, "is_flag"):

@@ -51,7 +51,7 @@ _NUMBER_META = re.compile(
     r"^(?:N|NUM|NUMBER|INT|INTEGER|COUNT|COLS|LINES|DEPTH|SECONDS|MILLISECONDS|BYTES)$", re.IGNORECASE
 )
 _COUNTED = re.compile(r"\b(?:number|count|lines?|columns?|depth|times|seconds)\b", re.IGNORECASE)
-_UNIT = re.compile(r"\bsuffix|\bunits?\b|[KMG]i?B?\b")
+_UNIT = re.compile(r"\bsuffix|\bunits?\b|\b[KMG]i?B?\b")
 _REPEATED = re.compile(
     r"\b(?:can|may) be (?:used|given|specified|repeated|provided|passed|said) (?:multiple|several|many|more)|"
     r"\bmultiple times\b|\brepeatable\b"

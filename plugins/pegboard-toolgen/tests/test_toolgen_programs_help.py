@@ -1,0 +1,213 @@
+"""Programs that only have `--help`: what is asked of them, and what their texts become."""
+
+# Help texts stand here as they are printed.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from pegboard import ToolError
+from pegboard_manifest.bindings.subprocess.words import words_of
+from pegboard_toolgen.discover import help_text, programs
+from pegboard_toolgen.discover.programs import discover_program
+from pegboard_toolgen.drafts import DiscoveryError
+
+GNU = """Usage: thing [OPTION]... FILE...
+  or:  thing --check [FILE]
+Print the FILEs in a good form.
+
+Mandatory arguments to long options are mandatory for short options too.
+  -a, --all                  do not leave out
+                               --not-an-option stands in an explanation
+  -b, --block-size=SIZE      with SIZE
+      --color[=WHEN]         colour {always,never,auto}
+  -n, --lines=NUM            print the first NUM lines
+  -I FILE                    read from FILE
+  -z                         short alone
+  -Z                         another
+      --to-command=COMMAND   pipe to another program
+      --help     display this help and exit
+      --version  output version information and exit
+"""
+CLAP = """Does things with care
+
+Usage: tool [OPTIONS] <PATTERN> [PATH]...
+
+Arguments:
+  <PATTERN>  What to look for
+
+Options:
+  -C, --context <NUM>      Show NUM lines around
+      --format <FORMAT>    The form [possible values: json, text]
+      --glob <GLOB>        A glob; can be given multiple times
+      --very-long-flag-name <VALUE> Explained in the same line
+  -q, --quiet...           Use quiet output
+      --no-wait            Do not wait
+      --[no-]fancy         Fancy or not
+  -h, --help               Print help
+"""
+
+
+def test_a_gnu_text():
+    read = help_text.parse(GNU, ("thing",))
+    options = {one.name: one for one in read.options}
+    assert list(options) == ["all", "block-size", "color", "lines", "I", "z", "Z", "to-command"]
+    assert options["block-size"].form == "value"
+    assert not options["block-size"].is_separate
+    assert options["lines"].schema == {"type": "integer"}
+    assert options["I"].access == "read"
+    assert "takes it without a value" in options["color"].notes[0]
+    assert [(one.name, one.words, one.required, one.access) for one in read.positionals] == [
+        ("file", None, True, "guess")
+    ]
+    assert read.text.startswith("Print the FILEs in a good form.")
+    assert any("several forms" in note for note in read.notes)
+
+
+def test_a_text_of_clap():
+    read = help_text.parse(CLAP, ("tool",))
+    options = {one.name: one for one in read.options}
+    assert options["context"].is_separate
+    assert options["context"].schema == {"type": "integer"}
+    assert options["format"].schema == {"type": "string", "enum": ["json", "text"]}
+    assert options["glob"].repeats
+    assert (options["very-long-flag-name"].form, options["very-long-flag-name"].metavar) == ("value", "<VALUE>")
+    assert options["quiet"].form == "count"
+    assert options["fancy"].off_flags == ("--no-fancy",)
+    assert [(one.name, one.words) for one in read.positionals] == [("pattern", 1), ("path", None)]
+    assert read.text == "Does things with care"
+
+
+def test_values_that_only_the_usage_shows():
+    read = help_text.parse(
+        "Usage:\nthing [--omit <dev|optional>] [-w|--work <name>]\n\nOptions:\n\n  --omit\n    What to omit.\n\n"
+        "  -w|--work\n    Where.\n",
+        ("thing",),
+    )
+    assert [(one.name, one.form) for one in read.options] == [("omit", "value"), ("work", "value")]
+    assert read.options[0].schema == {"type": "string", "enum": ["dev", "optional"]}
+
+
+def test_alternatives_on_one_line_are_options_of_their_own():
+    read = help_text.parse("Usage: x\n\n  --continue, --abort   go on or not\n  --no-edit, --edit   edit\n", ("x",))
+    assert [(one.flags, one.off_flags) for one in read.options] == [
+        (("--continue",), ()),
+        (("--abort",), ()),
+        (("--edit",), ("--no-edit",)),
+    ]
+
+
+def test_fixed_words_in_a_usage_offer_no_arguments():
+    read = help_text.parse("Usage: x list [<user>]\n\n  --json  As JSON\n  --long  More\n", ("x",))
+    assert read.positionals == ()
+    assert any("fixed word" in note for note in read.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("Usage: x <command>\n\nCommands:\n  one     First\n  two, t  Second\n\nOptions:\n  -q, --quiet  less\n", ("one", "two")),
+        ("x <command>\n\nUsage:\n\nx a\n\nAll commands:\n\n    one, two,\n    three\n\nSpecify configs\n", ("one", "two", "three")),
+        ("usage: x <command>\n\nThese are common X commands:\n\nstart here (see also)\n   one   First\n   two   Second\n", ("one", "two")),
+        ("Usage: x FILE\n\nThe commands of others are not ours.\n\n  -a  all\n  -b  both\n", ()),
+    ],
+)  # fmt: skip
+def test_commands_are_found_in_their_lists(text, commands):
+    assert help_text.parse(text, ("x",)).commands == commands
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A program of commands that writes down what it is asked."""
+
+    def make(body: str):
+        path = tmp_path / "asked"
+        log = tmp_path / "log"
+        path.write_text(f'#!/bin/sh\necho "$*" >> {log}\n{body}\n')
+        path.chmod(0o755)
+        return path, lambda: log.read_text().splitlines()
+
+    return make
+
+
+TREE = """case "$1" in
+show) echo 'Show it.'; echo; echo 'Usage: asked show [OPTIONS] <FILE>'; echo; echo '  --level <N>  How'; echo '  --deep  All' ;;
+shell) echo 'Open an interactive shell.'; echo; echo 'Usage: asked shell'; echo; echo '  --a  a'; echo '  --b  b' ;;
+mute) exit 1 ;;
+*) echo 'Usage: asked <command>'; echo; echo 'Commands:'; echo '  show   Show it'; echo '  shell  Open it'; echo '  mute   Nothing' ;;
+esac"""
+
+
+def test_a_program_is_asked_for_help_and_never_for_anything_else(asked):
+    path, log = asked(TREE)
+    found = discover_program(str(path))
+    assert [one.id for one in found.drafts] == ["program:asked shell", "program:asked show"]
+    assert found.drafts[0].runs_code
+    assert [one.id for one in found.left_out] == ["program:asked mute"]
+    assert log() == ["--help", "show --help", "shell --help", "mute --help"]
+
+
+def test_a_help_only_binding_guards_its_words(asked, tmp_path):
+    path, _ = asked(TREE)
+    found = discover_program(str(path))
+    draft = found.drafts[1]
+    assert {"kind": "terminator"} not in draft.binding["arguments"]
+    words = words_of(draft.binding, found.programs["asked"], {"level": "3", "deep": True, "file": "a"}, folder=tmp_path)
+    assert words == ["asked", "show", "--level", "3", "--deep", "./a"]
+    for hostile in ({"file": "--deep"}, {"file": "a", "level": "--deep"}, {"file": "../a"}):
+        with pytest.raises(ToolError):
+            words_of(draft.binding, found.programs["asked"], hostile, folder=tmp_path)
+
+
+def test_commands_are_bounded_in_number_and_depth(asked, monkeypatch):
+    monkeypatch.setattr(programs, "MAX_COMMANDS", 6)
+    path, log = asked(
+        "printf 'Usage: asked <command>\\n\\nCommands:\\n'; for i in a b c; do echo \"  x$i$#  Say $*\"; done"
+    )
+    found = discover_program(str(path))
+    assert len(log()) <= 10
+    assert any("too many" in one.why for one in found.left_out)
+
+
+def test_a_program_that_hangs_or_says_nothing_is_a_reason(asked, monkeypatch):
+    monkeypatch.setattr(programs, "HELP_DEADLINE_S", 1.0)
+    path, _ = asked("sleep 600")
+    with pytest.raises(DiscoveryError, match="gives no help"):
+        discover_program(str(path))
+
+
+def test_a_program_that_is_not_there_is_a_reason_without_a_path():
+    with pytest.raises(DiscoveryError, match="'nope'") as caught:
+        discover_program("/nowhere/at/all/nope")
+    assert "/nowhere" not in str(caught.value)
+
+
+def test_escapes_and_invisible_characters_do_not_come_through(asked):
+    path, _ = asked(
+        "printf 'Usage: asked FILE\\n\\n\\033[1mBold\\033[0m \\342\\200\\256text\\n\\n  --one  first\\n  --two  second\\n'"
+    )
+    assert discover_program(str(path)).drafts[0].description == "Bold text"
+
+
+@pytest.mark.parametrize("name", ["ls", "tar", "git"])
+def test_real_programs_give_lines_that_they_take(name, tmp_path):
+    if shutil.which(name) is None:
+        pytest.skip(f"there is no {name} here")
+    if "GNU" not in subprocess.run(["ls", "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("the programs here are not GNU's")
+    found = discover_program(name)
+    by_id = {draft.id: draft for draft in found.drafts}
+    (tmp_path / "here").write_text("x")
+    calls = {
+        "ls": ("program:ls", {"all": True, "sort": "size", "file": ["here"]}),
+        "tar": ("program:tar", {"create": True, "file_option": "a.tar", "file": ["here"], "verbose": True}),
+        "git": ("program:git init", {"quiet": True, "initial_branch": "main", "directory": "repo"}),
+    }
+    key, arguments = calls[name]
+    words = words_of(by_id[key].binding, found.programs[name], arguments, folder=tmp_path)
+    finished = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
