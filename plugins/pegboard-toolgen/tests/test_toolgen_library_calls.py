@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from pegboard import ToolError
 from pegboard_manifest.bindings.python import make_handler
+from pegboard_manifest.document import load
 from pegboard_toolgen.discover.library import discover_library
 from pegboard_toolgen.drafts import Discovery, Draft
 
@@ -161,6 +163,39 @@ def test_exceptions_have_the_codes_that_the_source_gives_them(tools: Mapping[str
 def test_a_path_that_leads_away_is_refused(tools: Mapping[str, Call]) -> None:
     with pytest.raises(ToolError, match=r"a part that is '\.\.'"):
         tools["where"](a="../outside")
+
+
+def test_drafts_make_a_manifest_that_loads(tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text(textwrap.dedent(SOURCE))
+    found = discover_library("lib", search_paths=[tmp_path])
+    entries = [
+        {
+            "id": draft.id,
+            "name": "_".join(draft.words).lower(),
+            "title": draft.title,
+            "description": draft.description,
+            "category": draft.category or "write",
+            "risk": draft.risk or "high",
+            "idempotency": draft.idempotency or "unknown",
+            "input_schema": draft.input_schema,
+            "output_schema": draft.output_schema,
+            "errors": draft.errors,
+            "examples": draft.examples or [{"input": {}}],
+            "binding": draft.binding,
+            "provenance": {"source": draft.kind, "where": draft.where, "notes": draft.notes},
+        }
+        for draft in found.drafts
+    ]
+    document = {
+        "manifest_version": "1.0",
+        "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
+        "project": {"name": found.name, "runtime": "python", "execution_model": "in-process"},
+        "modules": found.modules,
+        "tools": sorted(entries, key=lambda entry: str(entry["name"])),
+        "provenance": {"sources": [found.source]},
+    }
+    (tmp_path / "tool.manifest.json").write_text(json.dumps(document))
+    assert len(load(tmp_path).tools) == len(found.drafts)
 
 
 needs_humanize = pytest.mark.skipif(importlib.util.find_spec("humanize") is None, reason="humanize is not installed")

@@ -320,4 +320,18 @@ def test_the_folder_that_an_editable_install_points_to_is_searched(tmp_path: Pat
     (tmp_path / "src/lib/__init__.py").write_text("def f(): return 1\n")
     (tmp_path / "site").mkdir()
     (tmp_path / "site/lib.pth").write_text(f"import os; os.abort()\n{tmp_path}/src\n")
-    assert ids(discover_library("lib", search_paths=[tmp_path / "site"])) == ["lib.f"]
+    (tmp_path / "site/lib-2.dist-info").mkdir()
+    (tmp_path / "site/lib-2.dist-info/METADATA").write_text("Name: lib\nVersion: 2\n")
+    found = discover_library("lib", search_paths=[tmp_path / "site"])
+    assert ids(found) == ["lib.f"]
+    assert found.version == "2"
+
+
+def test_the_order_of_a_source_changes_no_tool(discover: Make) -> None:
+    parts = ["def a(n: int) -> int: return n\n", "def b(n: str) -> str: return n\n", "def c() -> None: pass\n"]
+    before, after = discover("".join(parts)), discover("".join(reversed(parts)))
+    assert [(one.id, one.words, one.binding, one.input_schema) for one in before.drafts] == [
+        (one.id, one.words, one.binding, one.input_schema) for one in after.drafts
+    ]
+    fewer = discover("".join(parts[1:]))
+    assert [(one.id, one.binding) for one in fewer.drafts] == [(one.id, one.binding) for one in before.drafts[1:]]

@@ -342,11 +342,11 @@ class Metadata:
     readme: str
 
 
-def metadata_of(package: str, root: Path, distribution: str | None) -> Metadata | None:
-    """The distribution that brings a package, by its installed metadata beside the package; nothing is imported."""
+def metadata_of(package: str, folders: Sequence[Path], distribution: str | None) -> Metadata | None:
+    """The distribution that brings a package, by the metadata that is installed in the folders; nothing is imported."""
     wanted = _normal(distribution or package)
     others = []
-    for count, found in enumerate(importlib.metadata.distributions(path=[str(root)])):
+    for count, found in enumerate(importlib.metadata.distributions(path=[str(folder) for folder in folders])):
         if count >= MAX_DISTRIBUTIONS:
             break
         name = found.name or ""

@@ -232,7 +232,7 @@ def discover_library(
     """
     folders = [Path(one) for one in (search_paths if search_paths is not None else sys.path) if str(one)]
     tree = read_package(import_name, folders)
-    metadata = metadata_of(tree.package, tree.root, distribution)
+    metadata = metadata_of(tree.package, [tree.root, *folders], distribution)
     walk = Walk(tree, instance_methods=instance_methods)
     walk.run()
     drafter = _Drafter(tree, import_name, metadata)
