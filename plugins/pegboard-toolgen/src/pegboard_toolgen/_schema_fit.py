@@ -161,7 +161,7 @@ class _Unfold:
         if self.left < 0:
             raise _TooLargeError
         if not isinstance(schema, dict):
-            return schema
+            return self.is_loose or schema
         if path in self.collapse:
             return self._plain(schema, path)
         if isinstance(ref := schema.get("$ref"), str):
@@ -257,16 +257,39 @@ def _joined(path: str, name: str, key: str) -> str:
 
 
 def _loose_node(schema: dict[str, Json], found: dict[str, Json]) -> dict[str, Json]:
+    """A node of an answer: what would limit it goes, and choices that say nothing any more go with it."""
     if not isinstance(found.get("additionalProperties", True), dict) or "patternProperties" in schema:
         found.pop("additionalProperties", None)
     if not isinstance(found.get("items", True), dict) or "prefixItems" in schema:
         found.pop("items", None)
-    if "properties" in found:
-        found["properties"] = {name: part if part is not False else True for name, part in found["properties"].items()}
-    for key in ("allOf", "anyOf", "oneOf"):
-        if key in found:
-            found[key] = list({canonical(part): part for part in found[key]}.values())
     if found.get("additionalProperties") == {}:
         del found["additionalProperties"]
-    wide: dict[str, Json] = or_null(any_of(found))
+    for key in ("oneOf", "anyOf"):
+        if key in found and (members := _choices(found.pop(key))):
+            found[key] = members
+    if "allOf" in found:
+        parts = [part for part in found.pop("allOf") if part not in ({}, True)]
+        if parts:
+            found["allOf"] = list({canonical(part): part for part in parts}.values())
+    found = any_of(found)
+    for key in ("anyOf", "allOf"):
+        members = found.get(key, ())
+        if len(members) == 1 and isinstance(members[0], dict) and not (found.keys() - {key, "description"}):
+            rest = {name: value for name, value in found.items() if name != key}
+            found = {**members[0], **rest}
+    wide: dict[str, Json] = or_null(found)
     return wide
+
+
+def _choices(members: list[Json]) -> list[Json]:
+    """The members of `anyOf`, each once, without null, which every part takes; none where any value fits."""
+    found: list[Json] = []
+    for member in members:
+        if isinstance(member, dict) and member.keys() == {"anyOf"}:
+            found += member["anyOf"]
+        elif member in ({}, True):
+            return []
+        else:
+            found.append(member)
+    some = [member for member in found if member != {"type": "null"}]
+    return list({canonical(member): member for member in some or found}.values())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pegboard.schema.keywords import DRAFT_2020, FORMATS, KEYWORDS, TYPES
 from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError, compiled
 from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._prose import line, prose
 from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFS",
     "MAX_DEPTH",
+    "MAX_TEXT",
     "UnusableError",
     "Work",
     "break_circles",
@@ -307,7 +309,7 @@ class _Reader:
             return self.lost(f"{key} is not understood and was left out.") if key.startswith("$") else _DROP
         if key == "format":
             return value if value in FORMATS else _DROP
-        return sanitise(value, 200 if key != "description" else MAX_TEXT, one_line=key != "description") or _DROP
+        return (prose(value, MAX_TEXT) if key == "description" else line(value, 200)) or _DROP
 
     def anything(self, key: str, value: Json, depth: int) -> Json:
         read = clean_value(value)

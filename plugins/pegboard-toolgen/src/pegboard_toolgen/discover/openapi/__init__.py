@@ -31,11 +31,11 @@ def discover_openapi(
 
     .. versionadded:: 0.1
     """
+    from pegboard_toolgen._prose import line, prose
     from pegboard_toolgen.discover.openapi import security
     from pegboard_toolgen.discover.openapi.fetch import read_source
     from pegboard_toolgen.discover.openapi.operations import Reader
     from pegboard_toolgen.discover.openapi.references import Document
-    from pegboard_toolgen.discover.openapi.texts import line, prose
 
     if base_url is not None and (base_url := security.usable(base_url, None)) is None:
         raise DiscoveryError("base_url is no http or https URL without a user", hint="such as http://127.0.0.1:8000/v1")

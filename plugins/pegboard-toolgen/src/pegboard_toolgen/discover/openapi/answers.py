@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard_manifest.bindings.http.statuses import code_of
+from pegboard_toolgen._prose import line
 from pegboard_toolgen.discover.openapi.bodies import is_json, is_text, media_type_of
 from pegboard_toolgen.discover.openapi.parameters import examples_of
 from pegboard_toolgen.discover.openapi.swagger2 import answer_of
-from pegboard_toolgen.discover.openapi.texts import line
 from pegboard_toolgen.schemas import UnusableError, canonical, fit, loosen, or_null, plain
 
 if TYPE_CHECKING:

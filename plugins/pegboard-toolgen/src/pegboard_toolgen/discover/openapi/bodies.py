@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard_toolgen._prose import shown
 from pegboard_toolgen.discover.openapi.parameters import MAX_PARAMETERS, Field, described, examples_of
 from pegboard_toolgen.discover.openapi.swagger2 import FORM, MULTIPART
-from pegboard_toolgen.discover.openapi.texts import shown
 from pegboard_toolgen.schemas import UnusableError, is_clean
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import attrs
 
 from pegboard_manifest.bindings.http.faults import faults_of_binding
 from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
 from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of
-from pegboard_toolgen.discover.openapi.texts import line, prose, shown
 from pegboard_toolgen.drafts import Draft, LeftOut
 from pegboard_toolgen.schemas import UnusableError, fit, is_clean_value, is_small, needed
 

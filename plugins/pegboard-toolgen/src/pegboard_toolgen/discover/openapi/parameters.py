@@ -15,9 +15,9 @@ import attrs
 
 from pegboard_manifest.bindings.http.faults import is_reserved
 from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._prose import prose, shown
 from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
-from pegboard_toolgen.discover.openapi.texts import shown
-from pegboard_toolgen.schemas import UnusableError, is_clean
+from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, is_clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -198,7 +198,7 @@ def described(schema: Json, description: Json) -> dict[str, Json]:
     """A schema as an object, with the description of what it stands for unless it has its own."""
     if not isinstance(schema, dict):
         schema = {} if schema else {"not": {}}
-    said = sanitise(description, 1_000) if isinstance(description, str) else ""
+    said = prose(description, MAX_TEXT)
     return {**schema, "description": said} if said else dict(schema)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pegboard_manifest.hygiene import sanitise
-from pegboard_toolgen.discover.openapi.texts import shown
+from pegboard_toolgen._prose import shown
 from pegboard_toolgen.schemas import DEFS, Dialect, UnusableError, Work, break_circles, convert, needed
 
 if TYPE_CHECKING:

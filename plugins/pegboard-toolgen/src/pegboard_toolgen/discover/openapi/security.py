@@ -10,9 +10,9 @@ import attrs
 
 from pegboard_manifest.bindings.http.faults import faults_of_server
 from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._prose import shown
 from pegboard_toolgen.discover.openapi.references import Document, pointer_of
 from pegboard_toolgen.discover.openapi.swagger2 import scheme_of
-from pegboard_toolgen.discover.openapi.texts import shown
 from pegboard_toolgen.drafts import LeftOut
 from pegboard_toolgen.schemas import UnusableError, is_clean
 

@@ -1,4 +1,4 @@
-"""Texts of a document, as they may be shown to people and models."""
+"""Texts of a stranger's document, as they may be shown to people and models."""
 
 from __future__ import annotations
 
