@@ -100,7 +100,7 @@ def test_exceptions_that_a_body_raises_get_codes_the_special_ones_first(draft: D
         class InvalidThing(Fault): ...
         class Inherited(UnicodeError): ...
         def f(a: int):
-            if a == 1: raise OSError("x")
+            if a == 1: raise OSError("the disk\tis\x1b[1m full")
             if a == 2: raise FileExistsError
             if a == 3: raise ThingNotFound(a)
             if a == 4: raise InvalidThing(a)
@@ -119,6 +119,7 @@ def test_exceptions_that_a_body_raises_get_codes_the_special_ones_first(draft: D
         ("FileExistsError", "CONFLICT"),
         ("OSError", "UPSTREAM_ERROR"),
     ]
+    assert made.errors[0] == {"code": "UPSTREAM_ERROR", "when": "OSError: the disk is full"}
 
 
 def test_a_description_leaves_examples_and_directives_out_and_is_never_empty(draft: Drafted) -> None:

@@ -162,7 +162,7 @@ class Facts:
         judged: parameters whose type it looks at, so that what it asks of them is not asked of all.
         changes: what it changes, in words.
         runs: why it runs code that comes from outside.
-        raises: names of exceptions, in order.
+        raises: exceptions and what they say, in order.
         prints: it writes to standard output.
         returns: it returns a value somewhere.
         yields: it is a generator.
@@ -171,7 +171,7 @@ class Facts:
     called: frozenset[str] = frozenset()
     changes: tuple[str, ...] = ()
     runs: str | None = None
-    raises: tuple[str, ...] = ()
+    raises: tuple[tuple[str, str], ...] = ()
     prints: bool = False
     returns: bool = False
     yields: bool = False
@@ -258,7 +258,7 @@ class _Body:
         called: set[str] = set()
         opened: set[str] = set()
         changes: list[str] = [f"changes the variable {name[:60]} of its module" for name in sorted(self.globals)]
-        raises: list[str] = []
+        raises: list[tuple[str, str]] = []
         calls: list[str] = []
         runs = None
         prints = returns = yields = False
@@ -414,16 +414,19 @@ class _Body:
             return name
         return name if found is not None and found.is_attribute else None
 
-    def _raised(self, one: ast.Raise) -> list[str]:
-        """Where the classes of what is raised come from."""
-        given = [one.exc.body, one.exc.orelse] if isinstance(one.exc, ast.IfExp) else [one.exc]
-        nodes = [node.func if isinstance(node, ast.Call) else node for node in given]
+    def _raised(self, one: ast.Raise) -> list[tuple[str, str]]:
+        """Where the classes of what is raised come from, and what it says where that is a plain text."""
         found = []
-        for node in nodes:
+        for given in [one.exc.body, one.exc.orelse] if isinstance(one.exc, ast.IfExp) else [one.exc]:
+            node = given.func if isinstance(given, ast.Call) else given
             name = dotted(node) if node is not None else None
-            if node is not None and name and name not in self.parameters and name not in self.locals:
-                found.append(self._path(node))
-        return [path for path in found if path is not None]
+            if node is None or not name or name in self.parameters or name in self.locals:
+                continue
+            first = given.args[0] if isinstance(given, ast.Call) and given.args else None
+            said = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+            if path := self._path(node):
+                found.append((path, said[:500]))
+        return found
 
 
 def _of_this_function(node: FunctionNode) -> Iterator[ast.AST]:

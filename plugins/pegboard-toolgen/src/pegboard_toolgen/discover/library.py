@@ -693,7 +693,7 @@ class _Drafting:
         """What the binding makes of exceptions, the special ones first, and the codes with their reasons."""
         rules: dict[str, tuple[str, int, str]] = {}
         raised = [(name, when) for name, when in self.doc.raises]
-        raised += [(name, "") for name in (self.facts.raises if self.facts else ())]
+        raised += list(self.facts.raises if self.facts else ())
         if self.facts is not None and self.facts.opened:
             raised += [("FileNotFoundError", "there is no such file"), ("PermissionError", "")]
         for name, when in raised[:40]:
