@@ -159,6 +159,14 @@ def test_paragraphs_stay_paragraphs() -> None:
     assert paragraphs("One\ntwo.\n\n# Three\n\n\n- four") == ["One", "two.", "", "\\# Three", "", "\\- four", ""]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Request & Response", "C# and F#", "a -> b", "pip install x!", "10 $ a day", "snake_case", "x = 1", "2.5 litres"],
+)
+def test_harmless_signs_stay_as_they_are(text: str) -> None:
+    assert inline(text) == text
+
+
 def test_a_long_text_is_cut() -> None:
     assert inline("word " * 1000, 20) == "word word word wo..."
 

@@ -22,9 +22,9 @@ MAX_LINE = 2000
 MAX_PARAGRAPHS = 40
 MAX_JSON_LINE = 110
 _LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`*\[\]<>&~|!$#]|(?<![^\W_])_|_(?![^\W_])")
-_AS_ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
-_BLOCK_START = re.compile(r"(?:[-+=:]|\d{1,9}(?=[.)]))")
+_SPECIAL = re.compile(r"[\\`*\[\]<|~]|&(?=#?\w{1,40};)|\$(?=\S)|(?<!\S)#|(?<![^\W_])_|_(?![^\W_])")
+_AS_ENTITY = {"<": "&lt;", "&": "&amp;", "|": "&#124;"}
+_BLOCK_START = re.compile(r"(?:[-+=:>]|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def inline(text: object, limit: int = MAX_LINE) -> str:

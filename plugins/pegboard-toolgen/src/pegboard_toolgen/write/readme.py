@@ -68,8 +68,7 @@ def _what_it_needs(view: View) -> list[str]:
 
 
 def _how_to_run(view: View) -> list[str]:
-    # One that reads, where there is one: whoever copies the line should change nothing by it.
-    example = min(view.tools, key=lambda tool: (not tool.is_read_only, tool.risk != "low", tool.name), default=None)
+    example = view.to_try
     call = f"pegboard --config {CONFIG} call {example.name} --args @arguments.json\n" if example else ""
     commands = (
         f"pegboard --config {CONFIG} list\n"

@@ -247,8 +247,7 @@ def kind_of(schema: Mapping[str, Any]) -> str:
 
 
 def _all_examples(view: View, pages: str | None) -> list[str]:
-    if pages:
-        first = view.tools[0]
+    if pages and (first := view.to_try):
         return ["Each tool's page has its own; they all look like this one.", "", *_calls(first, first.examples[0])]
     lines = ["Each as a plain call, and as the request that an MCP client sends.", ""]
     for tool in view.tools:

@@ -142,6 +142,11 @@ class View:
     def description(self) -> str:
         return sanitise(str(self.project.get("description", "")))
 
+    @property
+    def to_try(self) -> ToolView | None:
+        """The tool for an example: one that reads where there is one, so that whoever copies it changes nothing."""
+        return min(self.tools, key=lambda tool: (not tool.is_read_only, tool.risk != "low", tool.name), default=None)
+
 
 def view_of(manifest: Mapping[str, Any]) -> View:
     """Read a manifest that is valid.
