@@ -616,7 +616,8 @@ def test_what_is_asked_for_and_how_it_is_read() -> None:
 
     assert "accept" not in one({"responses": {"200": both}}).binding
     assert one({"responses": {"200": answer({}, "text/csv")}}).binding["accept"] == "text/csv, */*;q=0.5"
-    assert "accept" not in one({"responses": {"200": answer({}, "image/*")}}).binding
+    assert one({"responses": {"200": answer({}, "image/*")}}).binding["accept"] == "image/*, */*;q=0.5"
+    assert "accept" not in one({"responses": {"200": answer({}, "*/*")}}).binding
     assert one({"responses": {"204": {}}}, method="delete").binding["output"] == {"parser": "none"}
     head = one({"responses": {"200": answer({"type": "object"})}}, method="head")
     assert head.binding["output"] == {"parser": "none"}
@@ -626,6 +627,9 @@ def test_what_is_asked_for_and_how_it_is_read() -> None:
 def test_redirects_are_followed_where_the_document_names_them() -> None:
     assert "redirects" not in discover({"/a": {"get": {}}}).servers["shop"]
     moved = discover({"/a": {"get": {"responses": {"302": {}}}}})
+    assert moved.drafts[0].errors == [
+        {"code": "UPSTREAM_ERROR", "when": "HTTP 302 to another origin, which is not followed."}
+    ]
     assert moved.servers["shop"]["redirects"] == "same-origin"
 
 

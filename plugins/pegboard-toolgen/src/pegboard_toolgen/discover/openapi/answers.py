@@ -71,6 +71,9 @@ def answers_of(said: Json, method: str, media_types: list[str], schemas: Schemas
             answer = {}
         if status == "default" or status[0] in "45" or status == "304":
             errors[status] = _error(status, answer)
+        elif status in REDIRECTS:
+            when = f"HTTP {status} to another origin, which is not followed."
+            errors[status] = {"code": "UPSTREAM_ERROR", "when": when}
         elif status in ("204", "205") or (method == "HEAD" and status[0] == "2"):
             parts.append(NOTHING)
         elif status[0] == "2":
@@ -87,7 +90,7 @@ def answers_of(said: Json, method: str, media_types: list[str], schemas: Schemas
         list(errors.values())[:MAX_ERRORS],
         {status: OWN_CODES[status] for status in errors if status in OWN_CODES},
         examples,
-        any(status in by_status for status in REDIRECTS),
+        any(status in errors for status in REDIRECTS),
     )
 
 
@@ -133,10 +136,9 @@ def _examples(content: Mapping[str, Json], schemas: Schemas) -> dict[str, Json]:
 
 def _accept(offered: list[str]) -> str | None:
     """What to ask for, where it is not what every binding asks for."""
-    kept = [media_type for media_type in offered if "*" not in media_type]
-    if not kept or "application/json" in kept or len(kept) < len(offered):
+    if not offered or {"application/json", "*/*", "application/*"} & set(offered):
         return None
-    text = ", ".join([*kept[:4], "*/*;q=0.5"])
+    text = ", ".join([*offered[:4], "*/*;q=0.5"])
     return text if len(text) <= 256 else None
 
 
