@@ -459,7 +459,8 @@ def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints:
                 raise ConfigError(f"toolgen.toml: {place}.{key} is nothing that was found", hint=f"{place}: {known}")
         used = {binding[member] for binding in bindings}
         for key in sorted(used):
-            value = {**parts[place].get(key, {}), **laid.get(key, {})}
+            said = {name: list(one) if isinstance(one, tuple) else one for name, one in laid.get(key, {}).items()}
+            value = {**parts[place].get(key, {}), **said}
             if place == "programs":
                 value.setdefault("cwd", "/".join([".."] * levels))
             if place == "modules" and "allow" in value:
