@@ -95,11 +95,6 @@ class ToolView:
         return constraints
 
     @property
-    def binding(self) -> Mapping[str, Any]:
-        binding: Mapping[str, Any] = self.entry["binding"]
-        return binding
-
-    @property
     def is_read_only(self) -> bool:
         """Whether a board in read-only mode lets it run."""
         supported = self.constraints.get("read_only_mode_supported", True)
