@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -78,7 +79,7 @@ class CallContext:
         self.depth: int = 0 if parent is None else parent.depth + 1
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
-        self._secrets: list[str] | None = None
+        self._secrets: tuple[str, ...] = ()
         # Scopes of what threads ask of the loop just now.
         self._asked: set[Any] | frozenset[Any] | None = None
 
@@ -116,20 +117,26 @@ class CallContext:
                 reason="secret",
                 retry=Retry.CHANGED.value,
             )
-        if self._secrets is None:
-            self._secrets = []
-        # As it is, and as it stands inside of JSON text.
-        self._secrets += {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+        self.hide(value)
         return value
+
+    def hide(self, *texts: str) -> None:
+        """Have these texts masked as `secret` does: what was made of a secret, or a secret that came another way.
+
+        .. versionadded:: 0.1
+        """
+        forms = {form for text in texts if text for form in _forms_of(text)}
+        # The longest first, so that none is left in part.
+        self._secrets = tuple(sorted(forms.union(self._secrets), key=len, reverse=True))
 
     @property
     def secrets_read(self) -> tuple[str, ...]:
-        """The values that must not leave the host."""
-        return tuple(self._secrets or ())
+        """The values that must not leave the host, the longest first."""
+        return self._secrets
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work is; nothing happens where nobody listens."""
-        if message is not None and self._secrets is not None:
+        if message is not None and self._secrets:
             message = mask(message, self.secrets_read)
         await self.session.report_progress(self.call_id, done, total, message)
 
@@ -250,10 +257,17 @@ class CallContext:
         return trio.from_thread.run(ask)
 
 
+@functools.lru_cache(maxsize=256)
+def _forms_of(text: str) -> frozenset[str]:
+    """A text as it is, and as it stands inside of JSON text."""
+    return frozenset((text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]))
+
+
 def mask(text: str, secrets: tuple[str, ...]) -> str:
-    """`text` with every secret replaced by `***`; the longest first, so that none is left in part."""
-    for value in sorted(secrets, key=len, reverse=True):
-        text = text.replace(value, "***")
+    """`text` with every secret replaced by `***`, in their order: `CallContext.secrets_read` has the longest first."""
+    for value in secrets:
+        if value in text:
+            text = text.replace(value, "***")
     return text
 
 

@@ -13,7 +13,7 @@ REQUEST = Request("GET", "https://api.example/x", (("Accept", "*/*"),))
 
 
 def credentials(auth, environ, base=HTTPS):
-    return credentials_of({"auth": auth}, base, environ, environ.__getitem__)
+    return credentials_of({"auth": auth}, base, environ)
 
 
 def refusal(*arguments):
@@ -54,7 +54,7 @@ def test_basic_is_user_and_password_in_base64():
 def test_nothing_is_read_where_nothing_is_set():
     assert credentials([{"kind": "bearer", "secret_env": "T"}], {}) == NONE
     assert with_credentials(REQUEST, NONE) is REQUEST
-    assert credentials_of({}, HTTPS, {}, str) is NONE
+    assert credentials_of({}, HTTPS, {}) is NONE
 
 
 def test_what_is_required_and_missing_is_named():

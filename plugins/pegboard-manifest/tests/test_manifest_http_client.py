@@ -135,7 +135,6 @@ def tool_of(host_with, monkeypatch):
         server = {"base_url": base_url, **(server or {})}
         manifest = types.SimpleNamespace(document={"servers": {"s": server}, "tools": [entry]})
         assert run_of(entry, manifest) == "async"
-        auth = server.get("auth", ())
         limits = {} if timeout_s is None else {"limits": Limits(timeout_s=timeout_s)}
         made = Tool(
             name="ask",
@@ -143,7 +142,6 @@ def tool_of(host_with, monkeypatch):
             description="Ask.",
             input_schema=entry["input_schema"],
             output_schema=output_schema or {"type": "object"},
-            secrets=frozenset(one[key] for one in auth for key in ("secret_env", "username_env") if key in one),
             **limits,
         )
 

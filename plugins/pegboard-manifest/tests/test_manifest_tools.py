@@ -41,7 +41,7 @@ def an_entry(name="f", kind="python", **more):
 
 def a_document(*entries):
     auth = [
-        {"kind": "bearer", "secret_env": "API_TOKEN"},
+        {"kind": "bearer", "secret_env": "API_TOKEN", "required": True},
         {"kind": "basic", "secret_env": "API_PASSWORD", "username_env": "API_USER"},
     ]
     return {
@@ -180,8 +180,8 @@ def test_a_tool_has_everything_that_its_entry_says():
     assert made.run == "inplace"
 
 
-def test_only_tools_of_a_server_read_its_secrets():
-    assert the_tool(kind="http").secrets == {"API_TOKEN", "API_PASSWORD", "API_USER"}
+def test_a_tool_declares_the_secrets_without_which_it_is_not_sent():
+    assert the_tool(kind="http").secrets == {"API_TOKEN"}
     assert the_tool(kind="subprocess").secrets == the_tool().secrets == frozenset()
 
 

@@ -128,8 +128,8 @@ def _shown_name(name: Any) -> str | None:
 def _shown_arguments(outcome: Outcome) -> Any:
     arguments = outcome.call.arguments
     if outcome.tool is not None and outcome.tool.secrets:
-        known = (os.environ.get(name, "") for name in outcome.tool.secrets)
-        arguments = _masked(arguments, tuple(value for value in known if value))
+        known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))
+        arguments = _masked(arguments, tuple(sorted(known, key=len, reverse=True)))
     try:
         text = json.dumps(arguments, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought

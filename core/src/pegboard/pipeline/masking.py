@@ -31,7 +31,7 @@ def _mask_block(block: Content, secrets: tuple[str, ...]) -> Content:
     if isinstance(block, TextContent):
         return TextContent(mask(block.text, secrets))
     data = block.data or b""
-    for value in sorted(secrets, key=len, reverse=True):
+    for value in secrets:
         data = data.replace(value.encode("utf-8", "surrogateescape"), b"***")
     mime_type = mask(block.mime_type, secrets)
     if isinstance(block, BinaryContent):

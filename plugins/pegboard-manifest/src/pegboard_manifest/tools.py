@@ -100,7 +100,8 @@ _NO_LIMITS = Limits()
 
 
 def secrets_of(entry: Mapping[str, Any], manifest: Manifest) -> frozenset[str]:
-    """The variables whose values the tool's requests carry.
+    """The variables without which the tool's requests are not sent. What goes along where it is set is the binding's
+    own affair (`CallContext.hide`).
 
     .. versionadded:: 0.1
     """
@@ -108,7 +109,8 @@ def secrets_of(entry: Mapping[str, Any], manifest: Manifest) -> frozenset[str]:
     if binding["kind"] != "http":
         return frozenset()
     auth = manifest.servers[binding["server"]].get("auth", ())
-    return frozenset(one[key] for one in auth for key in ("secret_env", "username_env") if key in one)
+    required = [one for one in auth if one.get("required")]
+    return frozenset(one[key] for one in required for key in ("secret_env", "username_env") if key in one)
 
 
 def other_name(project: str, name: str) -> str:

@@ -1,8 +1,8 @@
 """The credentials of a server: where they come from, where they may go, and how they are kept out of every text.
 
-They come from the environment alone, by the names that the manifest gives, through `CallContext.secret`, so that the
-board masks them wherever they show up. They go over TLS, or to this very machine. What is made of them on the way
-(base64, percent-encoding) is as secret as they are.
+They come from the environment alone, by the names that the manifest gives, and whoever sends them gives them to
+`CallContext.hide`, so that the board masks them wherever they show up. They go over TLS, or to this very machine. What
+is made of them on the way (base64, percent-encoding) is as secret as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pegboard_manifest.bindings.http.request import MAX_URL, Request
 from pegboard_manifest.bindings.http.styles import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pegboard_manifest.bindings.http.request import Base
 
@@ -63,16 +63,13 @@ def variables_of(server: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(auth["secret_env"] for auth in server.get("auth", ())))
 
 
-def credentials_of(
-    server: Mapping[str, Any], base: Base, environ: Mapping[str, str], read: Callable[[str], str]
-) -> Credentials:
+def credentials_of(server: Mapping[str, Any], base: Base, environ: Mapping[str, str]) -> Credentials:
     """What goes with every request to a server.
 
     Args:
         server: of the manifest.
         base: where requests go.
-        environ: to see which variables are set.
-        read: gives the value of one that is set, and has it masked: `CallContext.secret`.
+        environ: the variables.
 
     Raises:
         ToolError: UNAUTHORIZED: one is required and not set, or cannot be sent; FORBIDDEN: it would go in the clear.
@@ -103,7 +100,7 @@ def credentials_of(
                 reason="plain_http",
                 variable=variable,
             )
-        secret = _checked(read(variable), variable, kind)
+        secret = _checked(environ[variable], variable, kind)
         if kind == "basic":
             user = environ.get(user_variable, "") if user_variable else ""
             if ":" in user or not user.isprintable():

@@ -81,7 +81,8 @@ class _Plan:
         request = self.template.fill(arguments)
         credentials, reading, server = NONE, self.reading, self.server
         if server.get("auth"):
-            credentials = credentials_of(server, self.template.base, os.environ, context.secret)
+            credentials = credentials_of(server, self.template.base, os.environ)
+            context.hide(*credentials.secrets)
             reading = attrs.evolve(reading, secrets=credentials.secrets, derived=credentials.derived)
         received = await client.send(
             Exchange(

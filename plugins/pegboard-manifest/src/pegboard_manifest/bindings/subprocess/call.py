@@ -47,9 +47,7 @@ def compile_call(
 
     async def call(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         line = line_of(arguments)
-        for name in program.secret_names & context.tool.secrets:
-            if os.environ.get(name):
-                context.secret(name)  # from here on the board masks it
+        context.hide(*(os.environ.get(name, "") for name in program.secret_names))
         ended = await _run(program, line, most)
         marks = context.tool.annotations
         is_safe = marks.read_only or marks.idempotent
