@@ -36,10 +36,16 @@ def kinds_of(profile: Profile) -> dict[str, list[str]]:
 
 
 def test_a_python_project_has_programs_and_packages(tmp_path: Path) -> None:
-    write(tmp_path, {
-        "pyproject.toml": '[project]\nname = "dogs"\nversion = "1.2"\ndescription = "About\\ndogs"\n[project.scripts]\ndogs = "dogs:main"\n',
-        "src/dogs/__init__.py": "", "src/_private/__init__.py": "", "src/data/x.txt": "",
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "pyproject.toml": '[project]\nname = "dogs"\nversion = "1.2"\ndescription = "About\\ndogs"\n'
+            '[project.scripts]\ndogs = "dogs:main"\n',
+            "src/dogs/__init__.py": "",
+            "src/_private/__init__.py": "",
+            "src/data/x.txt": "",
+        },
+    )
     profile = profile_project(tmp_path)
     assert (profile.name, profile.version, profile.description, profile.runtime) == (
         "dogs",
@@ -68,7 +74,14 @@ def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path)
 @pytest.mark.parametrize(
     ("files", "runtime", "programs"),
     [
-        ({"setup.cfg": "[metadata]\nname = dogs\nversion = attr: dogs.v\n[options.entry_points]\nconsole_scripts =\n  d = d:m\n"}, "python", ["d"]),
+        (
+            {
+                "setup.cfg": "[metadata]\nname = dogs\nversion = attr: d.v\n"
+                "[options.entry_points]\nconsole_scripts =\n  d = d:m\n"
+            },
+            "python",
+            ["d"],
+        ),
         ({"package.json": '{"name": "@x/dogs", "version": "1.0.0", "bin": "cli.js"}'}, "node", ["dogs"]),
         ({"package.json": '{"name": "dogs", "bin": {"b": "b.js", "a": "a.js", "--evil": "x"}}'}, "node", ["a", "b"]),
         ({"go.mod": "module example.com/x/dogs/v2\n", "main.go": ""}, "go", ["dogs"]),
@@ -83,7 +96,7 @@ def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path)
         ({"setup.cfg": "[flake8]\nx = 1\n"}, "other", []),
         ({}, "other", []),
     ],
-)  # fmt: skip
+)
 def test_each_marker_says_its_runtime_and_programs(
     tmp_path: Path, files: dict[str, str], runtime: str, programs: list[str]
 ) -> None:
@@ -110,21 +123,32 @@ def test_a_marker_that_is_too_large_or_leads_elsewhere_is_not_read(tmp_path: Pat
 
 
 def test_openapi_documents_are_found_by_name_and_content(tmp_path: Path) -> None:
-    write(tmp_path, {
-        "openapi.yaml": "openapi: 3.1.0\n", "docs/swagger.json": '{"swagger": "2.0"}', "openapi.json": "{}",
-        "node_modules/x/openapi.json": '{"openapi": "3.0.0"}', ".git/openapi.json": '{"openapi": "3.0.0"}',
-        "api/pets.openapi.yml": "'openapi': '3.0.1'", "a/b/c/d/e/openapi.json": '{"openapi": "3.0.0"}',
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "openapi.yaml": "openapi: 3.1.0\n",
+            "docs/swagger.json": '{"swagger": "2.0"}',
+            "openapi.json": "{}",
+            "node_modules/x/openapi.json": '{"openapi": "3.0.0"}',
+            ".git/openapi.json": '{"openapi": "3.0.0"}',
+            "api/pets.openapi.yml": "'openapi': '3.0.1'",
+            "a/b/c/d/e/openapi.json": '{"openapi": "3.0.0"}',
+        },
+    )
     profile = profile_project(tmp_path)
     assert sorted(kinds_of(profile)["openapi"]) == ["api/pets.openapi.yml", "docs/swagger.json", "openapi.yaml"]
 
 
 def test_routes_without_a_document_are_named(tmp_path: Path) -> None:
-    write(tmp_path, {
-        "app.py": 'app = Flask()\n@app.route("/dogs/<id>")\ndef dogs(): ...\n\n@router.get("/cats")\nasync def cats(): ...\n',
-        "server.js": "app.get('/birds', (req, res) => {})\nrouter.all(`/x`)\nconst y = map.get('key')\n",
-        "tests/test_x.py": '@app.get("/no")\n',
-    })  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "app.py": 'app = Flask()\n@app.route("/dogs/<id>")\ndef dogs(): ...\n\n'
+            '@router.get("/cats")\nasync def cats(): ...\n',
+            "server.js": "app.get('/birds', (req, res) => {})\nrouter.all(`/x`)\nconst y = map.get('key')\n",
+            "tests/test_x.py": '@app.get("/no")\n',
+        },
+    )
     assert [(one.method, one.path, one.where) for one in find_routes(tmp_path)] == [
         ("ANY", "/dogs/<id>", "app.py:2"),
         ("GET", "/cats", "app.py:5"),

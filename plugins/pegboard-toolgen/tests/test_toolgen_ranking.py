@@ -11,9 +11,16 @@ from pegboard_toolgen.ranking import in_order, read_documents, score
 
 def draft(*words: str, category: Any = None) -> Draft:
     return Draft(
-        id=" ".join(words), words=words, binding={"kind": "http"}, input_schema={}, output_schema={}, description="",
-        kind="openapi", where="", category=category,
-    )  # fmt: skip
+        id=" ".join(words),
+        words=words,
+        binding={"kind": "http"},
+        input_schema={},
+        output_schema={},
+        description="",
+        kind="openapi",
+        where="",
+        category=category,
+    )
 
 
 def test_commands_of_the_readme_come_first_then_verbs_then_what_reads() -> None:

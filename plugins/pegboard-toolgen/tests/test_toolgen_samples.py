@@ -16,9 +16,12 @@ from pegboard_toolgen.samples import FORMATS, Checker, NoSampleError, sample_of
 
 def closed(properties: dict[str, Any], required: list[str] | None = None, **more: Any) -> dict[str, Any]:
     return {
-        "type": "object", "properties": properties, "additionalProperties": False,
-        "required": list(properties) if required is None else required, **more,
-    }  # fmt: skip
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "required": list(properties) if required is None else required,
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -104,18 +107,28 @@ def test_a_checker_says_what_is_wrong() -> None:
 
 
 SCHEMAS: Any = st.recursive(
-    st.sampled_from([
-        {"type": "string"}, {"type": "string", "format": "email"}, {"type": "string", "minLength": 3, "maxLength": 4},
-        {"type": "integer", "minimum": 3}, {"type": "number", "exclusiveMinimum": -1, "maximum": 0}, {"enum": [None, "x"]},
-        {"type": "boolean"}, {"const": {"a": 1}}, True, {}, {"type": "string", "pattern": "^a+b{2,3}$"},
-    ]),
+    st.sampled_from(
+        [
+            {"type": "string"},
+            {"type": "string", "format": "email"},
+            {"type": "string", "minLength": 3, "maxLength": 4},
+            {"type": "integer", "minimum": 3},
+            {"type": "number", "exclusiveMinimum": -1, "maximum": 0},
+            {"enum": [None, "x"]},
+            {"type": "boolean"},
+            {"const": {"a": 1}},
+            True,
+            {},
+            {"type": "string", "pattern": "^a+b{2,3}$"},
+        ]
+    ),
     lambda inner: st.one_of(
         st.fixed_dictionaries({"type": st.just("array"), "items": inner, "minItems": st.integers(0, 3)}),
         st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=2)}),
         st.dictionaries(st.sampled_from(["name", "id", "x"]), inner, max_size=3).map(closed),
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=150)
@@ -139,10 +152,23 @@ def test_any_pattern_gives_a_text_or_nothing(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"^[a-zA-Z0-9][a-zA-Z0-9_-]*$", r"^\d{4}-\d{2}$", r"^(?:a|b)c?$", r"^[^/]+$", r"^\w+@\w+\.com$", r"^(?P<x>a)b$",
-        r"^(?<year>\d+)$", r"[\w.]+", r"^\x41\u0042$", r"^a{2}$", r"^a{2,}$", r"^$", r"\S+", r"^[\d-]{3}$", r"^[]a]$",
+        r"^[a-zA-Z0-9][a-zA-Z0-9_-]*$",
+        r"^\d{4}-\d{2}$",
+        r"^(?:a|b)c?$",
+        r"^[^/]+$",
+        r"^\w+@\w+\.com$",
+        r"^(?P<x>a)b$",
+        r"^(?<year>\d+)$",
+        r"[\w.]+",
+        r"^\x41\u0042$",
+        r"^a{2}$",
+        r"^a{2,}$",
+        r"^$",
+        r"\S+",
+        r"^[\d-]{3}$",
+        r"^[]a]$",
     ],
-)  # fmt: skip
+)
 def test_a_simple_pattern_is_met(pattern: str) -> None:
     text = text_for(pattern)
     assert text is not None

@@ -76,6 +76,7 @@ def main(descriptor: str, manifest: str, calls: str, shift: str) -> None:
     """Call them all, one after the other."""
     if float(shift):
         shift_clock(float(shift))
+    os.chdir(Path(manifest).parent)
     import trio
 
     async def run() -> None:

@@ -291,7 +291,10 @@ class Matcher:
     def __init__(
         self, drafts: Iterable[Draft], names: Mapping[str, str], known_as: Mapping[str, str] | None = None
     ) -> None:
-        self._known = {draft.id: (draft.id, names[draft.id], *draft.tags) for draft in drafts}
+        once: dict[str, list[str]] = {}
+        for name, id_ in (known_as or {}).items():
+            once.setdefault(id_, []).append(name)
+        self._known = {draft.id: (draft.id, names[draft.id], *draft.tags, *once.get(draft.id, ())) for draft in drafts}
         self.by_name = {**(known_as or {}), **{names[id_]: id_ for id_ in self._known}}
         self._found: dict[str, frozenset[str]] = {}
         self.unmatched: list[str] = []

@@ -150,7 +150,7 @@ def _run(
         said.write_bytes(to_bytes([[call.name, call.input] for call in calls]))
         words = [sys.executable, "-m", "pegboard_toolgen._recorder", "{fd}", str(out / MANIFEST), str(said), str(shift)]
         kept = {name: os.environ[name] for name in _variables(document) if name in os.environ}
-        extra = {**kept, "PYTHONHASHSEED": seed, "TZ": zone, "XDG_CONFIG_HOME": str(top), "XDG_DATA_HOME": str(top)}
+        extra = {**kept, "PYTHONHASHSEED": seed, "TZ": zone, "HOME": str(top), "TMPDIR": str(top)}
         try:
             finished = run_child(words, deadline_s=ALL_S, max_bytes=MAX_ANSWERS, extra_environment=extra, answers=True)
         except OSError:
