@@ -136,6 +136,26 @@ def test_a_reference_to_the_outside_cannot_be_used_alone() -> None:
     assert sanitise_schema({"$ref": "other.json#/A", "type": "string"}) == {"allOf": [{}], "type": "string"}
 
 
+def test_definitions_that_a_schema_brings_along_are_found() -> None:
+    schema = {
+        "$defs": {"A": {"type": "array", "items": {"$ref": "#/definitions/B"}}},
+        "definitions": {"B": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/A"}]}, "C": 3},
+        "properties": {"a": {"$ref": "#/$defs/A"}},
+    }
+    notes: list[str] = []
+
+    def refer(ref: str) -> Any:
+        raise UnusableError("points to nothing")
+
+    assert convert(schema, refer=refer, notes=notes) == {
+        "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}, {}]}}}
+    }
+    assert notes == ["The reference '#/$defs/A' cannot be followed here; any value is taken."]
+    with pytest.raises(UnusableError):
+        convert({"$ref": "#/$defs/Z"}, refer=refer)
+    assert convert({"$ref": "#/$defs/Z"}, refer=refer, answers=True) == {}
+
+
 def test_what_is_wider_inside_does_not_become_narrower_outside() -> None:
     notes: list[str] = []
     lost = {"pattern": r"(?<=a)b"}
@@ -228,7 +248,7 @@ def test_a_circle_without_a_descent_says_nothing() -> None:
     found = break_circles(defs)
 
     assert found == {
-        "A": {"type": "object"},
+        "A": {"$ref": "#/$defs/B", "type": "object"},
         "B": {"allOf": [{}, {"$ref": "#/$defs/C"}]},
         "C": {"type": "object"},
         "D": {"anyOf": [{}, {"type": "string"}]},
@@ -236,6 +256,21 @@ def test_a_circle_without_a_descent_says_nothing() -> None:
     }
     assert break_circles(dict(reversed(defs.items()))) == found
     assert not faults_of({"$ref": "#/$defs/A", "$defs": found}, foreign=False)
+
+
+def test_a_parent_keeps_its_choice_where_its_children_include_it() -> None:
+    choice = {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}], "required": ["kind"]}
+    defs = {
+        "Pet": choice,
+        "Cat": {"allOf": [{"$ref": "#/$defs/Pet"}, {"type": "object"}]},
+        "Dog": {"allOf": [{"type": "object", "allOf": [{"$ref": "#/$defs/Pet"}]}]},
+    }
+
+    assert break_circles(defs) == {
+        "Pet": choice,
+        "Cat": {"allOf": [{}, {"type": "object"}]},
+        "Dog": {"allOf": [{"type": "object", "allOf": [{}]}]},
+    }
 
 
 def test_needed_follows_references_to_the_end() -> None:

@@ -75,13 +75,16 @@ def needed(schema: Json, defs: Mapping[str, Json]) -> dict[str, Json]:
 def break_circles(defs: Mapping[str, Json]) -> dict[str, Json]:
     """The same schemas, where none leads to itself without a descent into a value; such references say nothing.
 
-    Which references go depends on the circle alone, never on the order of the names.
+    A parent that chooses among its children, each of which includes its parent by `allOf`, keeps the choice: what
+    `allOf` names goes first, and the rest only where a circle is left. Which references go depends on the circle alone,
+    never on the order of the names.
     """
-    edges = {name: _in_place(schema) & defs.keys() for name, schema in defs.items()}
-    circles = _circles(edges)
-    if not circles:
-        return dict(defs)
-    return {name: _without(schema, circles[name]) if name in circles else schema for name, schema in defs.items()}
+    found = dict(defs)
+    for is_gentle in (True, False):
+        circles = _circles({name: _in_place(schema) & found.keys() for name, schema in found.items()})
+        for name, names in circles.items():
+            found[name] = _without(found[name], names, is_gone=not is_gentle, is_gentle=is_gentle)
+    return found
 
 
 def _in_place(schema: Json) -> set[str]:
@@ -139,19 +142,29 @@ def _circles(edges: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return found
 
 
-def _without(schema: Json, names: frozenset[str]) -> Json:
-    """A schema whose references to `names`, where they look at the same value, say nothing."""
+def _without(schema: Json, names: frozenset[str], *, is_gone: bool, is_gentle: bool) -> Json:
+    """A schema whose references to `names`, where they look at the same value, say nothing.
+
+    Args:
+        schema: to look through.
+        names: that may not be referred to.
+        is_gone: whether a reference of this very schema goes.
+        is_gentle: whether only what `allOf` names goes.
+    """
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Json] = {}
     for key, value in schema.items():
+        goes = not is_gentle or key == "allOf"
         if key in _IN_PLACE_LISTS and isinstance(value, list):
-            found[key] = [_without(item, names) for item in value]
+            found[key] = [_without(item, names, is_gone=goes, is_gentle=is_gentle) for item in value]
         elif key == "dependentSchemas" and isinstance(value, dict):
-            found[key] = {name: _without(item, names) for name, item in value.items()}
+            found[key] = {
+                name: _without(item, names, is_gone=goes, is_gentle=is_gentle) for name, item in value.items()
+            }
         elif key in _IN_PLACE:
-            found[key] = _without(value, names)
-        elif key != "$ref" or value.removeprefix(DEFS) not in names:
+            found[key] = _without(value, names, is_gone=goes, is_gentle=is_gentle)
+        elif key != "$ref" or not is_gone or value.removeprefix(DEFS) not in names:
             found[key] = value
     wider = {key for key in schema if found.get(key, _GONE) != schema[key]}
     return kept_wide(found, wider) if wider else schema

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pegboard.schema.keywords import DRAFT_2020, FORMATS, KEYWORDS, TYPES
 from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError, compiled
 from pegboard_manifest.hygiene import sanitise
-from pegboard_toolgen._prose import line, prose
+from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
@@ -136,7 +136,7 @@ def convert(
         dialect: how it is read: `nullable`, `exclusiveMinimum: true`, `example` and what stands beside `$ref`.
         refer: gives what takes the place of a `$ref`, by its text; may raise UnusableError.
         answers: whether it describes what a server sends: then `writeOnly` properties are left out, else `readOnly`
-            ones.
+            ones, and a reference that cannot be followed says nothing.
         notes: what was lost is said here, each once.
         work: a bound that several conversions share.
 
@@ -163,7 +163,10 @@ class _Reader:
     ) -> None:
         self.dialect = dialect
         self.refer = refer
+        self.answers = answers
         self.hidden = "writeOnly" if answers else "readOnly"
+        self.local: dict[str, Json] = {}
+        self.opened: set[str] = set()
         self.notes = notes
         self.work = work
         self.losses = 0
@@ -184,13 +187,15 @@ class _Reader:
         if depth > MAX_DEPTH:
             self.lost(f"Nothing below {MAX_DEPTH} levels of a schema is described.")
             return {}
+        if "$defs" in schema or "definitions" in schema:
+            self._remember(schema)
         if isinstance(ref := schema.get("$ref"), str):
             return self._reference(schema, ref, depth)
         return self._may_be_null(schema, self._plain(schema, depth))
 
     def _reference(self, schema: Mapping[str, Json], ref: str, depth: int) -> Json:
         """OpenAPI 3.0 ignores what stands beside `$ref`; a text there is kept, as it limits nothing."""
-        target = self.refer(ref)
+        target = self._target(ref, depth)
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         if self.dialect != "2020-12":
             beside = {key: value for key, value in beside.items() if key in ("description", "title")}
@@ -198,6 +203,27 @@ class _Reader:
         if isinstance(target, dict) and "$ref" in target:
             return self._may_be_null(schema, {**target, **said})
         return self._may_be_null(schema, {"allOf": [target], **said} if said else target)
+
+    def _target(self, ref: str, depth: int) -> Json:
+        try:
+            return self.refer(ref)
+        except UnusableError:
+            if self.local.get(ref) is not None and ref not in self.opened:
+                self.opened.add(ref)
+                found = self.read(self.local[ref], depth + 1)
+                self.opened.discard(ref)
+                return found
+            if ref not in self.opened and not self.answers:
+                raise
+        self.lost(f"The reference {shown(ref)} cannot be followed here; any value is taken.")
+        return {}
+
+    def _remember(self, schema: Mapping[str, Json]) -> None:
+        """Definitions that a schema brings along, as generators put them where they were written for a root."""
+        for key in ("$defs", "definitions"):
+            brought = schema.get(key)
+            for name, part in brought.items() if isinstance(brought, dict) else ():
+                self.local.setdefault(f"#/{key}/{name}", part)
 
     def _plain(self, schema: Mapping[str, Json], depth: int) -> dict[str, Json]:
         found: dict[str, Json] = {}

@@ -209,6 +209,7 @@ class Reader:
         input_schema = _input_schema(properties)
         if why := self.inputs.why_unusable(input_schema):
             raise UnusableError(why)
+        lost = self.inputs.notes_of(input_schema)
         input_schema, cut = fit(input_schema, self.inputs.defs, INPUT_BYTES)
         if properties and not input_schema.get("properties"):
             raise UnusableError(f"its parameters alone take more than {INPUT_BYTES:,} bytes to list")
@@ -219,7 +220,7 @@ class Reader:
             operation.answers.parts, self.outputs.defs, OUTPUT_BYTES, is_strict=self.is_strict
         )
         said, method, path = operation.said, operation.method, operation.path
-        notes = [*operation.notes, *cut, *loosened]
+        notes = [*operation.notes, *lost, *cut, *loosened]
         if (
             any(error["when"].startswith("HTTP 401") for error in operation.answers.errors)
             and not self.sends_credentials
@@ -378,7 +379,7 @@ def _examples(
         if explain(whole, call, visits=20_000):
             continue
         example: dict[str, Json] = {"input": call}
-        if key:
+        if key not in ("", "default"):
             example["description"] = sanitise(key, 100, one_line=True)
         output = answers.as_data(answers_said.get(key, answers_said.get("")))
         is_known = (key in answers_said or "" in answers_said) and _is_fit(output)

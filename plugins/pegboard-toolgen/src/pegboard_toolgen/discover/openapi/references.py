@@ -103,6 +103,7 @@ class Schemas:
         self.answers = answers
         self.defs: dict[str, Json] = {}
         self.broken: dict[str, str] = {}
+        self.notes: dict[str, list[str]] = {}
         self._waiting: dict[str, Json] = {}
 
     def convert(self, schema: Json, notes: list[str]) -> Json:
@@ -120,12 +121,22 @@ class Schemas:
         """Convert everything that was pointed to."""
         while self._waiting:
             name, schema = self._waiting.popitem()
+            notes: list[str] = []
             try:
-                self.defs[name] = self.convert(schema, [])
+                self.defs[name] = self.convert(schema, notes)
             except UnusableError as problem:
                 self.defs[name] = {}
                 self.broken[name] = str(problem)
-        self.defs = break_circles(self.defs)
+            if notes:
+                self.notes[name] = notes
+        whole, self.defs = self.defs, break_circles(self.defs)
+        for name, schema in self.defs.items():
+            if schema is not whole[name]:
+                self.notes.setdefault(name, []).append("A circle of schemas that would never end was cut.")
+
+    def notes_of(self, schema: Json) -> list[str]:
+        """What was lost in the schemas that a schema needs."""
+        return [note for name in needed(schema, self.defs) for note in self.notes.get(name, ())] if self.notes else []
 
     def why_unusable(self, schema: Json) -> str | None:
         """Why a schema cannot be used: something that it needs could not be converted."""
@@ -134,15 +145,9 @@ class Schemas:
         return next((self.broken[name] for name in needed(schema, self.defs) if name in self.broken), None)
 
     def _refer(self, ref: str) -> Json:
-        try:
-            steps = steps_of(ref)
-            name = name_of(steps, is_swagger_2=self.document.is_swagger_2)
-            if name not in self.defs and name not in self._waiting:
-                self._waiting[name] = self.document.at(ref)
-        except UnusableError:
-            if self.answers:
-                return {}
-            raise
+        name = name_of(steps_of(ref), is_swagger_2=self.document.is_swagger_2)
+        if name not in self.defs and name not in self._waiting:
+            self._waiting[name] = self.document.at(ref)
         return {"$ref": DEFS + name}
 
 
