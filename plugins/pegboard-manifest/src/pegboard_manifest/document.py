@@ -11,7 +11,6 @@ imported, started or asked on the way.
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
 from pathlib import Path
 from types import MappingProxyType
@@ -183,8 +182,7 @@ def format_schema() -> dict[str, Any]:
 
     .. versionadded:: 0.1
     """
-    text = importlib.resources.files("pegboard_manifest").joinpath("manifest.schema.json").read_bytes()
-    schema: dict[str, Any] = loads(text)
+    schema: dict[str, Any] = loads(Path(__file__).with_name("manifest.schema.json").read_bytes())
     return schema
 
 

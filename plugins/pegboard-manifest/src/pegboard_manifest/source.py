@@ -6,7 +6,6 @@ that cannot be used costs its own tools: the source says so in its state, and do
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from pegboard_manifest.document import FILE, ManifestError, load
 from pegboard_manifest.tools import other_name, tool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pegboard import SourceSlot, Tool
     from pegboard_manifest.document import Manifest
@@ -43,13 +42,9 @@ class ManifestSource:
     def __repr__(self) -> str:
         return f"<ManifestSource {self.name}>"
 
-    def known(self) -> tuple[Tool, ...] | None:
-        """Its tools; None where the manifest cannot be used."""
-        manifest = self.manifest
-        if isinstance(manifest, ManifestError):
-            return None
-        with without_collector():
-            return tuple(tool_of(entry, manifest) for entry in manifest.tools.values())
+    def known(self) -> Iterator[Tool] | None:
+        """Its tools, each made when it is asked for; None where the manifest cannot be used."""
+        return None if isinstance(self.manifest, ManifestError) else _tools_of(self.manifest)
 
     def other_name(self, name: str) -> str | None:
         """PROJECT_name, where another tool has the name already."""
@@ -69,6 +64,12 @@ class ManifestSource:
             from pegboard_manifest.bindings import _quiet
 
             _quiet.restore()
+
+
+def _tools_of(manifest: Manifest) -> Iterator[Tool]:
+    with without_collector():  # while they are hung, too: thousands of values that all stay
+        for entry in manifest.tools.values():
+            yield tool_of(entry, manifest)
 
 
 def make_sources(files: Iterable[str]) -> list[ManifestSource]:
@@ -106,5 +107,7 @@ def _load_or_error(file: str) -> Manifest | ManifestError:
 def _source_name(file: str, manifest: Manifest | ManifestError, projects: list[str]) -> str:
     if not isinstance(manifest, ManifestError) and projects.count(manifest.name) == 1:
         return f"manifest:{manifest.name}"
+    import hashlib  # 3 ms that only clashes pay
+
     called = Path(file).parent.name if isinstance(manifest, ManifestError) else manifest.name
     return f"manifest:{called or 'file'}-{hashlib.sha256(file.encode('utf-8', 'replace')).hexdigest()[:6]}"
