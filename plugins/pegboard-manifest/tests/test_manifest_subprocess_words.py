@@ -185,6 +185,20 @@ def test_a_joined_value_spells_no_other_option() -> None:
         assert faults(lambda value=value: words_of(entry, PROGRAM, {"x": value}))[0]["path"] == "x"
 
 
+def test_a_word_stands_in_for_a_file_where_standard_input_is_given() -> None:
+    dash = {"kind": "literal", "value": "-", "when": "text"}
+    entry = binding(positional("db"), positional("file"), dash, positional("last"), stdin={"parameter": "text"})
+
+    def line(**arguments: Any) -> list[str]:
+        return words_of(entry, PROGRAM, {"db": "a", **arguments})[1:]
+
+    assert line(file="f") == ["a", "f"]
+    assert line(text="[]") == ["a", "-"]
+    assert line(text="", last="z") == ["a", "-", "z"]
+    assert line() == ["a"]
+    assert [one["path"] for one in faults(lambda: line(last="z"))] == ["file"]
+
+
 def test_too_many_words_are_refused_before_anything_is_started() -> None:
     entry = binding(positional(spread=True))
 

@@ -160,6 +160,8 @@ def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path)
         elif argument["kind"] == "literal":
             if argument["value"] == "--":
                 yield Fault(here, "a terminator", "the word --", 'write {"kind": "terminator"}')
+            if "when" in argument and argument["when"] not in properties:
+                yield Fault((*here, "when"), "a parameter of input_schema", shorten(argument["when"]))
         else:
             yield from uses.use(argument, here)
             yield from _option_faults(argument, here) if argument["kind"] == "option" else ()

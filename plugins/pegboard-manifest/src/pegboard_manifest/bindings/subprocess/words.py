@@ -135,9 +135,13 @@ def _bytes_of(words: list[str]) -> int:
 def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piece]:
     entries = list(entries)
     flags = {entry[key] for entry in entries for key in ("flag", "off_flag") if key in entry}
-    is_terminated, before = False, list[str]()
+    is_terminated, before = False, list[tuple[str, ...]]()
     for entry in entries:
         match entry["kind"]:
+            case "literal" if "when" in entry:
+                if before:  # it stands in for the value before it
+                    before[-1] += (entry["when"],)
+                yield _said_with(entry["value"], entry["when"])
             case "literal":
                 yield _said(entry["value"])
             case "terminator":
@@ -149,12 +153,17 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                 guarded = not (is_terminated and entry.get("guard") == "none")
                 yield _positional(entry, writer(entry.get("value"), roots), tuple(before), guarded=guarded)
                 if not entry.get("spread"):
-                    before.append(entry["parameter"])
+                    before.append((entry["parameter"],))
 
 
 def _said(word: str) -> Piece:
     words = (word,)
     return lambda arguments, named: words
+
+
+def _said_with(word: str, parameter: str) -> Piece:
+    words = (word,)
+    return lambda arguments, named: words if arguments.get(parameter) is not None else ()
 
 
 def _reader(entry: Mapping[str, Any]) -> Callable[[Arguments], Any]:
@@ -257,7 +266,7 @@ def _separate(entry: Mapping[str, Any], write: Write) -> Say:
     return separate
 
 
-def _positional(entry: Mapping[str, Any], write: Write, before: tuple[str, ...], *, guarded: bool) -> Piece:
+def _positional(entry: Mapping[str, Any], write: Write, before: tuple[tuple[str, ...], ...], *, guarded: bool) -> Piece:
     parameter, read, spread = entry["parameter"], _reader(entry), entry.get("spread", False)
     path = (parameter,)
 
@@ -266,8 +275,8 @@ def _positional(entry: Mapping[str, Any], write: Write, before: tuple[str, ...],
         if value is _MISSING or (spread and isinstance(value, (list, tuple)) and not value):
             return ()
         for earlier in before:  # a value that is left out would be taken from the next
-            if arguments.get(earlier) is None:
-                raise FaultError((earlier,), f"a value, since {parameter!r} behind it has one", None)
+            if all(arguments.get(one) is None for one in earlier):
+                raise FaultError((earlier[0],), f"a value, since {parameter!r} behind it has one", None)
         if not spread:
             return (alone(write(value, path, named), value, path, guarded=guarded),)
         if not isinstance(value, (list, tuple)):
