@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, paragraphs, table
-from pegboard_toolgen.write.serve import COMMAND, CONFIG, FILES_VARIABLE, MANIFEST
+from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
 
 if TYPE_CHECKING:
     from pegboard_toolgen.write.view import View
@@ -84,14 +84,13 @@ def _how_to_run(view: View) -> list[str]:
             view.slug: {
                 "command": "pegboard",
                 "args": ["--config", f"/full/path/to/{CONFIG}", "serve"],
-                "env": {FILES_VARIABLE: f"/full/path/to/{MANIFEST}"},
             }
         }
     }
     return [
         *lines,
         "`mcp.json` says the same to an MCP client that starts in this folder. A client that starts elsewhere needs",
-        "full paths:",
+        "the full path:",
         "",
         *fence(text_of(elsewhere), "json"),
         "Clients hand on few variables of their own environment: name what the tools need under `env` too.",
