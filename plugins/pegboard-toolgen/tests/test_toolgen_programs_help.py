@@ -211,3 +211,9 @@ def test_real_programs_give_lines_that_they_take(name, tmp_path):
     words = words_of(by_id[key].binding, found.programs[name], arguments, folder=tmp_path)
     finished = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
+
+
+def test_a_sentence_that_ends_like_a_header_is_a_description():
+    assert help_text.parse("Create a virtual environment\n\nUsage: x y [PATH]\n", ("x", "y")).text == (
+        "Create a virtual environment"
+    )

@@ -172,6 +172,9 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             if why:
                 dropped.setdefault(why, []).append(_called(parameter))
     notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
+    if lost := [name for names in dropped.values() for name in names if name in text]:
+        # The help of the program speaks of what the tool has not.
+        text = f"{text}\n\nNot offered here: {', '.join(lost)}."
     if any(parameter.required and parameter.dropped for level in command.levels for parameter in level.parameters):
         lost = next(p for level in command.levels for p in level.parameters if p.required and p.dropped)
         return LeftOut(name, f"{_called(lost)} is required and cannot be given: {lost.dropped}", where)

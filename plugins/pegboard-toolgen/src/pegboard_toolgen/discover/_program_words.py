@@ -89,6 +89,7 @@ _RUNNERS = {
     "sync": "it installs software, which may run code of strangers",
     "update": "it installs software, which may run code of strangers",
     "upgrade": "it installs software, which may run code of strangers",
+    "build": "it builds software, which may run code of strangers",
     "rebuild": "it installs software, which may run code of strangers",
     "test": "it runs programs or scripts",
 }
@@ -96,7 +97,7 @@ _RUNNERS = {
 _DOUBTFUL = frozenset(
     {"run", "start", "test", "tool", "edit", "submodule", "install", "uninstall", "explore", "console"}
 )
-_INSTALLERS = frozenset({"add", "sync", "update", "upgrade", "rebuild"})
+_INSTALLERS = frozenset({"add", "build", "sync", "update", "upgrade", "rebuild"})
 _PACKAGES = re.compile(r"\b(?:packages?|dependenc(?:y|ies)|environment|toolchain|plugins?)\b", re.IGNORECASE)
 _SOFTWARE = re.compile(
     r"\b(?:packages?|plugins?|dependenc(?:y|ies)|modules?|PyPI|npm|software|projects?|scripts?|commands?|programs?|"
@@ -190,6 +191,7 @@ _CONNECTION = re.compile(r"\bconnection (?:string|url|uri)\b|\bdatabase ur[il]\b
 _SECRET = re.compile(
     r"(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|credentials?)(?:$|[_-])", re.IGNORECASE
 )
+_SECRET_SHOWN = re.compile(r"\b(?:tokens?|passwords?|credentials?|secrets?|private keys?)\b", re.IGNORECASE)
 _MACHINE = re.compile(
     r"\b(?:jobs?|process(?:es)?|threads?|workers?|cpus?|cores?|parallel\w*|concurren\w*)\b", re.IGNORECASE
 )
@@ -234,15 +236,15 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
         return "write", "high", None, "Deletes or resets what it names."
     if every & ADMIN:
         return "admin", "medium", None, None
-    # Joins and sorts that only print are verbs of writing elsewhere: a name counts as reading only in its first word.
+    # A name counts as reading only in its first word; a search that is "executed" is one.
     first = set(words_of(command[-1])[:1]) if command else set()
     is_execution = verb in ("execute", "run") and first & READ
-    if every & WRITE and not is_execution and not (verb in READ and not named & WRITE):
+    if every & WRITE and not is_execution:
         return "write", "medium", None, None
     if every & ANALYTICS or {"statistics", "statistic"} & set(words_of(summary.split(".")[0])):
         return "analytics", "low", "idempotent", None
     if verb in READ or first & READ:
-        return "read", "low", "idempotent", None
+        return "read", "high" if _SECRET_SHOWN.search(summary) else "low", "idempotent", None
     return None, None, None, None
 
 

@@ -7,6 +7,7 @@ commands and options are left out, so are eager ones (`--help`, `--version`): th
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Json = Any
 MAX_DEPTH = 8
 _UUID = r"^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$"
+_MARK = re.compile(r"^[ \t]*\x08[ \t]*\n", re.MULTILINE)
 _PRIMITIVES: dict[str, dict[str, Json]] = {
     "String": {"type": "string"},
     "Bool": {"type": "boolean"},
@@ -78,7 +80,8 @@ def _walk(
     parameters = levels[-1].parameters
     yield Command(
         levels=(*levels[:-1], Level(word=word, parameters=_with_stdin(parameters, help_text))),
-        text=help_text.replace("\b\n", "").replace("\f", "\n\n"),
+        # A line of its own with a backspace keeps click from rewrapping; a form feed ends the help.
+        text=_MARK.sub("", help_text.split("\f")[0]),
         terminator=True,
         notes=(*notes, *more),
     )

@@ -28,14 +28,15 @@ MAX_USAGE_LINE = 60
 _OPTION_LINE = re.compile(r"^(\s{0,14})(-[-A-Za-z0-9#?@\[].*)$")
 _GAP = re.compile(r"\s{2,}|\t+|\s+:\s+")
 _FLAG = re.compile(r"^(--?(?:\[no-\])?[A-Za-z0-9#?@][A-Za-z0-9_.-]*(?<![.]))(.*)$")
-_HEADER = re.compile(r"^\S.*[:)\w.]$")
 _COMMANDS_HEADER = re.compile(r"\b(?:sub-?)?commands?\b", re.IGNORECASE)
-_OTHER_HEADER = re.compile(
-    r"^(?:[\w ]*\b(?:options?|flags?|arguments?|args|examples?|environment|description|usage|synopsis|"
-    r"configuration|see also|notes?|exit|author|aliases|files?|topics|learn more)\b[\w ]*):?$|^specify config",
-    re.IGNORECASE,
+_KNOWN_HEADERS = (
+    r"(?:options?|flags?|arguments?|args|examples?|environment|description|usage|synopsis|configuration|see also|"
+    r"notes?|exit|author|aliases|files?|topics|learn more)"
 )
-_ARGUMENTS_HEADER = re.compile(r"^(?:positional )?(?:arguments?|args)\b.*:$", re.IGNORECASE)
+# Of several words only with a colon: "Create a virtual environment" is a sentence.
+_OTHER_HEADER = re.compile(
+    rf"^(?:[\w -]{{0,60}}\b{_KNOWN_HEADERS}:|(?:[A-Za-z]+ )?{_KNOWN_HEADERS}:?)$|^specify config", re.IGNORECASE
+)
 _COMMAND_LINE = re.compile(
     r"^ {1,8}([a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*)\*?(?:, ?[a-z][\w-]*){0,5}(?: ?\[[^\]]*\]| ?<[^>]*>){0,4} {2,}(\S.*)$"
 )
