@@ -11,6 +11,7 @@ import contextlib
 import gc
 import json
 import re
+from itertools import chain, compress
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -67,17 +68,15 @@ def read_json(data: str | bytes, *, max_depth: int, max_bytes: int) -> tuple[Any
 
 
 def _is_within(value: Any, max_depth: int) -> bool:
-    """Whether a value nests no deeper; it is looked through level by level."""
+    """Whether a value nests no deeper; it is looked through level by level, without a step of Python a value."""
     level: list[Any] = [value] if value.__class__ in _CONTAINERS else []
     for _ in range(max_depth + 1):
         if not level:
             return True
-        level = [
-            inner
-            for item in level
-            for inner in (item.values() if item.__class__ is dict else item)
-            if inner.__class__ in _CONTAINERS
-        ]
+        of_dicts = chain.from_iterable(item.values() for item in level if item.__class__ is dict)
+        of_lists = chain.from_iterable(item for item in level if item.__class__ is list)
+        inner = [*of_dicts, *of_lists]
+        level = list(compress(inner, map(_CONTAINERS.__contains__, map(type, inner))))
     return False
 
 
