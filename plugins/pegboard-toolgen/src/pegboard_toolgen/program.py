@@ -87,3 +87,7 @@ def _error(message: str, hint: str | None) -> None:
 def _note(text: str) -> None:
     indent = "  " if text.startswith("  ") else ""
     click.echo(indent + shown(text, 1_000), err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,434 @@
+"""From a source to a folder and on: init, build, check, and what a person does in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from pegboard_toolgen import commands, flow, program
+from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
+from pegboard_toolgen.profile import Source
+
+
+def draft(path: str, **more: Any) -> Draft:
+    said: dict[str, Any] = {
+        "id": f"http:GET {path}",
+        "words": ("get", *filter(None, path.split("/"))),
+        "binding": {"kind": "http", "server": "api", "method": "GET", "path": path},
+        "input_schema": {"type": "object", "additionalProperties": False},
+        "output_schema": {"type": "object"},
+        "description": f"Get {path}.",
+        "kind": "openapi",
+        "where": path,
+        "category": "read",
+    }
+    return Draft(**{**said, **more})
+
+
+@attrs.define
+class Api:
+    """A source that a test changes: its drafts, and why it fails, if it does."""
+
+    drafts: list[Draft] = attrs.field(factory=lambda: [draft("/dogs"), draft("/cats")])
+    fails: str = ""
+    asked: list[Source] = attrs.field(factory=list)
+
+    def discover(self, source: Source, base_url: str | None = None) -> Discovery:
+        self.asked.append(source)
+        if self.fails:
+            raise DiscoveryError(self.fails, hint="start it")
+        return Discovery(
+            source={"kind": "openapi", "name": "spec.json"},
+            drafts=tuple(self.drafts),
+            servers={"api": {"base_url": base_url or "https://api.example.com"}},
+            name="zoo",
+            version="1.0",
+        )
+
+
+@attrs.frozen
+class Run:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api:
+    made = Api()
+    monkeypatch.setattr(flow, "discover", made.discover)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    def started(*words: str) -> Run:
+        status = program.run(list(words))
+        said = capsys.readouterr()
+        return Run(status, said.out, said.err)
+
+    return started
+
+
+INIT = ("init", "--openapi", "https://api.example.com/spec.json")
+
+
+def manifest(folder: str = "llm-tooling") -> dict[str, Any]:
+    whole: dict[str, Any] = json.loads(Path(folder, "tool.manifest.json").read_text())
+    return whole
+
+
+def edit(change: Callable[[dict[str, Any]], None]) -> None:
+    document = manifest()
+    change(document)
+    Path("llm-tooling/tool.manifest.json").write_text(json.dumps(document))
+
+
+def tools() -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in manifest()["tools"]}
+
+
+def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..., Run]) -> None:
+    done = run(*INIT)
+    assert done.status == 0, done.err
+    assert done.out.startswith("llm-tooling: 2 tools of zoo 1.0, 2 of them read only\n")
+    assert "next: pegboard --config llm-tooling/pegboard.toml list" in done.err
+    assert "pegboard --config llm-tooling/pegboard.toml call get_cats" in done.err
+    names = {path.name for path in Path("llm-tooling").iterdir()}
+    assert names >= {
+        "tool.manifest.json",
+        "tools.draft.json",
+        "project.profile.json",
+        "toolgen.toml",
+        "names.lock",
+        ".toolgen",
+        "README.md",
+        "skill.md",
+        "schemas",
+        "adapters",
+        "tests",
+        "mcp.json",
+        "pegboard.toml",
+    }
+    assert manifest()["fingerprint"].keys() == {"face", "action"}
+    assert list(tools()["get_dogs"])[:3] == ["id", "name", "description"]
+
+
+def test_a_second_time_nothing_changes_and_check_finds_nothing(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    before = {path: path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file()}
+    assert run(*INIT).out.endswith("nothing changed\n")
+    assert run("build").out.endswith("nothing changed\n")
+    assert run("init").status == 0
+    assert api.asked[-1].where == "https://api.example.com/spec.json"
+    done = run("check")
+    assert (done.status, done.out) == (0, "llm-tooling is as it should be: 2 tools\n")
+    assert {path: path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file()} == before
+
+
+def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    edit(lambda document: document["tools"][1].update(description="My dogs."))
+    assert "tool.manifest.json is not what would be made now: pegboard toolgen build llm-tooling" in run("check").out
+    assert run("build").status == 0
+    assert "My dogs." in Path("llm-tooling/skill.md").read_text()
+    api.drafts = [draft("/dogs", title="Dogs"), draft("/birds")]
+    assert run("init").status == 0
+    assert (tools()["get_dogs"]["description"], tools()["get_dogs"]["title"]) == ("My dogs.", "Dogs")
+    assert tools().keys() == {"get_dogs", "get_birds"}
+    lock = json.loads(Path("llm-tooling/names.lock").read_text())
+    assert lock["tombstones"] == {"get_cats": "http:GET /cats"}
+    assert run("check").status == 0
+
+
+def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    edit(lambda document: document["tools"][1].update(description="My dogs."))
+    api.drafts[0] = draft("/dogs", description="Their dogs.")
+    done = run("init")
+    assert done.status == 1
+    assert 'get_dogs /description: yours "My dogs." stays, the source has "Their dogs." now' in done.err
+    assert tools()["get_dogs"]["description"] == "My dogs."
+    assert run("build").status == 1
+    checked = run("check")
+    assert checked.status == 1
+    assert "yours" in checked.out
+    Path("llm-tooling/overrides").mkdir()
+    Path("llm-tooling/overrides/mine.json").write_text('{"get_dogs": {"description": "My dogs."}}')
+    assert run("build").status == 0
+    assert run("check").status == 0
+
+
+def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    Path("llm-tooling/overrides").mkdir()
+    Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"risk": "high"}, "http:GET /cats": null}')
+    assert "is not what would be made now" in run("check").out
+    assert run("build").status == 0
+    assert tools().keys() == {"get_dogs"}
+    assert tools()["get_dogs"]["risk"] == "high"
+    assert not Path("llm-tooling/schemas/get_cats.schema.json").exists()
+    Path("llm-tooling/overrides/b.json").write_text('{"get_birds": {"risk": "high"}}')
+    done = run("build")
+    assert done.status == 2
+    assert "overrides/b.json: get_birds: there is no such tool" in done.err
+    Path("llm-tooling/overrides/b.json").write_text('{"get_dogs": {"risk": "huge"}}')
+    assert "what overrides make of it" in run("build").err
+
+
+def test_check_says_of_each_difference_how_to_mend_it(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    Path("llm-tooling/README.md").write_text("mine")
+    Path("llm-tooling/schemas/get_dogs.schema.json").unlink()
+    Path("llm-tooling/mine.txt").write_text("mine")
+    done = run("check", "llm-tooling")
+    assert done.status == 1
+    assert "README.md was changed by hand: put the change into overrides/ or toolgen.toml" in done.out
+    assert "schemas/get_dogs.schema.json is missing: pegboard toolgen build llm-tooling" in done.out
+    assert "mine.txt" not in done.out
+    refused = run("build")
+    assert refused.status == 2
+    assert "README.md in llm-tooling was changed by hand" in refused.err
+    assert run("build", "--replace").status == 0
+    assert run("check").status == 0
+    assert Path("llm-tooling/mine.txt").read_text() == "mine"
+
+
+def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    api.drafts = [draft("/dogs", description="Other dogs."), draft("/birds")]
+    done = run("check")
+    assert done.status == 1
+    assert done.out.splitlines() == [
+        "http:GET /birds is new in its source: pegboard toolgen init --out llm-tooling",
+        "get_cats is gone from its source (http:GET /cats): pegboard toolgen init --out llm-tooling",
+        "get_dogs changed in its source: description: pegboard toolgen init --out llm-tooling",
+    ]
+    assert run("init", "--out", "llm-tooling").status == 0
+    assert run("check").status == 0
+
+
+def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    api.fails = "nobody answers"
+    done = run("check")
+    assert done.status == 0
+    assert "cannot be reached, nothing is said of its drift: nobody answers" in done.err
+    failed = run("init")
+    assert (failed.status, failed.err) == (2, "error: nobody answers\nhint: start it\n")
+
+
+def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
+    done = run(*INIT)
+    assert done.status == 2
+    assert "there are 41 candidates, more than the 40 that are taken unasked" in done.err
+    assert "--all takes them all" in done.err
+    assert '#  "http:GET /dogs/40",' in Path("llm-tooling/toolgen.toml").read_text()
+    assert not Path("llm-tooling/tool.manifest.json").exists()
+    Path("llm-tooling/toolgen.toml").unlink()
+    monkeypatch.setattr(commands, "_ask", lambda ranked: [ranked[0][0], ranked[3][0]])
+    assert run(*INIT).status == 0
+    assert tools().keys() == {"get_dogs_00", "get_dogs_03"}
+    assert '"http:GET /dogs/03",' in Path("llm-tooling/toolgen.toml").read_text()
+    assert run("init").status == 0
+    assert run("check").status == 0
+    assert len(tools()) == 2
+
+
+def test_all_are_taken_when_told_so_and_that_is_remembered(api: Api, run: Callable[..., Run]) -> None:
+    api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
+    assert run(*INIT, "--all").status == 0
+    assert len(tools()) == 41
+    assert run("init").status == 0
+    assert run("check").status == 0
+
+
+def test_a_person_at_a_terminal_chooses_by_number(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(["0", "nonsense", "1-2, 5"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
+    chosen = commands._ask([(f"id{number}", f"name{number}", "does \x1b[2J it") for number in range(6)])
+    assert chosen == ["id0", "id1", "id4"]
+
+
+def test_numbers_and_ranges_are_read() -> None:
+    assert commands.numbers_of("all", 3) == [0, 1, 2]
+    assert commands.numbers_of("3, 1-2 2", 3) == [0, 1, 2]
+    for wrong in ("", "4", "0", "2-1", "1-", "x", "-1"):
+        assert commands.numbers_of(wrong, 3) is None, wrong
+
+
+def test_hints_are_the_persons_and_are_followed(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    text = '[tools.get_dogs]\nname = "dogs"\nexamples = [{ input = {}, output = { dogs = 2 } }]\n'
+    Path("llm-tooling/toolgen.toml").write_text(text)
+    assert run("init").status == 0
+    assert Path("llm-tooling/toolgen.toml").read_text() == text
+    assert tools()["dogs"]["examples"] == [{"input": {}, "output": {"dogs": 2}}]
+    Path("llm-tooling/toolgen.toml").write_text('[select]\ninclude = ["cow*"]\n')
+    done = run("init")
+    assert done.status == 2
+    assert "select.include: 'cow*' fits no tool of the source" in done.err
+    Path("llm-tooling/toolgen.toml").write_text('[select]\nexclude = ["get_*"]\n')
+    assert "nothing becomes a tool" in run("init").err
+
+
+def test_one_bad_operation_costs_that_operation(api: Api, run: Callable[..., Run]) -> None:
+    bad = draft("/bad", binding={"kind": "http", "server": "api", "method": "GET", "path": "/bad/{id}"})
+    api.drafts.append(bad)
+    done = run(*INIT)
+    assert done.status == 0
+    assert "http:GET /bad: it does not fit the manifest's format" in done.err
+    assert tools().keys() == {"get_dogs", "get_cats"}
+    draft_file = json.loads(Path("llm-tooling/tools.draft.json").read_text())
+    assert [one["id"] for one in draft_file["left_out"]] == ["http:GET /bad"]
+    assert run("check").status == 0
+
+
+def test_a_manifest_written_by_hand_is_built_and_stays(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    document = {key: value for key, value in manifest().items() if key != "fingerprint"}
+    hand = Path("hand")
+    (hand / "overrides").mkdir(parents=True)
+    (hand / "tool.manifest.json").write_text(json.dumps(document))
+    example = [{"op": "add", "path": "/examples/-", "value": {"input": {}, "description": "again"}}]
+    (hand / "overrides" / "a.json").write_text(json.dumps({"get_dogs": example, "get_cats": None}))
+    assert run("build", "hand").status == 0
+    first = manifest("hand")
+    assert [one["name"] for one in first["tools"]] == ["get_dogs"]
+    assert len(first["tools"][0]["examples"]) == 2
+    assert run("build", "hand").out.endswith("nothing changed\n")
+    assert run("check", "hand").status == 0
+
+
+def test_what_is_in_the_way_is_left_alone(api: Api, run: Callable[..., Run]) -> None:
+    Path("llm-tooling").mkdir()
+    Path("llm-tooling/README.md").write_text("mine")
+    done = run(*INIT)
+    assert done.status == 2
+    assert "README.md in llm-tooling is not ours and in the way" in done.err
+    assert [path.name for path in Path("llm-tooling").iterdir()] == ["README.md"]
+
+
+def test_the_folder_lies_in_the_project(api: Api, run: Callable[..., Run], tmp_path: Path) -> None:
+    assert "does not lie inside the project" in run(*INIT, "--out", "../elsewhere").err
+    Path("project").mkdir()
+    assert run("init", "project", "--openapi", "https://x/y", "--out", "tools/here").status == 0
+    assert (tmp_path / "project" / "tools" / "here" / "tool.manifest.json").exists()
+    assert run("init", "project", "--openapi", "https://x/y", "--out", "project/other").status == 0
+    assert (tmp_path / "project" / "other" / "tool.manifest.json").exists()
+
+
+def test_a_project_is_classified_and_a_source_that_fails_is_told(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("pyproject.toml").write_text('[project]\nname = "zoo"\nversion = "3"\n[project.scripts]\nzoo = "zoo:main"\n')
+    Path("openapi.json").write_text('{"openapi": "3.1.0"}')
+    discover = api.discover
+
+    def some(source: Source, base_url: str | None = None) -> Discovery:
+        if source.kind == "program":
+            raise DiscoveryError("zoo is not on PATH")
+        return discover(source, base_url)
+
+    monkeypatch.setattr(flow, "discover", some)
+    done = run("init", ".", "--base-url", "https://zoo.example.com")
+    assert done.status == 0, done.err
+    assert "note: program:zoo: zoo is not on PATH" in done.err
+    said = json.loads(Path("llm-tooling/project.profile.json").read_text())
+    assert said["project"] == manifest()["project"]
+    assert said["project"]["type"] == "http-api"
+    assert said["project"]["version"] == "3"
+    assert [one["file"] for one in said["markers"]] == ["pyproject.toml", "openapi.json"]
+    assert said["sources"][1] == {"kind": "openapi", "name": "openapi.json", "inside": "openapi.json"}
+    assert run("init", ".", "--type", "http-api").status == 0
+
+
+def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text('@app.get("/dogs")\ndef dogs(): ...\n')
+    done = run("init", ".")
+    assert done.status == 2
+    assert "only 1 route that no OpenAPI document covers" in done.err
+    assert "--program NAME, --library NAME or --openapi FILE|URL" in done.err
+    assert "could be called in-process" in run("init", ".", "--execution-model", "in-process").err
+    assert "cannot run in-process" in run("init", ".", "--execution-model", "in-process", "--runtime", "node").err
+
+
+def test_routes_beside_other_tools_are_named(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text('@app.get("/dogs")\ndef dogs(): ...\n')
+    done = run("init", ".", "--openapi", "https://x/y")
+    assert done.status == 0
+    assert "1 route without an OpenAPI document, not covered:" in done.err
+    assert "  GET /dogs (app.py:1)" in done.err
+    said = json.loads(Path("llm-tooling/project.profile.json").read_text())
+    assert said["not_covered"] == [{"method": "GET", "path": "/dogs", "where": "app.py:1"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("names.lock", "{}", "names.lock is not one"),
+        ("tools.draft.json", "[]", "tools.draft.json is no JSON object"),
+        ("tools.draft.json", '{"generated": {"tools": [1]}}', "tools.draft.json is not what was written"),
+        (".toolgen/base.json", '{"tools": {}}', "base.json is not what was written"),
+        ("tool.manifest.json", "{", "tool.manifest.json cannot be read"),
+        ("tool.manifest.json", '{"manifest_version": "2.0"}', "2.0"),
+        (".toolgen/outputs.json", "[]", "outputs.json is not what was written"),
+    ],
+)
+def test_a_file_of_ours_that_was_broken_is_named(
+    api: Api, run: Callable[..., Run], name: str, text: str, says: str
+) -> None:
+    run(*INIT)
+    Path("llm-tooling", name).write_text(text)
+    for command in (("build",), ("check",), INIT):
+        done = run(*command)
+        assert done.status == 2
+        assert says in done.err
+
+
+def test_no_credential_of_an_address_is_written_down(api: Api, run: Callable[..., Run]) -> None:
+    run("init", "--openapi", "https://ada:hunter2@api.example.com/spec.json?token=hunter2")
+    written = b"".join(path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file())
+    assert b"hunter2" not in written
+    assert b"https://api.example.com/spec.json" in written
+
+
+def test_texts_of_the_source_reach_no_terminal_raw(api: Api, run: Callable[..., Run]) -> None:
+    api.drafts.append(draft("/x\x1b[2J", binding={"kind": "http", "server": "nope", "method": "GET", "path": "/x"}))
+    done = run(*INIT)
+    assert "\x1b" not in done.err + done.out
+
+
+def test_a_folder_that_holds_nothing_is_said(api: Api, run: Callable[..., Run]) -> None:
+    assert "there is no folder llm-tooling" in run("build").err
+    Path("empty").mkdir()
+    assert "empty holds no tool.manifest.json" in run("check", "empty").err
+
+
+def test_the_folder_may_be_the_current_one(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    run(*INIT)
+    monkeypatch.chdir("llm-tooling")
+    assert run("check").status == 0
+    assert run("build").status == 0
+
+
+def test_an_example_that_a_person_can_type() -> None:
+    def one(name: str, given: Any, category: str = "read") -> dict[str, Any]:
+        return {"name": name, "category": category, "examples": [{"input": given}]}
+
+    assert (
+        flow.example_command({"tools": [one("b", {}, "write"), one("a", {"x": "a b", "n": 1})]})
+        == "call a 'x=a b' n:=1"
+    )
+    assert flow.example_command({"tools": [one("a", {"x": "y" * 200})]}) is None

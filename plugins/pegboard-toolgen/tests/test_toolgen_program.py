@@ -1,0 +1,191 @@
+"""The programs: `llm-toolgen`, and `pegboard toolgen`; and the same bytes in another place, order, zone and day."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pegboard import ConfigError
+from pegboard_toolgen import flow, program
+
+LIBRARY = '''
+"""A zoo."""
+
+def count_legs(animals: int, legs: int = 4) -> int:
+    """Count the legs.
+
+    Args:
+        animals: how many there are.
+    """
+    return animals * legs
+
+def name_all(names: list[str]) -> str:
+    """Say the names."""
+    return " and ".join(sorted(set(names)))
+'''
+SHIFTED = (
+    "from pegboard_toolgen._recorder import shift_clock; shift_clock(86400 * 500)\n"
+    "import sys; from pegboard_toolgen.program import main; main(sys.argv[1:])"
+)
+
+
+def start(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> str:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "keep_zoo.py").write_text(LIBRARY)
+    return str(tmp_path / "site")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_other_folder_hash_seed_zone_and_day_give_the_same_bytes(tmp_path: Path, site: str) -> None:
+    one, other = tmp_path / "one", tmp_path / "other" / "much" / "deeper"
+    one.mkdir()
+    other.mkdir(parents=True)
+    hints = '[categories]\nread = ["*"]\n'
+    for folder in (one, other):
+        (folder / "llm-tooling").mkdir()
+        (folder / "llm-tooling" / "toolgen.toml").write_text(hints)
+    words = ("init", "--library", "keep_zoo")
+    first = start("-m", "pegboard", "toolgen", *words, cwd=one, PYTHONPATH=site, PYTHONHASHSEED="1", TZ="UTC")
+    second = start(
+        "-c", SHIFTED, *words, cwd=other, PYTHONPATH=site, PYTHONHASHSEED="77", TZ="Pacific/Kiritimati", COLUMNS="40"
+    )
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    written, again = files_of(one / "llm-tooling"), files_of(other / "llm-tooling")
+    assert written == again
+    assert b'"recorded": true' in written["tool.manifest.json"]
+    assert not [name for name, content in written.items() if str(tmp_path).encode() in content]
+    checked = start("-c", SHIFTED, "check", cwd=one, PYTHONPATH=site, PYTHONHASHSEED="9")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    called = start(
+        "-m",
+        "pegboard",
+        "--config",
+        "pegboard.toml",
+        "call",
+        "keep_zoo_count_legs",
+        "animals=3",
+        cwd=one / "llm-tooling",
+        PYTHONPATH=site,
+    )
+    assert (called.returncode, called.stdout.strip()) == (0, "12"), called.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["--help"], 0, "Usage: llm-toolgen"),
+        (["init", "--help"], 0, "--execution-model"),
+        ([], 2, "Usage: llm-toolgen"),
+        (["biuld"], 2, "error: No such command 'biuld'"),
+        (["init", "--type", "x"], 2, "hint: llm-toolgen init --help"),
+        (["init", "--library", "no_such_library_here"], 2, "error: "),
+        (["build", "nowhere"], 2, "hint: pegboard toolgen init makes one"),
+        (["init", "--program", "no-such-program-here"], 2, "error: "),
+        (["init", "--openapi", "no-such-file.json"], 2, "error: "),
+    ],
+)
+def test_errors_are_a_line_and_a_hint(
+    words: list[str],
+    status: int,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert program.run(words) == status
+    said = capsys.readouterr()
+    assert says in said.out + said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (ConfigError("one:\n  two", hint="three"), 2, "error: one: two\nhint: three\n"),
+        (ConfigError("one:\n  two\n  three"), 2, "error: one:\n  two\n  three\n"),
+        (RuntimeError("odd"), 1, "error: the program failed: RuntimeError: odd\nhint: this is a fault of the program"),
+        (SystemExit(3), 3, ""),
+        (SystemExit("text"), 1, ""),
+    ],
+)
+def test_every_way_to_end_is_an_exit_status(
+    problem: BaseException, status: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(flow, "build", fail)
+    assert program.run(["build", "x"]) == status
+    assert says in capsys.readouterr().err
+
+
+def test_debug_shows_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(flow, "build", lambda *_, **__: 1 / 0)
+    assert program.run(["build", "x", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_stdout_that_is_full_is_said(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    with full.open("w") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "pegboard_toolgen.program", "--help"],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "error: stdout cannot be written" in done.stderr
+
+
+def test_the_program_ends_with_its_status(monkeypatch: pytest.MonkeyPatch, run_main: Callable[[], int]) -> None:
+    monkeypatch.setattr(sys, "argv", ["llm-toolgen", "build", "nowhere"])
+    assert run_main() == 2
+
+
+@pytest.fixture
+def run_main() -> Callable[[], int]:
+    def ended() -> int:
+        with pytest.raises(SystemExit) as caught:
+            program.main()
+        assert isinstance(caught.value.code, int)
+        return caught.value.code
+
+    return ended
+
+
+def test_the_plugin_adds_its_command_and_stays_light(tmp_path: Path) -> None:
+    code = (
+        "import sys, click, pegboard_toolgen.plugin as plugin\n"
+        "group = click.Group()\nplugin.register_commands(cli=group)\n"
+        "assert sorted(group.commands['toolgen'].commands) == ['build', 'check', 'init']\n"
+        "assert not {'trio', 'griffe', 'httpx2', 'jsonschema_rs', 'yaml'} & sys.modules.keys(), sys.modules.keys()\n"
+    )
+    done = start("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
