@@ -36,6 +36,7 @@ class Api:
 
     drafts: list[Draft] = attrs.field(factory=lambda: [draft("/dogs"), draft("/cats")])
     fails: str = ""
+    version: str = "1.0"
     asked: list[Source] = attrs.field(factory=list)
 
     def discover(self, source: Source, base_url: str | None = None) -> Discovery:
@@ -43,7 +44,7 @@ class Api:
         if self.fails:
             raise DiscoveryError(self.fails, hint="start it")
         return Discovery(
-            source={"kind": "openapi", "name": "spec.json"},
+            source={"kind": "openapi", "name": "spec.json", "version": self.version},
             drafts=tuple(self.drafts),
             servers={"api": {"base_url": base_url or "https://api.example.com"}},
             name="zoo",
@@ -182,6 +183,17 @@ def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Cal
     assert "what overrides make of it" in run("build").err
 
 
+def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    Path("llm-tooling/overrides").mkdir()
+    Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"input_schema": {"minProperties": 1}}}')
+    done = run("build")
+    assert done.status == 2
+    assert "get_dogs: the input of an example does not fit its input_schema" in done.err
+    Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"output_schema": {"type": "nonsense"}}}')
+    assert "get_dogs: output_schema" in run("build").err
+
+
 def test_check_says_of_each_difference_how_to_mend_it(api: Api, run: Callable[..., Run]) -> None:
     run(*INIT)
     Path("llm-tooling/README.md").write_text("mine")
@@ -212,6 +224,8 @@ def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) 
     ]
     assert run("init", "--out", "llm-tooling").status == 0
     assert run("check").status == 0
+    api.version = "1.1"
+    assert run("check").out.startswith("the source changed, though no tool did: ")
 
 
 def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Callable[..., Run]) -> None:

@@ -160,11 +160,16 @@ def _tell_todo(report: Report) -> None:
     hints = f"{_shown_path(report.folder)}/toolgen.toml"
     if report.unsaid:
         number = counted(len(report.unsaid), "tool counts as a write", "tools count as writes")
-        _note(f"{number}, for nothing says what they do: name those that only read under [categories] in {hints}")
+        few = _few(report.unsaid)
+        _note(f"{number}, for nothing says otherwise ({few}): name what only reads under [categories] in {hints}")
     if report.silent:
-        few = ", ".join(report.silent[:3]) + (", ..." if len(report.silent) > 3 else "")
+        few = _few(report.silent)
         number = counted(len(report.silent), "tool has", "tools have")
         _note(f"{number} no example with an output ({few}): give examples under [tools.NAME] in {hints}")
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _tell_next(report: Report) -> None:

@@ -95,7 +95,11 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
         return [], notes
     made = _made(folder, state, found)
     init = f"pegboard toolgen init --out {name}"
-    return list(_compared(state.generated, made.document, init)), notes
+    differences = list(_compared(state.generated, made.document, init))
+    known = to_line(state.generated.get("provenance", {}).get("sources"))
+    if not differences and known != to_line(made.document["provenance"]["sources"]):
+        differences = [Difference("the source changed, though no tool did", init)]
+    return differences, notes
 
 
 def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:

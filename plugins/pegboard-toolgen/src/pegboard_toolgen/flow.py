@@ -24,7 +24,7 @@ import attrs
 from pegboard import ConfigError
 from pegboard_toolgen import folder as places
 from pegboard_toolgen import profile as profiles
-from pegboard_toolgen._texts import counted, shown, to_bytes
+from pegboard_toolgen._texts import counted, shown, to_bytes, to_line
 from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choose, gather
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.folder import Folder
@@ -609,6 +609,7 @@ def _build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcom
     mine = theirs if state.mine is None else without_fingerprints(state.mine)
     base = mine if state.base is None else state.base
     merged = merge_manifests(base, mine, theirs)
+    _require_examples(merged.value, generated)
     document = in_order(finished(merged.value))
     _validated(document, folder, called="the merged manifest")
     files = {
@@ -617,6 +618,32 @@ def _build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcom
         places.BASE: to_bytes(merged.base),
     }
     return Outcome(document=document, files=files, conflicts=merged.conflicts)
+
+
+def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any]) -> None:
+    """Refuse a tool whose examples a person's change made wrong; those of what was generated are right.
+
+    Raises:
+        ConfigError: an example does not fit.
+    """
+    from pegboard_toolgen.samples import Checker, NoSampleError
+
+    known = {tool["id"]: to_line(tool) for tool in generated["tools"]}
+    for tool in document["tools"]:
+        if known.get(tool["id"]) == to_line(tool):
+            continue
+        for part, key in (("input_schema", "input"), ("output_schema", "output")):
+            try:
+                checker = Checker(tool.get(part, {}), document.get("$defs", {}))
+            except NoSampleError as problem:
+                raise ConfigError(f"{shown(tool['name'], 64)}: {part}: {shown(problem, 200)}") from None
+            for example in tool["examples"]:
+                if key in example and not checker.fits(example[key]):
+                    raise ConfigError(
+                        f"{shown(tool['name'], 64)}: the {key} of an example does not fit its {part}: "
+                        + shown(checker.why_not(example[key]), 200),
+                        hint="change the example where you changed the schema, in overrides/ or the manifest",
+                    )
 
 
 def _validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> None:
