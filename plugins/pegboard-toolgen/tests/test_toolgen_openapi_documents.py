@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard_toolgen.discover.openapi import discover_openapi, fetch
+from pegboard_toolgen.discover.openapi import discover_openapi, fetch, security
 from pegboard_toolgen.drafts import DiscoveryError
 
 SMALL: dict[str, Any] = {
@@ -395,6 +395,22 @@ def test_the_first_usable_server_is_called(said: Any, base: str) -> None:
 
     assert base_of(found) == base
     assert bool(found.left_out) == (base == "http://127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080",
+        "http://localhost",
+        "http://[::1]/",
+        "http://169.254.169.254/latest",
+        "http://[fe80::1]",
+        "http://0.0.0.0",
+    ],
+)
+def test_a_document_from_elsewhere_names_no_server_of_this_machine(url: str) -> None:
+    assert security.usable(url, "https://shop.example/openapi.json") is None
+    assert security.usable(url, None) == url.rstrip("/")
 
 
 def test_what_the_caller_names_wins() -> None:

@@ -716,19 +716,34 @@ def test_security_schemes_become_names_of_variables() -> None:
     )
 
     assert found.servers["shop"]["auth"] == [
-        {"kind": "basic", "username_env": "SHOP_BASIC_USERNAME", "secret_env": "SHOP_BASIC_PASSWORD"},
-        {"kind": "bearer", "secret_env": "SHOP_BEARER_TOKEN"},
-        {"kind": "bearer", "secret_env": "SHOP_OAUTH_TOKEN"},
-        {"kind": "bearer", "secret_env": "SHOP_OIDC_TOKEN"},
-        {"kind": "query", "name": "api_key", "secret_env": "SHOP_QUERY_KEY"},
-        {"kind": "cookie", "name": "sid", "secret_env": "SHOP_SESSION_KEY"},
-        {"kind": "header", "name": "X-Token", "secret_env": "SHOP_TOKEN"},
+        {"kind": "basic", "username_env": "API_SHOP_BASIC_USERNAME", "secret_env": "API_SHOP_BASIC_PASSWORD"},
+        {"kind": "bearer", "secret_env": "API_SHOP_BEARER_TOKEN"},
+        {"kind": "bearer", "secret_env": "API_SHOP_OAUTH_TOKEN"},
+        {"kind": "bearer", "secret_env": "API_SHOP_OIDC_TOKEN"},
+        {"kind": "query", "name": "api_key", "secret_env": "API_SHOP_QUERY_KEY"},
+        {"kind": "cookie", "name": "sid", "secret_env": "API_SHOP_SESSION_KEY"},
+        {"kind": "header", "name": "X-Token", "secret_env": "API_SHOP_TOKEN"},
     ]
     assert [item.id for item in found.left_out] == [
         "security:digest", "security:evil", "security:gone", "security:host", "security:tls",
     ]  # fmt: skip
     assert list(found.drafts[0].input_schema["properties"]) == ["q"]
     assert found.drafts[0].notes[0] == "api_key is sent with the server's credentials."
+
+
+def test_a_document_cannot_name_a_variable_that_other_programs_read() -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "OpenAI"},
+        "servers": [{"url": "https://openai.evil.example"}],
+        "components": {"securitySchemes": {"api": {"type": "apiKey", "in": "header", "name": "X"}}},
+    }
+
+    (server,) = discover_openapi(document).servers.values()
+    assert server["auth"][0]["secret_env"] == "API_OPENAI_API_KEY"
+    assert server["base_url_env"] == "API_OPENAI_BASE_URL"
+    (named,) = discover_openapi(document, base_url="https://api.example").servers.values()
+    assert named["auth"][0]["secret_env"] == "OPENAI_API_KEY"
 
 
 def test_an_operation_may_have_a_server_of_its_own_without_our_credentials() -> None:
@@ -863,5 +878,5 @@ def test_answers_and_credentials_of_swagger_2() -> None:
     assert first.examples == [{"input": {}, "output": {"a": 1}}]
     assert second.binding["accept"] == "image/png, */*;q=0.5"
     assert found.servers["shop"]["auth"] == [
-        {"kind": "basic", "username_env": "SHOP_BASIC_USERNAME", "secret_env": "SHOP_BASIC_PASSWORD"}
+        {"kind": "basic", "username_env": "API_SHOP_BASIC_USERNAME", "secret_env": "API_SHOP_BASIC_PASSWORD"}
     ]

@@ -295,7 +295,7 @@ def test_a_small_document_that_unfolds_into_a_large_one_is_bounded(monkeypatch: 
     import pegboard_toolgen.discover.openapi.references as references
     from pegboard_toolgen.schemas import Work
 
-    monkeypatch.setattr(references, "Work", lambda: Work(5_000))
+    monkeypatch.setattr(references, "Work", lambda limit=0: Work(5_000))
     wide = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(100)}}
     shared = {"name": "q", "in": "query", "schema": wide}
     found = discover_openapi(
@@ -310,6 +310,20 @@ def test_a_small_document_that_unfolds_into_a_large_one_is_bounded(monkeypatch: 
     assert {item.why for item in found.left_out if item.id != "server"} == {
         "the document unfolds into more than is read"
     }
+
+
+def test_what_fitting_costs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pegboard_toolgen.discover.openapi.references as references
+
+    monkeypatch.setattr(references, "MAX_FITTED", 40_000)
+    wide = {"type": "object", "properties": {f"property_{i}": {"type": "string"} for i in range(500)}}
+    body = {"content": {"application/json": {"schema": wide}}}
+    found = discover_openapi(
+        {"openapi": "3.0.0", "paths": {f"/a{i}": {"post": {"requestBody": body}} for i in range(9)}}
+    )
+
+    assert 0 < len(found.drafts) < 9
+    assert "the document unfolds into more than is read" in {item.why for item in found.left_out}
 
 
 def test_references_that_multiply_do_not() -> None:

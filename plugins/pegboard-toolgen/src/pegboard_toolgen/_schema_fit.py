@@ -9,6 +9,7 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
     DEFS,
+    Work,
     any_of,
     canonical,
     kept_wide,
@@ -35,7 +36,9 @@ def listed_size(schema: Json, defs: Mapping[str, Json]) -> int:
     return size_of({**schema, "$defs": parts} if parts and isinstance(schema, dict) else schema)
 
 
-def fit(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json, list[str]]:
+def fit(
+    schema: Json, defs: Mapping[str, Json], budget_bytes: int, *, work: Work | None = None
+) -> tuple[Json, list[str]]:
     """A schema that takes at most `budget_bytes` where it is listed, and accepts everything that this one accepts.
 
     A schema that fits is returned as it is. In any other, references are unfolded; then go descriptions, then
@@ -45,6 +48,7 @@ def fit(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json
         schema: of 2020-12; `#/$defs/NAME` points into `defs`.
         defs: schemas by name.
         budget_bytes: of compact JSON in UTF-8.
+        work: a bound on the parts that are looked at, which several calls share; above it UnusableError is raised.
 
     Returns:
         The schema and, where it was changed, sentences that say what was left out.
@@ -53,10 +57,12 @@ def fit(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json
     """
     if listed_size(schema, defs) <= budget_bytes:
         return schema, []
-    return _shrink(schema, defs, budget_bytes, is_loose=False)
+    return _shrink(schema, defs, budget_bytes, work, is_loose=False)
 
 
-def loosen(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[Json, list[str]]:
+def loosen(
+    schema: Json, defs: Mapping[str, Json], budget_bytes: int, *, work: Work | None = None
+) -> tuple[Json, list[str]]:
     """What a server says of its answers, as far as it is safe to hold it to: names, types (or null) and texts.
 
     Servers send null where none is documented, values that no list names, and fields of tomorrow; a document that
@@ -64,7 +70,7 @@ def loosen(schema: Json, defs: Mapping[str, Json], budget_bytes: int) -> tuple[J
 
     .. versionadded:: 0.1
     """
-    found, notes = _shrink(schema, defs, budget_bytes, is_loose=True)
+    found, notes = _shrink(schema, defs, budget_bytes, work, is_loose=True)
     exact = plain(schema, defs)
     return ({**found, **exact} if isinstance(found, dict) and isinstance(exact, dict) else found), notes
 
@@ -76,13 +82,18 @@ class _TooLargeError(Exception):
 _CUT = 120
 
 
-def _shrink(schema: Json, defs: Mapping[str, Json], budget: int, *, is_loose: bool) -> tuple[Json, list[str]]:
+def _shrink(
+    schema: Json, defs: Mapping[str, Json], budget: int, work: Work | None, *, is_loose: bool
+) -> tuple[Json, list[str]]:
     def unfold(texts: int, depth: int, collapse: frozenset[str] = frozenset(), cap: int = 0) -> _Unfold | None:
         made = _Unfold(defs, texts, depth, cap or budget, is_loose, collapse)
         try:
             made.schema = made.of(schema, 0, "")
         except _TooLargeError:
             return None
+        finally:
+            if work is not None:
+                work.spend(made.looked_at)
         made.size = size_of(made.schema)
         return made
 
@@ -149,6 +160,7 @@ class _Unfold:
         self.texts = texts
         self.depth = depth
         self.left = cap * 2
+        self.looked_at = 0
         self.is_loose = is_loose
         self.collapse = collapse
         self.cut: list[str] = []
@@ -157,6 +169,7 @@ class _Unfold:
         self.opened: list[str] = []
 
     def of(self, schema: Json, depth: int, path: str) -> Json:
+        self.looked_at += 1
         self.left -= 4
         if self.left < 0:
             raise _TooLargeError

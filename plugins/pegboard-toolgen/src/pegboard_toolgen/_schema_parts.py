@@ -18,6 +18,22 @@ DEFS = "#/$defs/"
 ANNOTATIONS = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"))
 
 
+class UnusableError(Exception):
+    """A part of a document that no tool can be made of; the message says why, and costs that part alone."""
+
+
+class Work:
+    """A bound on what one discovery may convert, in schema nodes: a small document may name a large part often."""
+
+    def __init__(self, limit: int = 6_000_000) -> None:
+        self.left = limit
+
+    def spend(self, count: int = 1) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise UnusableError("the document unfolds into more than is read")
+
+
 def canonical(value: Json) -> str:
     """One text for one value, whatever the order of its keys."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

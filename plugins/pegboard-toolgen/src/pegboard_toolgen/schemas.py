@@ -20,6 +20,8 @@ from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
     DEFS,
+    UnusableError,
+    Work,
     break_circles,
     canonical,
     kept_wide,
@@ -92,22 +94,6 @@ _SKIPPED = frozenset(
 )
 _APPLICATORS = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref"))
 _DROP: Any = object()
-
-
-class UnusableError(Exception):
-    """A part of a document that no tool can be made of; the message says why, and costs that part alone."""
-
-
-class Work:
-    """A bound on what one discovery may convert, in schema nodes: a small document may name a large part often."""
-
-    def __init__(self, limit: int = 6_000_000) -> None:
-        self.left = limit
-
-    def spend(self, count: int = 1) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise UnusableError("the document unfolds into more than is read")
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

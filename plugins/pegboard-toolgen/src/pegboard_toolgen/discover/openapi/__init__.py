@@ -45,7 +45,10 @@ def discover_openapi(
     info = info if isinstance(info, dict) else {}
     title = line(info.get("title"), 128) or "API"
     base, said = security.server_of(document, source, base_url)
-    credentials = security.credentials_of(document, title)
+    # A document may call itself OpenAI and its scheme "api": no variable that other programs read may be sent to where
+    # it says. What runs here or was named by the caller is trusted with the short name.
+    project = title if base_url is not None or security.is_local(base) else f"API {title}"
+    credentials = security.credentials_of(document, project)
     server = security.slug_of(title)
     reader = Reader(
         document, (server, base), source.url, credentials, is_fixed=base_url is not None, is_strict=strict_answers
@@ -54,12 +57,12 @@ def discover_openapi(
     auth = list(credentials.auth)
     if reader.has_authorization and not any(_sends_authorization(entry) for entry in auth):
         auth.append(
-            {"kind": "header", "name": "Authorization", "secret_env": security.variable_of(title, "authorization")}
+            {"kind": "header", "name": "Authorization", "secret_env": security.variable_of(project, "authorization")}
         )
     servers: dict[str, Json] = {
         server: {
             "base_url": base,
-            "base_url_env": security.variable_of(title, "base_url"),
+            "base_url_env": security.variable_of(project, "base_url"),
             **({"auth": auth} if auth else {}),
             **({"redirects": "same-origin"} if reader.has_redirects else {}),
         }

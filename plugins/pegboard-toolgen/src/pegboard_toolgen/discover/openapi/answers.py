@@ -17,7 +17,7 @@ from pegboard_toolgen._prose import line
 from pegboard_toolgen.discover.openapi.bodies import is_json, is_text, media_type_of
 from pegboard_toolgen.discover.openapi.parameters import examples_of
 from pegboard_toolgen.discover.openapi.swagger2 import answer_of
-from pegboard_toolgen.schemas import UnusableError, canonical, fit, loosen, or_null, plain
+from pegboard_toolgen.schemas import UnusableError, Work, canonical, fit, loosen, or_null, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,7 +156,7 @@ def _error(status: str, answer: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def schema_of(
-    parts: list[Json], defs: Mapping[str, Json], budget: int, *, is_strict: bool
+    parts: list[Json], defs: Mapping[str, Json], budget: int, *, is_strict: bool, work: Work | None = None
 ) -> tuple[dict[str, Json], list[str]]:
     """The schema of the result's data, from what each success may answer with.
 
@@ -165,6 +165,7 @@ def schema_of(
         defs: of the answers.
         budget: bytes of the whole schema.
         is_strict: hold answers to what the document says, as far as it fits.
+        work: a bound that all answers share.
     """
     known = list({canonical(part): part for part in parts}.values())
     if not known or {} in known or True in known:
@@ -174,7 +175,7 @@ def schema_of(
     notes: list[str] = []
     shapes: dict[str, Json] = {}
     for part in known:
-        schema, said = shrink(part, defs, share)
+        schema, said = shrink(part, defs, share, work=work)
         notes += [note for note in said if note not in notes]
         for shape in _shapes(schema, plain(part, defs), is_strict=is_strict):
             shapes[canonical(shape)] = shape

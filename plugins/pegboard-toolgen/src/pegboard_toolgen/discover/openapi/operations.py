@@ -210,14 +210,18 @@ class Reader:
         if why := self.inputs.why_unusable(input_schema):
             raise UnusableError(why)
         lost = self.inputs.notes_of(input_schema)
-        input_schema, cut = fit(input_schema, self.inputs.defs, INPUT_BYTES)
+        input_schema, cut = fit(input_schema, self.inputs.defs, INPUT_BYTES, work=self.document.fitting)
         if properties and not input_schema.get("properties"):
             raise UnusableError(f"its parameters alone take more than {INPUT_BYTES:,} bytes to list")
         binding = _binding(operation, properties)
         if fault := next(faults_of_binding(binding, {}), None):
             raise UnusableError(f"{fault.where or 'its binding'}: expected {fault.expected}, not {fault.got}")
         output_schema, loosened = answers.schema_of(
-            operation.answers.parts, self.outputs.defs, OUTPUT_BYTES, is_strict=self.is_strict
+            operation.answers.parts,
+            self.outputs.defs,
+            OUTPUT_BYTES,
+            is_strict=self.is_strict,
+            work=self.document.fitting,
         )
         said, method, path = operation.said, operation.method, operation.path
         notes = [*operation.notes, *lost, *cut, *loosened]
@@ -376,14 +380,14 @@ def _examples(
         if call is None or any(item["input"] == call for item in found):
             continue
         whole = whole or {**schema, "$defs": needed(schema, defs)}
-        if explain(whole, call, visits=20_000):
+        if explain(whole, call, visits=5_000):
             continue
         example: dict[str, Json] = {"input": call}
         if key not in ("", "default"):
             example["description"] = sanitise(key, 100, one_line=True)
         output = answers.as_data(answers_said.get(key, answers_said.get("")))
         is_known = (key in answers_said or "" in answers_said) and _is_fit(output)
-        if is_known and not explain(output_schema, output, visits=20_000):
+        if is_known and not explain(output_schema, output, visits=5_000):
             example["output"] = output
         found.append(example)
     return found[:3]

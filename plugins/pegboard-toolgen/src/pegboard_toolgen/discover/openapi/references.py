@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Json = Any
 
 MAX_HOPS = 32
+MAX_FITTED = 10_000_000
+"""Parts of schemas that are looked at to fit all of them; Stripe's document takes a tenth of it."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -39,6 +41,7 @@ class Document:
             "swagger 2" if self.is_swagger_2 else "openapi 3.0" if version.startswith("3.0") else "2020-12"
         )
         self.work = Work()
+        self.fitting = Work(MAX_FITTED)
 
     def at(self, ref: str) -> Json:
         """What a reference points to.

@@ -25,6 +25,7 @@ Json = Any
 
 NO_SERVER = "http://127.0.0.1"
 """Stands for a server that nobody named; the variable of its base URL takes its place."""
+_LINK_LOCAL = re.compile(r"169\.254\.|fe[89ab][0-9a-f]:|0\.0\.0\.0$|::$|metadata\.", re.IGNORECASE)
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -127,7 +128,7 @@ def server_of(document: Document, source: Source, base_url: str | None) -> tuple
         ]
     path = urlsplit(named).path.rstrip("/") if named else ""
     origin = urlunsplit((*urlsplit(source.url)[:2], "", "", ""))
-    if named is None or (_is_local(source.url) and not _is_local(named)) or source.is_base:
+    if named is None or (is_local(source.url) and not is_local(named)) or source.is_base:
         notes = (
             []
             if named is None or named == origin + path
@@ -138,7 +139,10 @@ def server_of(document: Document, source: Source, base_url: str | None) -> tuple
 
 
 def usable(url: Json, base: str | None) -> str | None:
-    """A URL of the document as a base URL, or None: resolved, http or https, without user, query or fragment."""
+    """A URL of the document as a base URL, or None: resolved, http or https, without user, query or fragment.
+
+    A document from elsewhere names no server of this machine, nor one that only machines beside it see.
+    """
     if not isinstance(url, str) or len(url) > 2_000 or " " in url or "\\" in url or sanitise(url, 2_000) != url:
         return None
     try:
@@ -154,6 +158,8 @@ def usable(url: Json, base: str | None) -> str | None:
     ):
         return None
     found = urlunsplit((parts.scheme.lower(), parts.netloc, parts.path.rstrip("/"), "", ""))
+    if base and not is_local(base) and (is_local(found) or _LINK_LOCAL.match(parts.hostname)):
+        return None
     return None if faults_of_server({"base_url": found}) else found
 
 
@@ -207,6 +213,7 @@ def _filled(url: str, variables: Json) -> str | None:
     return None if "{" in url else url
 
 
-def _is_local(url: str) -> bool:
+def is_local(url: str) -> bool:
+    """Whether a URL leads to this machine."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
