@@ -20,9 +20,11 @@ import asyncio
 import contextlib
 import difflib
 import importlib
+import importlib.resources
 import importlib.util
 import inspect
 import io
+import json
 import os
 import re
 import shutil
@@ -433,6 +435,27 @@ def test_every_setting_below_those_of_pegboard_mcp_is_documented(heading: str, c
 @pytest.mark.parametrize("name", [*pegboard.__all__, *pegboard_mcp.__all__, *pegboard_chat.__all__])
 def test_every_name_of_the_api_is_documented(name: str) -> None:
     assert re.search(rf"^#+ .*`{name}\b", reference("python-api"), re.MULTILINE), f"{name} has no heading"
+
+
+def manifest_schema() -> dict[str, Any]:
+    text = (importlib.resources.files("pegboard_manifest") / "manifest.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def manifest_parts() -> dict[str, dict[str, Any]]:
+    """The parts of the manifest that have members, by the headings of its page."""
+    schema = manifest_schema()
+    parts = {name: part for name, part in schema["$defs"].items() if "properties" in part and name != "terminator"}
+    return {"The top": schema, **{f"`{name}`": part for name, part in parts.items()}}
+
+
+@pytest.mark.parametrize("heading", manifest_parts())
+def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
+    text = section(reference("manifest"), heading)
+    for member, said in manifest_parts()[heading]["properties"].items():
+        assert f"`{member}`" in text, f"{heading} {member} is not documented"
+        assert [one for one in said.get("enum", ()) if f"`{one}`" not in text] == []
 
 
 # -- the floors are as they are drawn
