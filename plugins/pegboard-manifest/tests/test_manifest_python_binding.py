@@ -94,6 +94,13 @@ def hang():
     while True:
         pass
 
+class Unreadable(ValueError):
+    def __str__(self):
+        raise RuntimeError
+
+def broken_text():
+    raise Unreadable
+
 _private = add
 not_callable = 3
 
@@ -293,6 +300,18 @@ def test_base64_is_bytes_where_the_schema_says_so(bound):
     properties = {"a": {"type": "string"}, "b": {"type": "string", "contentEncoding": "base64"}}
     handler = bound(parameters, name="seen", properties=properties)
     assert handler(a="aGk=", b="aGk=")["kwargs"] == {"a": "b'aGk='", "b": "b'hi'"}
+
+
+def test_a_builtin_that_tells_no_signature_is_called_by_place(tmp_path):
+    parameters = [{"parameter": "a", "pass": "positional"}, {"parameter": "b", "pass": "positional"}]
+    handler = the_handler(a_manifest("builtins", tmp_path, parameters, name="max"))
+    assert handler(a=1, b=2) == 2
+    assert error_of(handler, b=2).code is ErrorCode.INVALID_INPUT
+
+
+def test_an_exception_whose_own_text_breaks_is_told_by_its_type(library, bound):
+    handler = bound(name="broken_text")
+    assert "refused the call (Unreadable)" in error_of(handler).message
 
 
 # -- paths

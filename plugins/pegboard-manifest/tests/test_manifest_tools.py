@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import types
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pegboard import ErrorCode, hookimpl
 from pegboard_manifest._quick import quick_look, signature_of
 from pegboard_manifest.bindings import _quiet
-from pegboard_manifest.document import of_document, parse
+from pegboard_manifest.document import Manifest, of_document, parse
 from pegboard_manifest.source import ManifestSource
 from pegboard_manifest.tools import annotations_of, other_name, tool_of
 
@@ -188,6 +189,12 @@ def test_a_tool_declares_the_secrets_without_which_it_is_not_sent():
 def test_a_model_gets_schemas_that_need_nothing_else():
     made = the_tool(output_schema={"type": "object", "properties": {"result": {"$ref": "#/$defs/Thing"}}})
     assert made.output_schema == {"type": "object", "properties": {"result": {"type": "string"}}}
+
+
+def test_a_manifest_that_was_put_together_by_hand_refers_to_nothing_either():
+    entry = an_entry(output_schema={"type": "object", "properties": {"result": {"$ref": "#/$defs/Thing"}}})
+    made = tool_of(entry, Manifest(a_document(entry), Path(), {"f": entry}))
+    assert made.output_schema["properties"]["result"] == {"type": "string"}
 
 
 def test_texts_are_clean_and_data_is_as_it_was():

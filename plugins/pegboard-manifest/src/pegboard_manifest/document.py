@@ -59,7 +59,7 @@ class Manifest:
         document: the whole of it, as JSON values.
         folder: where it lies, absolute: what paths in it are relative to.
         tools: its tools by name, in the order of the file.
-        referring: the names of the tools whose schemas refer to definitions.
+        referring: the names of the tools whose schemas may refer to definitions; None: that any may.
         is_plain: every text in it shows all that it holds, so that none has to be cleaned.
 
     .. versionadded:: 0.1
@@ -68,7 +68,7 @@ class Manifest:
     document: Mapping[str, Any]
     folder: Path
     tools: Mapping[str, Mapping[str, Any]]
-    referring: frozenset[str] = frozenset()
+    referring: frozenset[str] | None = None
     is_plain: bool = False
 
     def __repr__(self) -> str:

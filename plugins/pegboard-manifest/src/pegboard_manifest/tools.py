@@ -33,7 +33,7 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
     .. versionadded:: 0.1
     """
     input_schema, output_schema = entry["input_schema"], entry.get("output_schema")
-    if entry["name"] in manifest.referring:
+    if manifest.referring is None or entry["name"] in manifest.referring:
         input_schema = project(input_schema, manifest.defs)
         output_schema = None if output_schema is None else project(output_schema, manifest.defs)
     description, title = entry["description"], entry.get("title")
