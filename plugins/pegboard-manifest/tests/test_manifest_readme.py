@@ -49,5 +49,5 @@ def test_every_kind_of_coercion_is_named_in_the_readme():
 
 
 def test_a_board_that_serves_it_lists_it(manifest):
-    board = load_board({"plugins": {"manifest": {"files": ["."]}}}, [plugin])
+    board = load_board({"plugins": {"manifest": {"files": ["tool.manifest.json"]}}}, [plugin])
     assert list(board.tools) == ["textwrap_shorten"]

@@ -114,8 +114,24 @@ def test_a_name_that_is_taken_gets_the_projects_before_it(tmp_path):
 
 def test_a_file_that_is_named_twice_is_one_source(board_of, tmp_path):
     file = write(tmp_path / "a")
-    assert len(make_sources([file, str(tmp_path / "a"), f"{tmp_path}/a/../a/tool.manifest.json"])) == 1
-    assert list(board_of(file, str(tmp_path / "a")).tools) == ["f"]
+    again = f"{tmp_path}/a/../a/tool.manifest.json"
+    assert len(make_sources([file, again])) == 1
+    assert list(board_of(file, again).tools) == ["f"]
+
+
+def test_a_folder_is_no_manifest_since_nobody_can_trust_it_as_it_stands(board_of, tmp_path):
+    write(tmp_path / "a")
+    (source,) = make_sources([str(tmp_path / "a")])
+    assert "is a folder" in source.manifest.message
+    assert source.manifest.hint.endswith("a/tool.manifest.json")
+    assert dict(board_of(str(tmp_path / "a")).tools) == {}
+
+
+def test_a_relative_path_begins_beside_the_file_that_says_it(tmp_path, monkeypatch):
+    write(tmp_path / "tools")
+    (tmp_path / "pegboard.toml").write_text('[plugins.manifest]\nfiles = ["tools/tool.manifest.json"]\n')
+    monkeypatch.chdir("/")
+    assert list(load_board(tmp_path / "pegboard.toml", plugins=["manifest"]).tools) == ["f"]
 
 
 def test_projects_of_one_name_are_told_apart_by_their_files_whatever_the_order(tmp_path):

@@ -5,7 +5,6 @@ Every function takes parts that have the right form, and gives faults; none rais
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -273,6 +272,8 @@ def is_loopback(host: str) -> bool:
     """Whether a host is this very machine, as far as its name or address tells."""
     if host.lower().rstrip(".") in LOOPBACK_NAMES:
         return True
+    import ipaddress  # 2 ms that only doctor pays
+
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -19,6 +19,5 @@ class ManifestSettings:
         widens=True,
         names_file=True,
         beside_file=True,
-        help="manifests whose tools hang on the board: files, or folders that hold a tool.manifest.json; relative ones "
-        "begin at the file that says them",
+        help="manifests whose tools hang on the board; relative paths begin at the file that says them",
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import SourceState
+from pegboard.schema.jsontext import shorten_text
 from pegboard_manifest._reading import without_collector
 from pegboard_manifest.document import FILE, ManifestError, load
 from pegboard_manifest.tools import other_name, tool_of
@@ -89,8 +90,7 @@ def _once(files: Iterable[str]) -> list[str]:
     seen: dict[str, str] = {}
     for file in files:
         try:
-            path = Path(file).expanduser()
-            key = str((path / FILE if path.is_dir() else path).resolve())
+            key = str(Path(file).expanduser().resolve())
         except (OSError, ValueError, RuntimeError):  # who reads it says what is wrong
             key = file
         seen.setdefault(key, file)
@@ -99,9 +99,14 @@ def _once(files: Iterable[str]) -> list[str]:
 
 def _load_or_error(file: str) -> Manifest | ManifestError:
     try:
+        if Path(file).expanduser().is_dir():
+            # Whoever trusts a configuration trusts the files that it names, as they stand; a folder has no such state.
+            return ManifestError(f"{file} is a folder", hint=f"name the file: {Path(file, FILE)}")
         return load(file)
     except ManifestError as problem:
         return problem
+    except (OSError, ValueError, RuntimeError):
+        return ManifestError(f"{shorten_text(file, 200)!r} is no path", hint="name the file")
 
 
 def _source_name(file: str, manifest: Manifest | ManifestError, projects: list[str]) -> str:
