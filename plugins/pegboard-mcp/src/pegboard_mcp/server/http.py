@@ -333,7 +333,7 @@ async def serve_server(
     refuse_open_door(
         bind,
         asks_for_credential=bool(settings.tokens) or settings.oauth is not None,
-        hint="map tokens to users in [plugins.mcp.tokens], or set [plugins.mcp.oauth]",
+        hint="map tokens to users in [plugins.mcp.tokens], set [plugins.mcp.oauth]",
     )
     gatekeeper = Gatekeeper(settings, user_id)
     front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
