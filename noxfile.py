@@ -104,6 +104,10 @@ def wheels(session: nox.Session) -> None:
     through_mcp = ("--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl")
     session.run("pegboard", *through_mcp, env=data, silent=True, success_codes=[1])  # two of four are wrong on purpose
     session.run("pegboard", "chat", "--model", "echo", 'roll_dice {"notation": "4d6kh3"}', env=data, silent=True)
+    made = str(Path(session.create_tmp()) / "colorsys")
+    session.run("pegboard", "toolgen", "init", "--library", "colorsys", "--out", made, env=data, silent=True)
+    call = ("call", "colorsys_rgb_to_hsv", "r:=1", "g:=0.5", "b:=0")
+    session.run("pegboard", "--config", f"{made}/pegboard.toml", *call, env=data, silent=True)
     session.run("pegboard", "doctor", env=data)
 
 
