@@ -221,6 +221,16 @@ def test_the_program_itself_never_begins(program, tmp_path):
     assert not mark.exists()
 
 
+def test_a_program_with_a_main_of_its_own_is_found_where_it_makes_its_context(program):
+    own = (
+        "import click\nclass Own(click.Command):\n"
+        "    def main(self, *args, **named):\n"
+        "        with self.make_context('thing', ['--help']) as context:\n            self.invoke(context)\n"
+        "cli = Own('thing', params=[click.Option(['--x'])])\n"
+    )
+    assert list(discover_program(str(program(own))).drafts[0].input_schema["properties"]) == ["x"]
+
+
 def test_a_command_that_does_not_load_costs_that_command(program):
     lazy = (
         "import click\nclass Lazy(click.Group):\n"

@@ -172,9 +172,9 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             if why:
                 dropped.setdefault(why, []).append(_called(parameter))
     notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
-    if lost := [name for names in dropped.values() for name in names if name in text]:
+    if missed := [name for names in dropped.values() for name in names if name and name in text]:
         # The help of the program speaks of what the tool has not.
-        text = f"{text}\n\nNot offered here: {', '.join(lost)}."
+        text = f"{text}\n\nNot offered here: {', '.join(missed)}."
     if any(parameter.required and parameter.dropped for level in command.levels for parameter in level.parameters):
         lost = next(p for level in command.levels for p in level.parameters if p.required and p.dropped)
         return LeftOut(name, f"{_called(lost)} is required and cannot be given: {lost.dropped}", where)
@@ -502,8 +502,11 @@ def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:
     flag = _best(parameter.flags)
     option: dict[str, Json] = {"kind": "option", "parameter": key, "flag": flag}
     if parameter.form == "negatable":
-        option["style"] = "negatable" if flag else "flag"
-        return option | ({"off_flag": _best(parameter.off_flags)} if flag else {"flag": _best(parameter.off_flags)})
+        off = _best(parameter.off_flags)
+        # With one of the two alone it is a flag, named by what is left.
+        return option | (
+            {"style": "negatable", "off_flag": off} if flag and off else {"style": "flag", "flag": flag or off}
+        )
     if parameter.form != "value":
         return option | {"style": parameter.form}
     one = "joined" if len(flag) == 2 else "equals"

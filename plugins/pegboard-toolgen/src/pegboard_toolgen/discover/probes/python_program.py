@@ -120,17 +120,23 @@ def watch(answer):
     def begin(command, *arguments, **named):
         answer("click", click_tree(command, command.name or ""))
 
+    def first_context(command, name, arguments, parent=None, **extra):
+        # Where a program has a `main` of its own, this is the next thing that happens.
+        answer("click", click_tree(command, name or command.name or ""))
+
     for name in ("BaseCommand", "Command", "Group", "MultiCommand"):
-        kind = getattr(click.core, name, None)
+        kind = vars(click.core).get(name)
         if isinstance(kind, type) and "main" in vars(kind):
             kind.main = begin
+        if isinstance(kind, type) and "make_context" in vars(kind):
+            kind.make_context = first_context
     # Typer keeps a `main` of its own.
     try:
         import typer.core
     except ImportError:
         return
     for name in ("TyperCommand", "TyperGroup"):
-        kind = getattr(typer.core, name, None)
+        kind = vars(typer.core).get(name)
         if isinstance(kind, type) and "main" in vars(kind):
             kind.main = begin
 
@@ -176,8 +182,9 @@ def click_node(click, command, context, budget, depth):
             info["default"] = None
         parameters.append(info)
     node["params"] = parameters
+    settings = getattr(command, "context_settings", None) or {}
     for key in ("ignore_unknown_options", "allow_extra_args", "allow_interspersed_args"):
-        node[key] = bool(getattr(context, key, False))
+        node[key] = bool(settings.get(key, getattr(context, key, False)))
     if not hasattr(command, "list_commands"):
         return node
     node["invoke_without_command"] = bool(getattr(command, "invoke_without_command", False))
@@ -325,4 +332,5 @@ def plain(value, depth=0):
 
 PLACES = places()
 ENUMERATION = ["value"]
-main()
+if __name__ == "__main__":
+    main()
