@@ -177,6 +177,31 @@ def test_no_tool_writes_what_decides_over_tools(tmp_path, path: str) -> None:
     assert roots.resolve(path, write=False) == f"./{path}"
 
 
+def test_the_folder_of_the_manifest_is_read_and_not_written(tmp_path) -> None:
+    tools = tmp_path / "tools"
+    (tools / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tools)
+    roots = Roots(tmp_path, ["."], sealed=tools)
+
+    for path in ("tools", "tools/new.txt", "tools/sub/README.md", "link/new.txt"):
+        with pytest.raises(OutsideError, match="folder of the manifest"):
+            roots.resolve(path)
+    assert roots.resolve("tools/README.md", write=False) == "./tools/README.md"
+    assert roots.resolve("toolshed") == "./toolshed"
+
+
+def test_who_works_in_the_folder_of_the_manifest_or_is_allowed_one_in_it_writes_there(tmp_path) -> None:
+    (tmp_path / "tools" / "work").mkdir(parents=True)
+    tools = tmp_path / "tools"
+
+    assert Roots(tools, ["."], sealed=tools).resolve("x") == "./x"
+    assert Roots(tools / "work", ["."], sealed=tools).resolve("x") == "./x"
+    named = Roots(tmp_path, [".", "tools/work"], sealed=tools)
+    assert named.resolve("tools/work/x") == "./tools/work/x"
+    with pytest.raises(OutsideError):
+        named.resolve("tools/x")
+
+
 @given(st.lists(st.sampled_from(["a", "b", ".", "..", "link", "", "x y", "/"]), min_size=1, max_size=6).map("/".join))
 def test_whatever_is_handed_over_lies_inside_and_is_no_option(tmp_path_factory, path: str) -> None:
     base = tmp_path_factory.getbasetemp() / "hygiene"

@@ -178,14 +178,22 @@ class Roots:
         cwd: the folder the program works in, absolute; paths are relative to it.
         allowed: folders, relative to `cwd`.
         narrowed: folders one of which has to fit too, relative to `cwd`; None narrows nothing.
+        sealed: a folder, absolute, that is not written, such as that of the manifest; but for an allowed folder in it,
+            and where `cwd` itself lies in it.
 
     .. versionadded:: 0.1
     """
 
     def __init__(
-        self, cwd: str | os.PathLike[str], allowed: Iterable[str], narrowed: Iterable[str] | None = None
+        self,
+        cwd: str | os.PathLike[str],
+        allowed: Iterable[str],
+        narrowed: Iterable[str] | None = None,
+        *,
+        sealed: str | os.PathLike[str] | None = None,
     ) -> None:
         self.cwd = os.path.realpath(cwd)
+        self._sealed = None if sealed is None else os.path.realpath(sealed)
         self._groups = [self._resolved(allowed)] + ([] if narrowed is None else [self._resolved(narrowed)])
 
     def _resolved(self, folders: Iterable[str]) -> tuple[str, ...]:
@@ -201,7 +209,8 @@ class Roots:
             write: the program may change what is there.
 
         Raises:
-            OutsideError: it leads out of the allowed folders, or to one of `PROTECTED` for writing.
+            OutsideError: it leads out of the allowed folders, or for writing into the sealed one or to one of
+                `PROTECTED`.
         """
         real = os.path.realpath(os.path.join(self.cwd, path))
         around = [next((root for root in group if is_within(real, root)), None) for group in self._groups]
@@ -210,9 +219,17 @@ class Roots:
         below = real[len(around[0] or "") :]
         if write and any(part.casefold() in PROTECTED for part in below.split(os.sep)):
             raise OutsideError("a path that is no configuration of the board")
+        if write and self._is_sealed(real):
+            raise OutsideError("a path outside the folder of the manifest, which is not written")
         if real == self.cwd:
             return "."
         return os.path.join(".", os.path.relpath(real, self.cwd)) if is_within(real, self.cwd) else real
+
+    def _is_sealed(self, real: str) -> bool:
+        if self._sealed is None or not is_within(real, self._sealed) or is_within(self.cwd, self._sealed):
+            return False
+        named = (root for group in self._groups for root in group if is_within(root, self._sealed))
+        return not any(is_within(real, root) for root in named)
 
 
 def is_within(path: str, root: str) -> bool:

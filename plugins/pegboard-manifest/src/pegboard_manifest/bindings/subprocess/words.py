@@ -78,7 +78,8 @@ def words_of(
 
 def roots_of(program: Mapping[str, Any], folder: str | Path, allowed_paths: Iterable[str] | None = None) -> Roots:
     """The working directory of a program and the folders of its path values."""
-    return Roots(Path(folder, program.get("cwd", ".")), program.get("allowed_paths", ["."]), allowed_paths)
+    cwd = Path(folder, program.get("cwd", "."))
+    return Roots(cwd, program.get("allowed_paths", ["."]), allowed_paths, sealed=folder)
 
 
 def compile_line(
