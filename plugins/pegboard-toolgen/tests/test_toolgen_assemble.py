@@ -226,6 +226,16 @@ def test_outputs_that_were_recorded_stay_where_the_input_is_the_same(make: Make)
     assert tool_of(again)["examples"] == [{"input": {}, "output": {"x": 1}, "recorded": True}]
 
 
+def test_an_input_that_was_made_up_and_answered_is_kept(make: Make) -> None:
+    schema = {"type": "object", "properties": {"n": {}}, "required": ["n"], "additionalProperties": False}
+    binding = {**draft().binding, "parameters": [{"parameter": "n", "in": "query", "name": "n"}]}
+    first = make(found(draft(input_schema=schema, binding=binding)))
+    assert tool_of(first)["examples"] == [{"input": {"n": "1"}}]
+    first.document["tools"][0]["examples"] = [{"input": {"n": "x"}, "output": {"y": 1}, "recorded": True}]
+    again = make(found(draft(input_schema=schema, binding=binding)), before=first.document)
+    assert tool_of(again)["examples"] == first.document["tools"][0]["examples"]
+
+
 def test_texts_of_the_source_are_cleaned(make: Make) -> None:
     evil = "a\x1b[2Jb\u202ec"
     tool = tool_of(

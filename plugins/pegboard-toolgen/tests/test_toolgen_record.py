@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pegboard_toolgen.assemble import MADE_UP
 from pegboard_toolgen.folder import Folder
 from pegboard_toolgen.record import is_timeless, may_run, record
 
@@ -97,6 +98,15 @@ def test_only_what_is_the_same_anywhere_and_any_day_is_kept(library: Path) -> No
     assert all(one["examples"][0].get("recorded") is True for one in recorded["tools"] if one["name"] == "double")
     assert said == ["2 outputs of examples recorded"]
     assert "output" not in document["tools"][0]["examples"][0]
+
+
+def test_an_input_that_was_made_up_is_changed_until_the_tool_answers(library: Path) -> None:
+    said = tool("double", "n", example={"n": "example"}, provenance={"source": "library", "notes": [MADE_UP]})
+    said["output_schema"] = {"type": "object", "properties": {"result": {"type": "number"}}}
+    recorded, _ = record(manifest(said), Folder(library / "out"))
+    assert recorded["tools"][0]["examples"] == [{"input": {"n": 1}, "output": {"result": 2}, "recorded": True}]
+    given = tool("double", "n", example={"n": "example"}, output_schema=said["output_schema"])
+    assert record(manifest(given), Folder(library / "out"))[0]["tools"][0]["examples"] == given["examples"]
 
 
 def test_nothing_is_run_where_nothing_reads(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ MAX_EXAMPLES = 10
 MAX_EXAMPLE_BYTES = 20_000
 PLACES = {"subprocess": ("programs", "program"), "python": ("modules", "module"), "http": ("servers", "server")}
 """Of each kind of binding: the part of the manifest that it points into, and by which member."""
+MADE_UP = "The example's input is made up."
 READS = frozenset(("read", "analytics"))
 
 ERROR = {
@@ -237,12 +238,13 @@ def assemble(
     left_out = [*sources.left_out, *choice.left_out]
     tools, unsaid = [], []
     recorded = _recorded(before)
+    ran = _ran(before)
     for draft in choice.candidates:
         if wanted is not None and draft.id not in wanted:
             left_out.append(LeftOut(draft.id, "it was not selected", draft.where))
             continue
         try:
-            tool = _entry(draft, choice.names[draft.id], said, sources.defs)
+            tool = _entry(draft, choice.names[draft.id], said, sources.defs, ran.get(draft.id, ()))
         except NoSampleError as problem:
             left_out.append(LeftOut(draft.id, str(problem), draft.where))
             continue
@@ -312,7 +314,9 @@ class _Said:
 _NOTHING_SAID = ToolHints()
 
 
-def _entry(draft: Draft, name: str, said: _Said, defs: Mapping[str, Json]) -> dict[str, Any]:
+def _entry(
+    draft: Draft, name: str, said: _Said, defs: Mapping[str, Json], ran: Sequence[Mapping[str, Json]]
+) -> dict[str, Any]:
     hint = said.of(draft.id)
     category = said.category_of(draft.id) or draft.category or "write"
     reads = category in READS
@@ -347,7 +351,7 @@ def _entry(draft: Draft, name: str, said: _Said, defs: Mapping[str, Json]) -> di
         "output_schema": output_schema,
         **({"errors": _errors(draft.errors)} if draft.errors else {}),
         "error_schema": {"$ref": "#/$defs/error"},
-        "examples": _examples(draft, hint, input_schema, output_schema, defs, notes),
+        "examples": _examples(draft, hint, input_schema, output_schema, defs, notes, ran),
         "constraints": constraints,
         "binding": draft.binding,
         "provenance": {
@@ -390,8 +394,9 @@ def _errors(errors: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
 
 
 def _examples(
-    draft: Draft, hint: ToolHints, input_schema: Json, output_schema: Json, defs: Mapping[str, Json], notes: list[str]
-) -> list[dict[str, Json]]:
+    draft: Draft, hint: ToolHints, input_schema: Json, output_schema: Json, defs: Mapping[str, Json], notes: list[str],
+    ran: Sequence[Mapping[str, Json]],
+) -> list[dict[str, Json]]:  # fmt: skip
     """Of hints, else the source's own, else one that is made; each fits the schema."""
     from pegboard import ConfigError
 
@@ -426,9 +431,25 @@ def _examples(
         if len(found) == MAX_EXAMPLES:
             break
     if not found:
-        found[""] = {"input": sample_of(input_schema, defs)}
-        notes.append("The example's input is made up.")
+        known = [example for example in ran if checker.fits(example["input"])]
+        found = {to_line(example["input"]): {"input": example["input"]} for example in known[:1]}
+        found = found or {"": {"input": sample_of(input_schema, defs)}}
+        notes.append(MADE_UP)
     return list(found.values())
+
+
+def _ran(before: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Json]]]:
+    """The examples that were made up and answered the last time: an input that works is kept."""
+    return {
+        tool["id"]: [example for example in tool["examples"] if example.get("recorded") is True]
+        for tool in (before or {}).get("tools", ())
+        if is_made_up(tool)
+    }
+
+
+def is_made_up(tool: Mapping[str, Any]) -> bool:
+    """Whether nobody gave an example of this tool."""
+    return MADE_UP in tool.get("provenance", {}).get("notes", ())
 
 
 def _recorded(before: Mapping[str, Any] | None) -> dict[tuple[str, str], Json]:

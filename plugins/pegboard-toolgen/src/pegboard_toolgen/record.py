@@ -23,7 +23,9 @@ import attrs
 
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_toolgen._texts import counted, to_bytes, to_line
+from pegboard_toolgen.assemble import is_made_up
 from pegboard_toolgen.folder import MANIFEST
+from pegboard_toolgen.samples import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,6 +48,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 @attrs.frozen
 class _Call:
+    """One input of one example; an example that was made up has several, and the first that answers is kept."""
+
     tool: int
     example: int
     name: str
@@ -62,7 +66,7 @@ def record(document: Mapping[str, Any], folder: Folder, *, remote: bool = False)
 
     .. versionadded:: 0.1
     """
-    calls = list(_calls(document, remote=remote))[:MAX_CALLS]
+    calls = _calls(document, remote=remote)
     if not calls:
         return dict(document), []
     first = _run(document, calls, folder, place="a", seed="1", zone="UTC", shift=0)
@@ -70,17 +74,20 @@ def record(document: Mapping[str, Any], folder: Folder, *, remote: bool = False)
     if first is None or second is None:
         return dict(document), ["no outputs of examples were recorded: the tools could not be run here"]
     tools = [dict(tool) for tool in document["tools"]]
-    kept = 0
+    done: set[tuple[int, int]] = set()
     for call, one, other in zip(calls, first, second, strict=True):
-        if one is None or other is None or to_line(one) != to_line(other) or not is_timeless(one["data"]):
+        if (call.tool, call.example) in done or one is None or other is None:
             continue
+        if to_line(one) != to_line(other) or not is_timeless(one["data"]):
+            continue
+        done.add((call.tool, call.example))
         tool = tools[call.tool]
         examples = list(tool["examples"])
-        examples[call.example] = {**examples[call.example], "output": one["data"], "recorded": True}
+        said = {**examples[call.example], "input": call.input, "output": one["data"], "recorded": True}
+        examples[call.example] = said
         tool["examples"] = examples
-        kept += 1
-    said = [f"{counted(kept, 'output')} of examples recorded"] if kept else []
-    return {**document, "tools": tools}, said
+    notes = [f"{counted(len(done), 'output')} of examples recorded"] if done else []
+    return {**document, "tools": tools}, notes
 
 
 def may_run(tool: Mapping[str, Any], document: Mapping[str, Any], *, remote: bool) -> bool:
@@ -98,12 +105,19 @@ def may_run(tool: Mapping[str, Any], document: Mapping[str, Any], *, remote: boo
     return not any(Path(path).is_absolute() for path in (program.get("cwd", "."), *program.get("allowed_paths", ())))
 
 
-def _calls(document: Mapping[str, Any], *, remote: bool) -> Iterable[_Call]:
+def _calls(document: Mapping[str, Any], *, remote: bool) -> list[_Call]:
+    """Every example without an output, and behind them other inputs for those that were made up."""
+    calls, others = [], []
     for index, tool in enumerate(document["tools"]):
-        if may_run(tool, document, remote=remote):
-            for number, example in enumerate(tool["examples"]):
-                if "output" not in example:
-                    yield _Call(index, number, tool["name"], example["input"])
+        if not may_run(tool, document, remote=remote):
+            continue
+        for number, example in enumerate(tool["examples"]):
+            if "output" not in example:
+                calls.append(_Call(index, number, tool["name"], example["input"]))
+                if is_made_up(tool) and tool["binding"]["kind"] == "python":
+                    samples = samples_of(tool["input_schema"], document.get("$defs"))
+                    others += [_Call(index, number, tool["name"], one) for one in samples if one != example["input"]]
+    return [*calls, *others][:MAX_CALLS]
 
 
 def is_timeless(value: Json) -> bool:

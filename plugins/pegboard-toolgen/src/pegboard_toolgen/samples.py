@@ -96,6 +96,24 @@ class Checker:
         return ""
 
 
+def samples_of(schema: Mapping[str, Any], defs: Mapping[str, Any] | None = None, most: int = 4) -> list[dict[str, Any]]:
+    """Different inputs that fit an object schema, the most sensible first; none where none was found.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        checker = Checker(schema, defs or {})
+    except NoSampleError:
+        return []
+    found: list[dict[str, Any]] = []
+    for value in itertools.islice(_Sampler(checker.schema).tries(), MAX_TRIES):
+        if isinstance(value, dict) and value not in found and checker.fits(value):
+            found.append(value)
+            if len(found) == most:
+                break
+    return found
+
+
 def sample_of(schema: Mapping[str, Any], defs: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """An input that fits an object schema.
 
@@ -141,7 +159,7 @@ class _Sampler:
         offered = [value for value in self._offered(whole) if _may_be(value, whole)]
         if offered and (depth or "properties" not in whole):
             return offered[self._turn % len(offered)]
-        kind = self._type_of(whole)
+        kind = self._type_of(whole, name)
         if kind == "object":
             return self._object(whole, depth)
         if kind == "array":
@@ -179,18 +197,26 @@ class _Sampler:
         default = whole.get("default")
         return offered + ([default] if default not in (None, "", [], {}) else [])
 
-    def _type_of(self, whole: Mapping[str, Any]) -> str:
+    def _type_of(self, whole: Mapping[str, Any], name: str) -> str:
         said = whole.get("type")
         if isinstance(said, list) and said:
-            kinds = [kind for kind in said if kind != "null"] or ["null"]
-            return str(kinds[self._turn % len(kinds)])
+            choices = [kind for kind in said if kind != "null"] or ["null"]
+            return str(choices[self._turn % len(choices)])
         if isinstance(said, str):
             return said
         if {"properties", "required", "additionalProperties", "minProperties"} & whole.keys():
             return "object"
         if {"items", "prefixItems", "minItems", "contains"} & whole.keys():
             return "array"
-        return "number" if {"minimum", "maximum", "multipleOf"} & whole.keys() else "string"
+        if {"minimum", "maximum", "multipleOf"} & whole.keys():
+            return "number"
+        if {"pattern", "format", "minLength", "maxLength"} & whole.keys():
+            return "string"
+        words = _EDGES.sub("_", name).lower()
+        kinds: list[str] = ["string", "number"]
+        if any(pattern.fullmatch(words) for pattern, _ in _NUMBERS):
+            kinds.reverse()
+        return kinds[self._turn % 2]
 
     def _object(self, whole: Mapping[str, Any], depth: int) -> Json:
         properties = whole.get("properties")
@@ -274,7 +300,7 @@ class _Sampler:
             proposals = [round(value) for value in proposals if abs(value) < 1e18]
         fitting = [value for value in proposals if _is_within(value, whole)]
         proposals = fitting or proposals or [1]
-        value = proposals[self._turn % len(proposals)]
+        value = proposals[self._turn // 2 % len(proposals)]
         return int(value) if kind == "integer" or float(value).is_integer() else value
 
 
