@@ -210,11 +210,13 @@ def _module_faults(module: Mapping[str, Any], path: Path) -> Iterator[Fault]:
 
 def is_within(name: str, module: str) -> bool:
     """Whether a qualified name lies in a module, of the package or in a module below it."""
-    return name.startswith(f"{module}.") and all(part.isidentifier() for part in name.split("."))
+    return (
+        name.startswith(f"{module}.") and name.replace(".", "").isidentifier() and ".." not in name and name[-1] != "."
+    )
 
 
 def _name_faults(name: str, path: Path) -> Iterator[Fault]:
-    if any(part.startswith("_") for part in name.split(".")):
+    if "._" in f".{name}":
         yield Fault(path, "a public name: no part with a leading underscore", shorten(name))
 
 

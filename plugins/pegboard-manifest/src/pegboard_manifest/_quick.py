@@ -37,6 +37,7 @@ _ANNOTATIONS = frozenset(
     }
 )
 _OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
+_PLAIN_OBJECT = _OBJECT | _ANNOTATIONS
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -73,7 +74,7 @@ def _is_plain_object(schema: Mapping[str, Any]) -> bool:
     return (
         schema.get("type") == "object"
         and schema.get("additionalProperties") is False
-        and schema.keys() <= _OBJECT | _ANNOTATIONS
+        and schema.keys() <= _PLAIN_OBJECT
         and isinstance(schema.get("properties", {}), dict)
     )
 
@@ -89,7 +90,7 @@ def _is_told_by_its_result(schema: Mapping[str, Any] | None) -> bool:
         return True
     return (
         schema.get("type") == "object"
-        and schema.keys() <= _OBJECT | _ANNOTATIONS
+        and schema.keys() <= _PLAIN_OBJECT
         and schema["properties"].keys() == {"result"}
         and set(schema.get("required", ())) <= {"result"}
         and schema.get("additionalProperties", True) in (True, False)

@@ -7,6 +7,7 @@ add what these leave open, and lose where they contradict.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from pegboard_manifest.texts import clean_schema, clean_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pegboard.tools import Risk
     from pegboard_manifest.document import Manifest
 
 TAG = "manifest"
@@ -69,19 +71,24 @@ def annotations_of(entry: Mapping[str, Any]) -> Annotations:
 
     .. versionadded:: 0.1
     """
-    said, constraints = entry.get("annotations", {}), entry.get("constraints", {})
-    risk = entry.get("risk", "high")
-    supported = constraints.get("read_only_mode_supported", True)
-    reads = entry.get("category") in READS and risk != "high" and supported
-    destroys = not reads and (said.get("destructiveHint", True) or risk == "high" or entry.get("category") == "admin")
-    open_world = True if entry["binding"]["kind"] == "http" else said.get("openWorldHint")
-    return Annotations(
-        read_only=reads,
-        destructive=destroys,
-        idempotent=entry.get("idempotency") == "idempotent",
-        open_world=open_world,
-        risk=risk,
+    said = entry.get("annotations", {})
+    return _annotations(
+        entry.get("category"),
+        entry.get("risk", "high"),
+        entry.get("idempotency") == "idempotent",
+        entry.get("constraints", {}).get("read_only_mode_supported", True),
+        said.get("destructiveHint", True),
+        True if entry["binding"]["kind"] == "http" else said.get("openWorldHint"),
     )
+
+
+@functools.cache  # of tools by the thousand most are alike
+def _annotations(
+    category: str | None, risk: Risk, idempotent: bool, supported: bool, destructive: bool, open_world: bool | None
+) -> Annotations:
+    reads = category in READS and risk != "high" and supported
+    destroys = not reads and (destructive or risk == "high" or category == "admin")
+    return Annotations(read_only=reads, destructive=destroys, idempotent=idempotent, open_world=open_world, risk=risk)
 
 
 def limits_of(entry: Mapping[str, Any]) -> Limits:

@@ -8,6 +8,7 @@ A room is imported when the first tool of its kind hangs, and imports nothing he
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -47,4 +48,9 @@ def run_of(entry: Mapping[str, Any], manifest: Manifest) -> Run:
 
 
 def _room_of(entry: Mapping[str, Any]) -> Any:
-    return importlib.import_module(ROOMS[entry["binding"]["kind"]])
+    return _import_room(entry["binding"]["kind"])
+
+
+@functools.cache
+def _import_room(kind: str) -> Any:
+    return importlib.import_module(ROOMS[kind])
