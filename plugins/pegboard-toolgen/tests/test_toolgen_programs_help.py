@@ -217,3 +217,10 @@ def test_a_sentence_that_ends_like_a_header_is_a_description():
     assert help_text.parse("Create a virtual environment\n\nUsage: x y [PATH]\n", ("x", "y")).text == (
         "Create a virtual environment"
     )
+
+
+def test_a_bare_word_of_the_usage_is_an_argument_where_the_arguments_are_listed():
+    read = help_text.parse(
+        "usage: x [-h] [--y Y] name\n\npositional arguments:\n  name  its name\n\noptions:\n  --y Y\n", ("x",)
+    )
+    assert [one.name for one in read.positionals] == ["name"]

@@ -196,19 +196,26 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
     if has_input and not writes_files and not command.path and guess.is_filter(summary):
         category, risk, idempotency, effect = "read", "low", "idempotent", None
         notes.append("Taken for one that reads: it turns its input into its output.")
+    warnings: list[str] = []
     for _, parameter in shown:
         if parameter.form == "value" and not parameter.access and guess.may_be_file(parameter.text):
             risk = "high"
-            notes.append(f"{_called(parameter)} may name a file, which allowed_paths cannot judge.")
+            warnings.append(f"{_called(parameter)} may name a file, which allowed_paths cannot judge.")
         if guess.is_connection(parameter.text):
             risk = "high"
-            notes.append(f"{_called(parameter)} names a database by an address, which allowed_paths cannot judge.")
+            warnings.append(f"{_called(parameter)} names a database by an address, which allowed_paths cannot judge.")
             if category in ("read", "analytics"):
                 category, idempotency = None, None
+        if parameter.form == "value" and not parameter.access and _takes_queries(parameter):
+            category, risk = "admin" if category == "admin" else "write", "high"
+            idempotency = None
+            warnings.append(
+                f"{_called(parameter)} takes queries, which may open files that allowed_paths cannot judge."
+            )
     return _assembled(
         command, program, shown, notes,
         name=name, words=words, where=where, text=text, is_json=is_json, runs_code=runs_code,
-        judgement=(category, risk, idempotency, effect),
+        judgement=(category, risk, idempotency, effect), warnings=warnings,
     )  # fmt: skip
 
 
@@ -225,6 +232,7 @@ def _assembled(
     is_json: bool,
     runs_code: str | None,
     judgement: tuple[Any, Any, Any, str | None],
+    warnings: Sequence[str],
 ) -> Draft:
     category, risk, idempotency, effect = judgement
     reads = category in ("read", "analytics")
@@ -289,9 +297,14 @@ def _assembled(
         errors=_errors(program),
         side_effects=(effect,) if effect else (),
         notes=tuple(sanitise(note, 500, one_line=True) for note in notes[:100]),
+        warnings=tuple(sanitise(warning, 500, one_line=True) for warning in warnings[:100]),
         runs_code=runs_code,
         tags=command.path[:-1],
     )
+
+
+def _takes_queries(parameter: Parameter) -> bool:
+    return guess.takes_queries((_best(parameter.flags) or parameter.name).lstrip("-"), parameter.text)
 
 
 def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | None, bool]:
@@ -438,7 +451,8 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
     if parameter.form == "value" and parameter.access:
         sentences.append("A path." if not sentences[0] else "")
     if is_piped:
-        sentences.append(f"Leave it out to give the text itself as {_INPUT}.")
+        how = f", and say {_READ_INPUT}," if parameter.stdin == "word" else ""
+        sentences.append(f"Leave it out{how} to give the text itself as {_INPUT}.")
     if shown := _shown_default(parameter):
         sentences.append(f"Default: {shown}.")
     if description := " ".join(_ended(sentence) for sentence in sentences if sentence):

@@ -188,6 +188,12 @@ _READS = re.compile(
     re.IGNORECASE,
 )
 _CONNECTION = re.compile(r"\bconnection (?:string|url|uri)\b|\bdatabase ur[il]\b|\bdsn\b", re.IGNORECASE)
+# A clause of a query opens no file; a whole one may attach a database, copy to a file, or load what it names.
+_SQL_NAME = re.compile(r"^(?:sql|sql[_-]?(?:query|queries|statements?|script)|select)$", re.IGNORECASE)
+_SQL_HELP = re.compile(
+    r"\b(?:SQL|XQuery|XSLT) (?:query|queries|statements?|scripts?|commands?|stylesheets?)\b|"
+    r"\b(?:execute|run|evaluate)s? (?:\w+ ){0,3}(?:SQL|XQuery|XSLT)\b"
+)
 _SECRET = re.compile(
     r"(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|credentials?)(?:$|[_-])", re.IGNORECASE
 )
@@ -321,6 +327,11 @@ def takes_stdin(text: str) -> bool:
 def is_connection(text: str) -> bool:
     """Whether an option names a database by an address, which no judge of paths sees."""
     return bool(_CONNECTION.search(text))
+
+
+def takes_queries(name: str, text: str) -> bool:
+    """Whether a value is a query of a language that can open files itself, which no judge of paths sees."""
+    return bool(_SQL_NAME.match(name) or _SQL_HELP.search(text))
 
 
 def is_secret(name: str) -> bool:

@@ -17,7 +17,7 @@ from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_drafts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 Json = Any
 MAX_LINES = 6_000
@@ -37,6 +37,7 @@ _KNOWN_HEADERS = (
 _OTHER_HEADER = re.compile(
     rf"^(?:[\w -]{{0,60}}\b{_KNOWN_HEADERS}:|(?:[A-Za-z]+ )?{_KNOWN_HEADERS}:?)$|^specify config", re.IGNORECASE
 )
+_ARGUMENTS_HEADER = re.compile(r"^(?:positional )?(?:arguments?|args):$", re.IGNORECASE)
 _COMMAND_LINE = re.compile(
     r"^ {1,8}([a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*)\*?(?:, ?[a-z][\w-]*){0,5}(?: ?\[[^\]]*\]| ?<[^>]*>){0,4} {2,}(\S.*)$"
 )
@@ -113,7 +114,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
     usages = list(_usages(lines, words))
     commands = tuple(_commands(lines))
     options = tuple(_options(lines))
-    positionals, notes = _positionals(usages, words)
+    positionals, notes = _positionals(usages, _listed_arguments(lines))
     needs_command = bool(commands) and any(re.search(r"<?\b(?:sub)?command\b>?", usage, re.I) for usage in usages)
     return Help(
         text=_description(lines, words),
@@ -221,7 +222,19 @@ def _tokens(usage: str) -> list[str]:
     return [*tokens, current] if current else tokens
 
 
-def _positionals(usages: Sequence[str], words: Sequence[str]) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+def _listed_arguments(lines: Sequence[str]) -> set[str]:
+    """Names under a header of arguments: a bare word of the usage that stands there is no fixed word."""
+    names: set[str] = set()
+    inside = False
+    for line in lines:
+        if line.strip() and not line[0].isspace():
+            inside = bool(_ARGUMENTS_HEADER.match(line.strip()))
+        elif inside and (found := re.match(r"^ {1,6}([A-Za-z][\w.-]{0,60})(?: {2,}|$)", line)):
+            names.add(found[1])
+    return names
+
+
+def _positionals(usages: Sequence[str], listed: Collection[str]) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
     notes = ("Its usage has several forms; the first was taken.",) if len(usages) > 1 else ()
     found: list[Parameter] = []
     skip_value = False
@@ -243,7 +256,7 @@ def _positionals(usages: Sequence[str], words: Sequence[str]) -> tuple[tuple[Par
         name = inner.strip("<>[] ").strip()
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.:/-]{0,60}", name) or name.lower() in _PLACEHOLDERS:
             continue
-        if not optional and "<" not in inner and not many and not name.isupper():
+        if not optional and "<" not in inner and not many and not name.isupper() and name not in listed:
             # A fixed word: another command, in a text that lists none.
             return (), (*notes, f"Its usage has the fixed word {name}; its arguments are not offered.")
         if not any(one.metavar == name for one in found):

@@ -11,7 +11,7 @@ The answer: `{"kind": "click" | "argparse" | "none", "tree": ..., "distribution"
 """
 
 # The oldest Python that a program may have decides here: no newer syntax, no types, os.path.
-# ruff: noqa: PTH109, PTH120, PTH123, BLE001
+# ruff: noqa: B905, BLE001, PTH109, PTH120, PTH123
 # mypy: ignore-errors
 
 import contextlib
@@ -165,7 +165,7 @@ def click_node(click, command, context, budget, depth):
     budget[0] -= 1
     node = click.Command.to_info_dict(command, context)
     parameters = []
-    for parameter, info in zip(command.get_params(context), node.pop("params"), strict=False):
+    for parameter, info in zip(command.get_params(context), node.pop("params")):
         info = dict(info)
         for key in (
             "is_eager",
