@@ -238,6 +238,12 @@ def test_a_shell_script_that_is_python_names_its_interpreter_in_its_second_line(
     assert programs._interpreter(script) == sys.executable
 
 
+@pytest.mark.parametrize("depth", [10, 300, 900, 2_000])
+def test_an_answer_that_nests_deeply_gives_a_look_or_a_reason(depth):
+    look, why = programs.read_answer(b'{"kind": "argparse", "tree": ' + b"[" * depth + b"]" * depth + b"}", "p", None)
+    assert look is not None or why
+
+
 @pytest.mark.parametrize(
     "answer", [b"", b"[]", b"3", b'{"kind": "click", "tree": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", b"\xff\xfe"]
 )

@@ -287,6 +287,7 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
     tree = answer.get("tree")
     try:
         commands = list(reader(tree, program))[:2_000]
+        digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
     except RecursionError:
         return None, "its command line is nested too deeply"
     about = answer.get("distribution")
@@ -295,7 +296,7 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
     return _Look(
         kind=told,
         commands=commands,
-        sha256=hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest(),
+        sha256=digest,
         name=sanitise(text(about.get("name"), 200), 128, one_line=True),
         version=sanitise(text(about.get("version"), 200), 64, one_line=True),
         description=sanitise(summary, 1_000, one_line=True),
