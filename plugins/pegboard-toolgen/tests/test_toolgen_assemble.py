@@ -82,7 +82,7 @@ def test_a_tool_that_reads_is_safe_and_may_be_repeated(make: Make) -> None:
 
 def test_hints_lie_over_what_the_source_says(make: Make) -> None:
     made = make(
-        found(draft(category="write", timeout_ms=1_000, side_effects=["sends"])),
+        found(draft(category="write", timeout_ms=1_000, side_effects=["sends"], warnings=["opens files"])),
         hints="""
         [categories]
         analytics = ["get_*"]
@@ -117,7 +117,7 @@ def test_hints_lie_over_what_the_source_says(make: Make) -> None:
         "side_effects": ["sends", "mails"],
         "rate_limit": "5/minute",
         "allowed_paths": ["x"],
-        "notes": ["slow"],
+        "notes": ["opens files", "slow"],
     }
     assert made.document["servers"]["api"]["base_url"] == "https://other.example.com"
     assert made.document["project"]["name"] == "better"

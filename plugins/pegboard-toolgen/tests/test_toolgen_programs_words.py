@@ -259,3 +259,32 @@ def test_a_prompt_without_a_default_has_to_be_given():
 def test_a_suppressed_command_of_argparse_is_left_out():
     tree = {"actions": [{"action": "_SubParsersAction", "parsers": {"a": {}, "b": {}}, "helps": {"a": "==SUPPRESS=="}}]}
     assert [one.path for one in argparse_actions.commands_of(tree, "p")] == [("b",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "takes"),
+    [
+        ("sql", "", True),
+        ("query", "The SQL query to execute", True),
+        ("before_insert", "Execute SQL before the INSERT command", True),
+        ("select", "", True),
+        ("where", "SQL where clause to filter by", False),
+        ("query", "What to search for", False),
+        ("sql_delimiter", "Between the parts", False),
+    ],
+)
+def test_a_whole_query_is_told_from_a_clause(name, text, takes):
+    assert guess.takes_queries(name, text) is takes
+
+
+def test_a_query_may_open_any_file_and_is_a_write_of_high_risk():
+    draft = drafted(Parameter(name="sql"), word="rows", text="Show the rows that a query gives")
+    assert (draft.category, draft.risk) == ("write", "high")
+    assert draft.warnings == ("sql takes queries, which may open files that allowed_paths cannot judge.",)
+
+
+def test_a_dash_is_said_where_text_is_given_in_the_place_of_a_file():
+    draft = drafted(Parameter(name="table", required=True), Parameter(name="file", access="read", stdin="word"))
+    assert draft.binding["arguments"][-1] == {"kind": "literal", "value": "-", "when": "input_text"}
+    assert draft.input_schema["required"] == ["table"]
+    assert draft.binding["stdin"]["parameter"] == "input_text"

@@ -336,8 +336,8 @@ def _entry(
         constraints["rate_limit"] = rate_limit
     if hint.allowed_paths is not None:
         constraints["allowed_paths"] = list(hint.allowed_paths)
-    if hint.notes:
-        constraints["notes"] = _lines(hint.notes)
+    if draft.warnings or hint.notes:
+        constraints["notes"] = _lines([*draft.warnings, *hint.notes])
     return {
         "id": draft.id,
         "name": name,

@@ -39,6 +39,7 @@ class Draft:
         examples: `{"input", "description"?, "output"?}` that the source itself gives.
         side_effects: sentences.
         notes: what was lost or guessed on the way: a parameter that was dropped, a type nobody gave.
+        warnings: what no schema and no judge of paths holds, for whoever calls the tool: SQL that may open files.
         where: its place in the source: a command path, `file:line` relative to the root, a JSON pointer.
         kind: which discovery found it.
         runs_code: why it runs arbitrary code (`python -c`, eval, a shell); such a draft is left out unless a hint
@@ -65,6 +66,7 @@ class Draft:
     examples: Sequence[Mapping[str, Json]] = ()
     side_effects: Sequence[str] = ()
     notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     runs_code: str | None = None
     tags: Sequence[str] = ()
 

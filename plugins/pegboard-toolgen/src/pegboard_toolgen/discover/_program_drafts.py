@@ -37,7 +37,7 @@ _FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
 _WORD = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9_.:@+-]{0,63}")
 _ID = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,63}")
 _NO_DASH = "^[^-]"
-_INPUT, _READ_INPUT = "input_text", "read_input_text"
+_INPUT = "input_text"
 _TEXT_RESULT = {
     "type": "object",
     "properties": {"result": {"type": "string"}},
@@ -256,13 +256,6 @@ def _assembled(
             "type": "string",
             "description": f"What the program reads from its standard input where {of} is left out.",
         }
-        if piped.stdin == "word":
-            properties[_READ_INPUT] = {
-                "type": "array",
-                "items": {"enum": ["-"]},
-                "maxItems": 1,
-                "description": f'Say ["-"], and leave {of} out, to have {_INPUT} read in its place.',
-            }
     binding["output"] = {"parser": "json" if is_json else "text"}
     if program.kind != "help":
         binding["exits"] = [
@@ -273,10 +266,7 @@ def _assembled(
     schema: dict[str, Json] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
-    follows = _follow(levels)
-    if piped is not None and piped.stdin == "word":
-        follows[_INPUT] = [_READ_INPUT]
-    if follows:
+    if follows := _follow(levels):
         schema["dependentRequired"] = follows
     if excluded := _excluded(command, shown, names, notes):
         schema["not"] = excluded
@@ -375,7 +365,7 @@ def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list
     names = [plain(parameter) for _, parameter in shown]
 
     def clashing() -> set[str]:
-        return {name for name in names if names.count(name) > 1 or name in (_INPUT, _READ_INPUT)}
+        return {name for name in names if names.count(name) > 1 or name == _INPUT}
 
     twice = clashing()
     names = [
@@ -451,8 +441,7 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
     if parameter.form == "value" and parameter.access:
         sentences.append("A path." if not sentences[0] else "")
     if is_piped:
-        how = f", and say {_READ_INPUT}," if parameter.stdin == "word" else ""
-        sentences.append(f"Leave it out{how} to give the text itself as {_INPUT}.")
+        sentences.append(f"Leave it out to give the text itself as {_INPUT}.")
     if shown := _shown_default(parameter):
         sentences.append(f"Default: {shown}.")
     if description := " ".join(_ended(sentence) for sentence in sentences if sentence):
@@ -498,10 +487,9 @@ def _arguments(
                 word["spread"] = True
             if terminated and parameter.schema.get("type") in ("integer", "number"):
                 word["guard"] = "none"
-            if parameter is piped and parameter.stdin == "word" and terminated:
-                # The word - in the place of the file; no path is a dash, and spread words ask for none before them.
-                arguments.append({"kind": "positional", "parameter": _READ_INPUT, "spread": True, "guard": "none"})
             arguments.append(word | _value(parameter, reads=reads))
+            if parameter is piped and parameter.stdin == "word":
+                arguments.append({"kind": "literal", "value": "-", "when": _INPUT})
     return arguments
 
 

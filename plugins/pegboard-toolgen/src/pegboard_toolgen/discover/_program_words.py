@@ -192,7 +192,7 @@ _CONNECTION = re.compile(r"\bconnection (?:string|url|uri)\b|\bdatabase ur[il]\b
 _SQL_NAME = re.compile(r"^(?:sql|sql[_-]?(?:query|queries|statements?|script)|select)$", re.IGNORECASE)
 _SQL_HELP = re.compile(
     r"\b(?:SQL|XQuery|XSLT) (?:query|queries|statements?|scripts?|commands?|stylesheets?)\b|"
-    r"\b(?:execute|run|evaluate)s? (?:\w+ ){0,3}(?:SQL|XQuery|XSLT)\b"
+    r"\b(?:[Ee]xecute|[Rr]un|[Ee]valuate)s? (?:\w+ ){0,3}(?:SQL|XQuery|XSLT)\b"
 )
 _SECRET = re.compile(
     r"(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|credentials?)(?:$|[_-])", re.IGNORECASE
