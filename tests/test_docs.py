@@ -456,6 +456,7 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
     for member, said in manifest_parts()[heading]["properties"].items():
         assert f"`{member}`" in text, f"{heading} {member} is not documented"
         assert [one for one in said.get("enum", ()) if f"`{one}`" not in text] == []
+        assert said.get("description", "").rstrip(".") in text, f"{heading} {member} is described in other words"
 
 
 # -- the floors are as they are drawn
