@@ -1,9 +1,10 @@
 """Tools of a manifest as tools of the board.
 
 What a tool does to the world is judged from `category`, `risk` and `idempotency`, with the worst taken where they say
-nothing: a tool that is not known to read writes, destroys and must not be repeated. `annotations` of the manifest fill what
-these leave open (whether a write of low or medium risk destroys, whether what is no HTTP API reaches the world), and lose
-wherever they contradict. `read_only_mode_supported` takes a reader out of read-only mode, and never lets a write in.
+nothing: a tool that is not known to read writes, destroys and must not be repeated. `annotations` of the manifest fill
+what these leave open (whether a write of low or medium risk destroys, whether what is no HTTP API reaches the world),
+and lose wherever they contradict. `read_only_mode_supported` takes a reader out of read-only mode, and never lets a
+write in.
 """
 
 from __future__ import annotations
