@@ -98,6 +98,9 @@ def test_texts_are_the_documents_own_without_markup() -> None:
     assert draft.description == "Deprecated. List things\n\nAll of them & more."
     assert "The document calls it deprecated." in draft.notes
     assert one({}).description == "Sends GET /things."
+    silent = {"operationId": "get_allThings", "responses": {"200": {"description": "A list."}}}
+    assert one(silent).description == "Get all things. A list."
+    assert one({"responses": {"200": {"description": "A list"}}}).description == "A list."
     assert one({"summary": "x" * 9_000, "description": 3}).title == "x" * 149 + "…"
 
 

@@ -338,6 +338,7 @@ class _Reader:
             return kept or _DROP
         if not isinstance(value, list) or not value:
             return _DROP
+        self.work.spend(len(value))
         kept = [] if len(value) > MAX_ENUM else [clean_value(item) for item in value]
         if not kept or any(item is _DROP for item in kept):
             return self.lost("A list of allowed values that is too long or unclean was left out.")
@@ -362,6 +363,7 @@ class _Reader:
 
     def names(self, key: str, value: Json, depth: int) -> Json:
         kept = list(dict.fromkeys(name for name in value if isinstance(name, str))) if isinstance(value, list) else []
+        self.work.spend(len(kept))
         return [name for name in kept if is_clean(name)] or _DROP
 
     def schema(self, key: str, value: Json, depth: int) -> Json:

@@ -8,6 +8,7 @@ An operation that cannot be used costs itself and is reported.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -343,7 +344,16 @@ def _description(said: Mapping[str, Json], title: str, method: str, path: str) -
         text = f"{title}\n\n{text}" if text else title
     if said.get("deprecated") is True:
         text = f"Deprecated. {text}".strip()
-    return sanitise(text, MAX_DESCRIPTION) or f"Sends {method.upper()} {path}."
+    return sanitise(text or _from_id(said), MAX_DESCRIPTION) or f"Sends {method.upper()} {path}."
+
+
+def _from_id(said: Mapping[str, Json]) -> str:
+    """What the operation's id and its success say, where it has no description."""
+    responses = said.get("responses")
+    success = responses.get("200", responses.get("201")) if isinstance(responses, dict) else None
+    answer = line(success.get("description"), 300) if isinstance(success, dict) else ""
+    words = " ".join(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", line(said.get("operationId"), 100))).lower()
+    return ". ".join(part.rstrip(".") for part in (words.capitalize(), answer) if part) + "." if words or answer else ""
 
 
 def _side_effects(method: str, path: str) -> list[str]:
