@@ -20,7 +20,7 @@ from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
 from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of
 from pegboard_toolgen.drafts import Draft, LeftOut
-from pegboard_toolgen.schemas import UnusableError, fit, is_clean_value, is_small, needed
+from pegboard_toolgen.schemas import UnusableError, canonical, fit, is_clean_value, is_small, needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +89,7 @@ class Reader:
         self.servers: dict[str, str] = {}
         self.has_authorization = False
         self.has_redirects = False
+        self._known: dict[str, tuple[dict[str, Json], list[str]]] = {}
 
     def drafts(self) -> tuple[list[Draft], list[LeftOut], dict[str, Json]]:
         """The drafts, sorted by id; what was left out; the `$defs` that the drafts need."""
@@ -217,13 +218,7 @@ class Reader:
         binding = _binding(operation, properties)
         if fault := next(faults_of_binding(binding, {}), None):
             raise UnusableError(f"{fault.where or 'its binding'}: expected {fault.expected}, not {fault.got}")
-        output_schema, loosened = answers.schema_of(
-            operation.answers.parts,
-            self.outputs.defs,
-            OUTPUT_BYTES,
-            is_strict=self.is_strict,
-            work=self.document.fitting,
-        )
+        output_schema, loosened = self._output(operation.answers.parts)
         said, method, path = operation.said, operation.method, operation.path
         notes = [*operation.notes, *lost, *cut, *loosened]
         if (
@@ -253,6 +248,16 @@ class Reader:
             notes=[sanitise(note, 2_000, one_line=True) for note in dict.fromkeys(notes)],
             tags=_tags(said),
         )
+
+    def _output(self, parts: list[Json]) -> tuple[dict[str, Json], list[str]]:
+        """The schema of an answer; operations that answer alike share the work."""
+        key = canonical(parts)
+        if key not in self._known:
+            self._known[key] = answers.schema_of(
+                parts, self.outputs.defs, OUTPUT_BYTES, is_strict=self.is_strict, work=self.document.fitting
+            )
+        schema, notes = self._known[key]
+        return dict(schema), notes
 
 
 _RISKS: dict[str, Any] = dict.fromkeys(_READS, "low") | {
