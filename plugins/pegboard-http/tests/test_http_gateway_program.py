@@ -44,6 +44,17 @@ def test_the_program_serves_until_a_signal(number: signal.Signals, status: int) 
     assert (served.returncode, out) == (status, b"")
 
 
+def test_the_program_counts_the_tools_of_the_profile_that_it_serves(tmp_path: Path) -> None:
+    config = tmp_path / "pegboard.toml"
+    config.write_text('profile = "none"\n[profiles.none]\ntools = []\n', encoding="utf-8")
+    command = [sys.executable, "-m", "pegboard", "--config", str(config), "gateway", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        line = served.stderr.readline()
+        served.terminate()
+    assert line.startswith("serving 0 tools at "), line
+
+
 def test_a_port_that_is_taken_and_an_open_door_are_said_in_a_line_and_a_hint() -> None:
     open_door = run("gateway", "--host", "0.0.0.0", "--port", "0")
     assert open_door.returncode == 2
