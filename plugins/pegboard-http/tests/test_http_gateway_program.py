@@ -46,7 +46,7 @@ def test_the_program_serves_until_a_signal(number: signal.Signals, status: int) 
 
 def test_the_program_counts_the_tools_of_the_profile_that_it_serves(tmp_path: Path) -> None:
     config = tmp_path / "pegboard.toml"
-    config.write_text('profile = "none"\n[profiles.none]\ntools = []\n', encoding="utf-8")
+    config.write_text('profile = "none"\n[profiles.none]\ntags = ["of-nobody"]\n', encoding="utf-8")
     command = [sys.executable, "-m", "pegboard", "--config", str(config), "gateway", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
         assert served.stderr is not None
