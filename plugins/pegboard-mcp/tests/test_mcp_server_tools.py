@@ -162,6 +162,31 @@ async def test_every_kind_of_block_keeps_its_place(served: Any, mode: str) -> No
     assert result.content[5].name == "b.txt"
 
 
+async def test_a_result_that_is_cut_comes_without_its_structure_as_an_error_that_says_how_to_read_on(
+    served: Any, mode: str
+) -> None:
+    """Clients hold every other answer to the output schema, and fail on one that has no data."""
+
+    @tool(max_result_bytes=1_000)
+    def count(n: int) -> list[int]:
+        """Count."""
+        return list(range(n))
+
+    class Counting:
+        @hookimpl
+        def provide_tools(self, settings: Any) -> list[Any]:
+            return [count]
+
+    async with served(Counting(), mode=mode) as (client, _):
+        small = await client.call_tool("count", {"n": 3})
+        large = await client.call_tool("count", {"n": 1_000})
+    assert (small.is_error, small.structured_content) == (False, {"result": [0, 1, 2]})
+    assert large.is_error
+    assert large.structured_content is None
+    assert large.content[0].text.startswith("[0")
+    assert "read_result" in large.content[1].text
+
+
 async def test_a_result_with_nothing_has_no_content(served: Any, mode: str) -> None:
     async with served(mode=mode) as (client, _):
         result = await client.call_tool("nothing", {})

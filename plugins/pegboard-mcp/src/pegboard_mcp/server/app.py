@@ -262,7 +262,11 @@ class BoardServer(Server[Any]):
                 del connected.by_call[call_id]
             if result.error is not None:
                 self._raise_protocol_error(result, session, own)
-            return result_json(result)
+            answer = result_json(result)
+            if "cut" in (result.details or ()) and result.data is None and _promises_data(session.tools.get(own)):
+                # An answer without its structured part is a protocol error to clients, unless it is one of the tool.
+                answer["isError"] = True
+            return answer
 
         try:
             return await self._answer(exchange, work, params, "tools/call", name, arguments)
@@ -422,6 +426,10 @@ class BoardServer(Server[Any]):
 
     async def _initialized(self, ctx: Ctx, params: NotificationParams) -> None:
         _connected(ctx)  # from here on it hears of changes
+
+
+def _promises_data(tool: Tool | None) -> bool:
+    return tool is not None and tool.output_schema is not None
 
 
 def _connected(ctx: Ctx) -> Connected:
