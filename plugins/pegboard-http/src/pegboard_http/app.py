@@ -153,6 +153,7 @@ class Gateway:
             why = "serving ends" if self._stopping else f"{self._settings.max_calls} calls are in flight"
             return _said(503, f"{why}; the call was not begun", {"retry-after": "1"}, name=name, call_id=call_id)
         result: ToolResult | None = None
+        arguments: Any = None
         with self._flight():
             try:
                 body = await _body_of(request, self._settings.max_body_bytes)
@@ -165,6 +166,8 @@ class Gateway:
             if not isinstance(arguments, dict):
                 return _said(400, "expected the arguments as a JSON object", name=name, call_id=call_id)
             result = await self._answer(request, name, arguments, call_id)
+        if not isinstance(arguments, dict):  # it ended before the arguments were there
+            return _said(503, "serving ends; the call was not begun", {"retry-after": "1"}, name=name, call_id=call_id)
         if result is None:  # serving ended; or the client left, and nobody reads this
             result = ToolResult.of_error(
                 ToolError(ErrorCode.OUTCOME_UNKNOWN, "the call was cut off before it was done")

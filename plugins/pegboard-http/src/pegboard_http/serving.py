@@ -52,8 +52,7 @@ async def serve_gateway(
 
     .. versionadded:: 0.1
     """
-    from hypercorn.trio import serve
-
+    from pegboard_http._worker import Worker
     from pegboard_http.app import Gateway
 
     gateway = Gateway(host, settings, user_id=user_id, bind=bind)
@@ -64,12 +63,11 @@ async def serve_gateway(
     hurry = trio.Event() if hurry is None else hurry
     bound = bound_socket(bind, port)
     address = bound.getsockname()
-    config = _config()
-    config.bind = [f"fd://{bound.detach()}"]
+    worker = Worker(gateway.app(), _config())
 
-    async def run(task_status: trio.TaskStatus[object]) -> None:
+    async def run(task_status: trio.TaskStatus[None]) -> None:
         with trio.CancelScope(shield=True):
-            await serve(gateway.app(), config, shutdown_trigger=closing.wait, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+            await worker.serve(bound, closing, task_status=task_status)
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
