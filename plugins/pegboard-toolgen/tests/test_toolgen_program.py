@@ -189,3 +189,28 @@ def test_the_plugin_adds_its_command_and_stays_light(tmp_path: Path) -> None:
     )
     done = start("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    path = tmp_path / "bin" / "keep-dogs"
+    path.write_text(
+        f"#!{sys.executable}\nimport argparse\n"
+        "parser = argparse.ArgumentParser(description='List dogs.')\n"
+        "parser.add_argument('--most', type=int, default=3)\n"
+        "if __name__ == '__main__':\n    print(parser.parse_args().most)\n"
+    )
+    path.chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    made = start("-m", "pegboard_toolgen.program", "init", "--program", str(path), cwd=work)
+    assert made.returncode == 0, made.stderr
+    assert "keep-dogs is not on PATH: put it there, or set KEEP_DOGS_PROGRAM to its path" in made.stderr
+    assert str(tmp_path).encode() not in b"".join(files_of(work / "llm-tooling").values())
+    unreached = start("-m", "pegboard_toolgen.program", "check", cwd=work)
+    assert unreached.returncode == 0
+    assert "keep-dogs cannot be reached, nothing is said of its drift" in unreached.stderr
+    path.write_text(path.read_text().replace("--most", "--least"))
+    drifted = start("-m", "pegboard_toolgen.program", "check", cwd=work, KEEP_DOGS_PROGRAM=str(path))
+    assert drifted.returncode == 1
+    assert "keep_dogs changed in its source: " in drifted.stdout

@@ -5,6 +5,7 @@ Nothing is written. A source that cannot be reached is a note: the outputs are h
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pegboard_toolgen.folder import Folder
+    from pegboard_toolgen.profile import Source
 
 
 @attrs.frozen
@@ -85,7 +87,7 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     sources = flow.sources_of(state.profile, root)
     for source in sources:
         try:
-            found.append(flow.discover(source, source.base_url or None))
+            found.append(flow.discover(_where_it_is(source, state.generated), source.base_url or None))
         except DiscoveryError as problem:
             failed.append(source.name)
             notes.append(
@@ -100,6 +102,16 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     if not differences and known != to_line(made.document["provenance"]["sources"]):
         differences = [Difference("the source changed, though no tool did", init)]
     return differences, notes
+
+
+def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
+    """A program where its variable says that it is, as calls find it."""
+    if source.kind == "program" and source.where == source.name:
+        for program in document.get("programs", {}).values():
+            path = os.environ.get(program.get("argv0_env", ""), "")
+            if program["argv0"][0] == source.name and path:
+                return attrs.evolve(source, where=path)
+    return source
 
 
 def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:

@@ -10,6 +10,7 @@ Everything is made in memory first; the folder is written at the end, or not at 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -129,8 +130,15 @@ def init(request: Request, ask: Ask) -> Report:
     if not made.document["tools"]:
         raise _nothing(made, failed)
     notes = [*profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
+    hidden = programs_elsewhere(made.document, sources)
+    notes += [
+        f"{shown(name, 60)} is not on PATH: put it there, or set {variable} to its path, before its tools are called"
+        for variable, (name, _) in sorted(hidden.items())
+        if variable not in os.environ
+    ]
     if request.record:
-        made, said = _record(made, folder, remote=request.record_http)
+        programs = {variable: path for variable, (_, path) in hidden.items()}
+        made, said = _record(made, folder, remote=request.record_http, programs=programs)
         notes += said
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
     kept = {
@@ -516,10 +524,24 @@ def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
     )
 
 
-def _record(made: Assembled, folder: Folder, *, remote: bool) -> tuple[Assembled, list[str]]:
+def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:
+    """Programs that were named by a path and are not on PATH: name and path, by the variable that says so."""
+    paths = {source.name: str(Path(source.where).absolute()) for source in sources
+             if source.kind == "program" and "/" in source.where}  # fmt: skip
+    found = {}
+    for program in document.get("programs", {}).values():
+        name, variable = program["argv0"][0], program.get("argv0_env")
+        if variable and name in paths and shutil.which(name) is None:
+            found[variable] = (name, paths[name])
+    return found
+
+
+def _record(
+    made: Assembled, folder: Folder, *, remote: bool, programs: Mapping[str, str]
+) -> tuple[Assembled, list[str]]:
     from pegboard_toolgen.record import record
 
-    document, said = record(made.document, folder, remote=remote)
+    document, said = record(made.document, folder, remote=remote, programs=programs)
     return attrs.evolve(made, document=document), said
 
 

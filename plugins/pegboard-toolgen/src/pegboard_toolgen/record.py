@@ -56,21 +56,27 @@ class _Call:
     input: Mapping[str, Json]
 
 
-def record(document: Mapping[str, Any], folder: Folder, *, remote: bool = False) -> tuple[dict[str, Any], list[str]]:
+def record(
+    document: Mapping[str, Any], folder: Folder, *, remote: bool = False, programs: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """The manifest with outputs of its read tools, and sentences that say what was done.
 
     Args:
         document: a manifest without fingerprints.
         folder: where it will lie; files that examples name are copied from there.
         remote: call servers that are elsewhere too.
+        programs: where programs are that are not on PATH, by the variable that says so.
 
     .. versionadded:: 0.1
     """
     calls = _calls(document, remote=remote)
     if not calls:
         return dict(document), []
-    first = _run(document, calls, folder, place="a", seed="1", zone="UTC", shift=0)
-    second = _run(document, calls, folder, place="another-place", seed="4242", zone="Pacific/Kiritimati", shift=SHIFT_S)
+    kept = {name: os.environ[name] for name in _variables(document) if name in os.environ}
+    kept.update(programs or {})
+    first = _run(document, calls, folder, kept, place="a", seed="1", zone="UTC", shift=0)
+    zone = "Pacific/Kiritimati"
+    second = _run(document, calls, folder, kept, place="another-place", seed="4242", zone=zone, shift=SHIFT_S)
     if first is None or second is None:
         return dict(document), ["no outputs of examples were recorded: the tools could not be run here"]
     tools = [dict(tool) for tool in document["tools"]]
@@ -147,7 +153,15 @@ def is_timeless(value: Json) -> bool:
 
 
 def _run(
-    document: Mapping[str, Any], calls: Sequence[_Call], folder: Folder, *, place: str, seed: str, zone: str, shift: int
+    document: Mapping[str, Any],
+    calls: Sequence[_Call],
+    folder: Folder,
+    kept: Mapping[str, str],
+    *,
+    place: str,
+    seed: str,
+    zone: str,
+    shift: int,
 ) -> list[Json] | None:
     """What each call answered, `{"data": ...}` or None; None where the tools could not be run at all."""
     from pegboard_toolgen.discover._child import run_child
@@ -163,7 +177,6 @@ def _run(
         said = top / "calls.json"
         said.write_bytes(to_bytes([[call.name, call.input] for call in calls]))
         words = [sys.executable, "-m", "pegboard_toolgen._recorder", "{fd}", str(out / MANIFEST), str(said), str(shift)]
-        kept = {name: os.environ[name] for name in _variables(document) if name in os.environ}
         extra = {**kept, "PYTHONHASHSEED": seed, "TZ": zone, "HOME": str(top), "TMPDIR": str(top)}
         try:
             finished = run_child(words, deadline_s=ALL_S, max_bytes=MAX_ANSWERS, extra_environment=extra, answers=True)
