@@ -70,7 +70,7 @@ def test_every_output_of_the_issue_is_there(shop: dict[str, Any]) -> None:
         "pegboard.toml",
         "shop-tools/SKILL.md",
         "skill.md",
-        "tests/test_tool_manifest.py",
+        "tests/test_tools_of_shop_tools.py",
     }
 
 
@@ -290,6 +290,32 @@ def test_the_rendered_tests_pass_with_plain_pytest_and_notice_a_change(shop: dic
     assert "orders_items_post-call-0" in done.stdout
 
 
+def test_the_rendered_tests_pass_in_a_strict_project_of_several_folders_of_tools(
+    shop: dict[str, Any], tmp_path: Path
+) -> None:
+    """With a configuration and a conftest of its own, in another working directory, whatever the environment says."""
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n"
+    )
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef _elsewhere(tmp_path, monkeypatch):\n"
+        "    monkeypatch.chdir(tmp_path)\n"
+    )
+    other = {**shop, "project": {**shop["project"], "name": "other"}}
+    for one in (shop, other):
+        written(render(one), tmp_path / one["project"]["name"], one)
+    (tmp_path / "Shop Tools" / "stock.csv").symlink_to(sys.executable)
+    calm = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
+    calm |= {"SHOP_URL": "ftp://elsewhere", "SHOP_TOKEN": "a-token", "SHOP_BIN": "/nowhere/shop", "READ_ONLY": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:trio"]
+    (tmp_path / "here").mkdir()
+    done = subprocess.run(
+        [*command, ".."], cwd=tmp_path / "here", capture_output=True, text=True, timeout=120, check=False, env=calm
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
 def test_what_is_no_json_or_refers_to_nothing_is_refused(shop: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="holds JSON, not set"):
         render({**shop, "tools": {1}})
@@ -311,11 +337,11 @@ def test_fixed_programs_hold_nothing_of_the_manifest(shop: dict[str, Any]) -> No
     for tool in shop["tools"]:
         tool["description"] = '"""\nimport os; os.abort()\n"""'
     second = render(shop)
-    programs = [name for name in first if name.endswith(".py")]
+    programs = {content for name, content in first.items() if name.endswith(".py")}
     assert len(programs) == 3
-    for name in programs:
-        assert first[name] == second[name]
-        compile(first[name], name, "exec")
+    assert {content for name, content in second.items() if name.endswith(".py")} == programs
+    for content in programs:
+        compile(content, "fixed", "exec")
 
 
 def test_the_example_to_copy_reads_where_a_tool_does(shop: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ judged in a folder that is nowhere, so that no file of this machine has a say.
 from __future__ import annotations
 
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard_toolgen.write._json import bytes_of
@@ -16,16 +15,18 @@ from pegboard_toolgen.write._json import bytes_of
 if TYPE_CHECKING:
     from pegboard_toolgen.write.view import View
 
-FOLDER = Path("/pegboard-golden")
 _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "contract.py").read_bytes()
 
 
 def render(view: View) -> dict[str, bytes]:
-    """The program, and one golden file a tool."""
+    """The program, and one golden file a tool.
+
+    Two folders of tools may lie in one project, and pytest takes one module of a name: the program has the project's.
+    """
     from pegboard_manifest.document import Manifest
-    from pegboard_manifest.testing import golden_of
+    from pegboard_manifest.testing import GOLDEN_FOLDER, golden_of
 
     entries = {tool.name: tool.entry for tool in view.tools}
-    manifest = Manifest(document=view.document, folder=FOLDER, tools=entries)
+    manifest = Manifest(document=view.document, folder=GOLDEN_FOLDER, tools=entries)
     golden = {f"tests/golden/{name}.json": bytes_of(golden_of(entry, manifest)) for name, entry in entries.items()}
-    return {"tests/test_tool_manifest.py": _PROGRAM, **golden}
+    return {f"tests/test_tools_of_{view.slug.replace('-', '_')}.py": _PROGRAM, **golden}
