@@ -47,6 +47,15 @@ def run_of(entry: Mapping[str, Any], manifest: Manifest) -> Run:
     return run
 
 
+def shown(data: Any) -> Any:
+    """What a handler returns for this data: of `{"result": text}` the text, which the board shows as it is and makes
+    the same data of.
+
+    .. versionadded:: 0.1
+    """
+    return data["result"] if type(data) is dict and len(data) == 1 and type(data.get("result")) is str else data
+
+
 def _room_of(entry: Mapping[str, Any]) -> Any:
     return _import_room(entry["binding"]["kind"])
 

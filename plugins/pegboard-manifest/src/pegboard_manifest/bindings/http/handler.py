@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import CallContext, ToolError
+from pegboard_manifest.bindings import shown
 from pegboard_manifest.bindings.http.answer import MAX_BYTES, Reading, read_answer
 
 if TYPE_CHECKING:
@@ -108,4 +109,4 @@ class _Plan:
             value = read_answer(self.binding, received.status, received.headers, received.body, reading, uri)
         if isinstance(value, ToolError):
             raise value
-        return value
+        return shown(value)

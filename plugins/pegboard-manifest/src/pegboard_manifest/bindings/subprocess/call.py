@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard_manifest.bindings import shown
 from pegboard_manifest.bindings.subprocess.exits import error_of, scrubber
 from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
 from pegboard_manifest.bindings.subprocess.process import run
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 
 NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
 """What the host lacks for a moment."""
-MAX_IN_LOOP = 500_000
-"""Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take some milliseconds."""
+MAX_IN_LOOP = {"json": 100_000, "jsonl": 8_000, "csv": 16_000, "text": 1_000_000}
+"""Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take at most some 10 ms, whatever
+stands in them: a line of JSON may have two bytes, and takes as long to read as one of fifty."""
 
 
 def compile_call(
     entry: Mapping[str, Any], manifest: Manifest
-) -> Callable[[CallContext, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
-    """`await call(context, arguments) -> data` for one tool; raises `ToolError`."""
+) -> Callable[[CallContext, Mapping[str, Any]], Awaitable[Any]]:
+    """`await call(context, arguments)` gives the data of one tool, or the text that it is; raises `ToolError`."""
     binding = entry["binding"]
     program = Program(manifest.programs[binding["program"]], binding["program"], manifest.folder)
     allowed = entry.get("constraints", {}).get("allowed_paths")
@@ -45,7 +47,7 @@ def compile_call(
     success = frozenset(binding.get("success", (0,)))
     readers = trio.CapacityLimiter(2)
 
-    async def call(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(context: CallContext, arguments: Mapping[str, Any]) -> Any:
         line = line_of(arguments)
         context.hide(*(os.environ.get(name, "") for name in program.secret_names))
         ended = await _run(program, line, most)
@@ -62,10 +64,10 @@ def compile_call(
             raise problem
         if output["parser"] == "text" and not is_utf8(ended.stdout):
             context.log.warning("the program wrote what is no UTF-8; what could not be read was replaced")
-        if len(ended.stdout) <= MAX_IN_LOOP:
-            return read_output(binding, ended.stdout)
-        return await trio.to_thread.run_sync(
-            read_output, binding, ended.stdout, abandon_on_cancel=True, limiter=readers
+        if len(ended.stdout) <= MAX_IN_LOOP[output["parser"]]:
+            return shown(read_output(binding, ended.stdout))
+        return shown(
+            await trio.to_thread.run_sync(read_output, binding, ended.stdout, abandon_on_cancel=True, limiter=readers)
         )
 
     return call
