@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard import ErrorCode, ToolError
 from pegboard_manifest.hygiene import (
     OutsideError,
     Roots,
     has_parent,
     is_within,
     line_fault,
+    long_text,
     path_fault,
+    refuse_long_texts,
     sanitise,
     text_fault,
 )
@@ -216,3 +219,29 @@ def test_whatever_is_handed_over_lies_inside_and_is_no_option(tmp_path_factory, 
 
     assert word == "." or word.startswith("./")
     assert is_within(os.path.realpath(base / "in" / word), os.path.realpath(base / "in"))
+
+
+LONG = "a" * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"a": LONG}, ("a",)),
+        ({"a": 1, "b": ["x", LONG]}, ("b", 1)),
+        ({"a": {"b": [{"c": LONG}]}}, ("a", "b", 0, "c")),
+        ({"a": (LONG,)}, ("a", 0)),
+        ({"a": LONG[1:], "b": [LONG[1:]], "c": None, "d": 1}, None),
+        ({}, None),
+    ],
+)
+def test_a_text_of_a_megabyte_is_no_argument(arguments, path) -> None:
+    assert long_text(arguments) == path
+
+
+def test_the_refusal_says_where_the_long_text_stands_and_does_not_repeat_it() -> None:
+    with pytest.raises(ToolError, match="fewer than 1,000,000 characters") as refused:
+        refuse_long_texts({"a": [LONG]})
+    assert refused.value.code is ErrorCode.INVALID_INPUT
+    assert refused.value.details["faults"][0]["path"] == "a[0]"
+    assert LONG[:100] not in str(refused.value)

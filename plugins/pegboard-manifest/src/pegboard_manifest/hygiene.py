@@ -21,16 +21,20 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    Path = tuple[str | int, ...]
 
 MAX_DESCRIPTION = 8_000
 """Characters of a description that are kept."""
 MAX_PATH = 4_095
 """The longest path that Linux takes, in bytes."""
+MAX_TEXT = 1_000_000
+"""A text of so many characters is no argument: neither a function, nor a program, nor a server is given it."""
 MAX_NAME = 255
 """The longest part of a path that common file systems take, in bytes."""
 
@@ -126,6 +130,52 @@ def line_fault(text: str) -> str | None:
     if found := _CONTROLS_AND_BREAKS.search(text):
         return _control(found[0])
     return "half a surrogate pair" if _SURROGATE.search(text) else None
+
+
+def long_text(arguments: Mapping[str, Any]) -> Path | None:
+    """Where a text of `MAX_TEXT` characters or more stands among the arguments of a call; None where there is none.
+
+    .. versionadded:: 0.1
+    """
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            if len(value) >= MAX_TEXT:
+                return (name,)
+        elif isinstance(value, (list, tuple, dict)) and (found := _long_text_in(value, (name,))):
+            return found
+    return None
+
+
+def _long_text_in(container: Any, path: Path) -> Path | None:
+    left = [(path, container)]
+    while left:
+        here, value = left.pop()
+        if isinstance(value, str):
+            if len(value) >= MAX_TEXT:
+                return here
+        elif isinstance(value, dict):
+            left += [((*here, key), one) for key, one in value.items()]
+        elif isinstance(value, (list, tuple)):
+            left += [((*here, index), one) for index, one in enumerate(value) if isinstance(one, _HOLDS_TEXT)]
+    return None
+
+
+_HOLDS_TEXT = (str, list, tuple, dict)
+
+
+def refuse_long_texts(arguments: Mapping[str, Any]) -> None:
+    """What every binding asks before it does anything.
+
+    Raises:
+        ToolError: INVALID_INPUT: a text is longer than is taken, with its place.
+
+    .. versionadded:: 0.1
+    """
+    if path := long_text(arguments):
+        from pegboard import ErrorCode, Fault, ToolError
+
+        fault = Fault(path, f"a text of fewer than {MAX_TEXT:,} characters", "a longer one")
+        raise ToolError(ErrorCode.INVALID_INPUT, f"invalid arguments: {fault}", faults=[fault.to_json()])
 
 
 def _control(character: str) -> str:

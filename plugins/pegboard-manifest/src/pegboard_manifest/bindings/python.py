@@ -24,6 +24,7 @@ from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings._exceptions import compile_errors
 from pegboard_manifest.bindings._resolve import resolve
 from pegboard_manifest.bindings._results import is_plain, to_data
+from pegboard_manifest.hygiene import refuse_long_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,7 @@ def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., 
 
     def handler(**arguments: Any) -> Any:
         nonlocal function, bind, error_of
+        refuse_long_texts(arguments)
         if sys.stdout is not output:
             stand_in()
         thread = get_ident()
@@ -305,6 +307,7 @@ def _make_isolated(entry: Mapping[str, Any], manifest: Manifest) -> Callable[...
 
     async def handler(context: CallContext, /, **arguments: Any) -> Any:
         nonlocal limiter, spec
+        refuse_long_texts(arguments)
         if spec is None:
             import trio
 

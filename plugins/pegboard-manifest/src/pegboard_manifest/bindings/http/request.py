@@ -27,6 +27,7 @@ from pegboard_manifest.bindings.http.styles import (
     query_pairs,
     refuse,
 )
+from pegboard_manifest.hygiene import refuse_long_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -315,6 +316,7 @@ class Template:
         Raises:
             ToolError: INVALID_INPUT: a value that cannot be sent, with its place and how to repair it.
         """
+        refuse_long_texts(arguments)
         path = "".join([part if isinstance(part, str) else part.path_text(arguments) for part in self.path])
         query = "&".join([pair for slot in self.queries for pair in slot.query_pairs(arguments)])
         headers = [("Accept", self.accept)]

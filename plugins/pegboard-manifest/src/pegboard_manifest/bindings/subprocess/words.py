@@ -14,7 +14,7 @@ import attrs
 
 from pegboard import ErrorCode, Fault, ToolError
 from pegboard_manifest.bindings.subprocess.values import FaultError, alone, json_text, plain_text, writer
-from pegboard_manifest.hygiene import Roots
+from pegboard_manifest.hygiene import Roots, refuse_long_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
@@ -91,6 +91,7 @@ def compile_line(
     read_stdin = _stdin(binding.get("stdin"))
 
     def line(arguments: Arguments) -> CommandLine:
+        refuse_long_texts(arguments)
         words, named, faults = list(argv0), dict[str, str](), list[Fault]()
         for piece in pieces:
             try:
