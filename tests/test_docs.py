@@ -52,6 +52,7 @@ from pegboard_chat.plugin import register_commands as register_chat
 from pegboard_http.plugin import register_commands as register_http
 from pegboard_mcp.plugin import register_commands as register_mcp
 from pegboard_mcp.settings import OAuthSettings, ServerSettings
+from pegboard_toolgen.plugin import register_commands as register_toolgen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -376,12 +377,19 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
             assert options_that_are_missing(text, path, command) == []
 
 
-@pytest.mark.parametrize("path", ["serve", "lock", "connect", "config import", "chat", "eval", "gateway"])
+COMMANDS_OF_OURS = [
+    *("serve", "lock", "connect", "config import", "chat", "eval", "gateway"),
+    *("toolgen init", "toolgen build", "toolgen check"),
+]
+
+
+@pytest.mark.parametrize("path", COMMANDS_OF_OURS)
 def test_every_command_of_our_packages_is_documented_with_every_option(path: str) -> None:
     program = Program()
     register_mcp(program)
     register_chat(program)
     register_http(program)
+    register_toolgen(program)
     command, context = cast("click.Command", program), click.Context(program)
     for name in path.split():
         assert isinstance(command, click.Group)
