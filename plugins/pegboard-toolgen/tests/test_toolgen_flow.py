@@ -364,8 +364,20 @@ def test_a_project_is_classified_and_a_source_that_fails_is_told(
     assert said["project"]["type"] == "http-api"
     assert said["project"]["version"] == "3"
     assert [one["file"] for one in said["markers"]] == ["pyproject.toml", "openapi.json"]
-    assert said["sources"][1] == {"kind": "openapi", "name": "openapi.json", "inside": "openapi.json"}
-    assert run("init", ".", "--type", "http-api").status == 0
+    assert said["sources"][1] == {
+        "kind": "openapi",
+        "name": "openapi.json",
+        "inside": "openapi.json",
+        "base_url": "https://zoo.example.com",
+    }
+    assert run("check").status == 0
+    assert run("init", ".", "--type", "http-api", "--runtime", "go").status == 0
+    assert manifest()["project"]["runtime"] == "go"
+    before = manifest()
+    assert run("init").status == 0
+    assert manifest() == before
+    assert run("init", "--runtime", "rust").status == 0
+    assert manifest()["project"]["runtime"] == "rust"
 
 
 def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: Callable[..., Run]) -> None:
@@ -416,6 +428,14 @@ def test_no_credential_of_an_address_is_written_down(api: Api, run: Callable[...
     written = b"".join(path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file())
     assert b"hunter2" not in written
     assert b"https://api.example.com/spec.json" in written
+
+
+@pytest.mark.parametrize("url", ["https://ada:hunter2@x.example.com", "https://x?token=hunter2", "ftp://x", "x"])
+def test_a_base_url_is_a_plain_address(api: Api, run: Callable[..., Run], url: str) -> None:
+    done = run(*INIT, "--base-url", url)
+    assert done.status == 2
+    assert "--base-url is an http or https address" in done.err
+    assert "hunter2" not in done.err
 
 
 def test_texts_of_the_source_reach_no_terminal_raw(api: Api, run: Callable[..., Run]) -> None:

@@ -218,6 +218,6 @@ def test_the_profile_as_it_is_kept_names_no_path_of_the_machine(tmp_path: Path) 
         tmp_path, {"pyproject.toml": '[project]\nname = "dogs"\n[project.scripts]\nd = "d:m"\n', "dogs/__init__.py": ""}
     )
     profile = profile_project(tmp_path)
-    said = to_json(profile, {"name": "dogs"}, profile.sources, None, 1)
+    said = to_json(profile, {"name": "dogs"}, profile.sources, None, 1, {})
     assert str(tmp_path) not in str(said)
     assert os.sep + "dogs" not in str(said["sources"])

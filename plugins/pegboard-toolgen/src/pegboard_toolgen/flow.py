@@ -75,6 +75,11 @@ class Request:
     record_http: bool = False
     replace: bool = False
 
+    @property
+    def is_project(self) -> bool:
+        """Whether a project is asked for, and not sources alone."""
+        return self.project is not None or not (self.programs or self.libraries or self.openapi)
+
 
 @attrs.frozen(kw_only=True)
 class Report:
@@ -115,11 +120,17 @@ def init(request: Request, ask: Ask) -> Report:
 
     .. versionadded:: 0.1
     """
-    profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
     root = (request.project or Path.cwd()).resolve()
     folder = places.open_folder(out_folder(request.out, root), root)
     state = Known.read(folder)
+    request = _as_before(request, state.profile)
+    profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
     profile, sources = _look(request, root, state)
+    if request.base_url:
+        _require_plain(request.base_url)
+        sources = tuple(
+            attrs.evolve(one, base_url=request.base_url) if one.kind == "openapi" else one for one in sources
+        )
     found, failed = _discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     hints = hints_of(folder)
     gathered = gather(found)
@@ -150,6 +161,7 @@ def init(request: Request, ask: Ask) -> Report:
                 sources,
                 _selection_json(selection, request, state),
                 _levels(folder, root),
+                {key: value for key in OPTIONS if (value := getattr(request, key)) is not None},
             )
         ),
         places.LOCK: to_bytes(made.lock.to_json()),
@@ -225,12 +237,36 @@ def _is_manifest(value: Any) -> bool:
     )
 
 
+def _require_plain(url: str) -> None:
+    if url_without_secrets(url) != url.rstrip("?#") or not url.lower().startswith(("http://", "https://")):
+        raise ConfigError(
+            "--base-url is an http or https address without user, query and fragment",
+            hint="credentials are named in toolgen.toml: [servers.ID] auth, by variables of the environment",
+        )
+
+
+OPTIONS = ("type", "runtime", "execution_model")
+
+
+def _as_before(request: Request, profile: Mapping[str, Any]) -> Request:
+    """A request that names nothing asks for what the folder was made of."""
+    if request.project is not None or not request.is_project:
+        return request
+    said = profile.get("options")
+    known = {key: said[key] for key in OPTIONS if isinstance(said.get(key), str)} if isinstance(said, dict) else {}
+    return attrs.evolve(request, **{key: value for key, value in known.items() if getattr(request, key) is None})
+
+
 def _look(request: Request, root: Path, state: Known) -> tuple[Profile, tuple[Source, ...]]:
     """The profile of the project, and the sources to discover."""
     named = _named_sources(request, root)
-    before = tuple(sources_of(state.profile, root)) if request.project is None and not named else ()
-    if request.project is None and (named or before):
-        return Profile(), named or before
+    if request.is_project:
+        before = tuple(sources_of(state.profile, root)) if request.project is None else ()
+        if before and not state.profile.get("markers"):
+            return Profile(), before
+        named = (*named, *before)
+    else:
+        return Profile(), named
     profile = profiles.profile_project(root)
     found = profiles.wanted_sources(profile, request.type, request.execution_model)
     if request.execution_model == "in-process" and not found and not named:
@@ -417,7 +453,7 @@ def _select(
         return None
     from pegboard_toolgen.ranking import in_order, read_documents, score
 
-    text = read_documents(root) if request.project is not None else ""
+    text = read_documents(root) if request.is_project else ""
     ranked = in_order(choice.candidates, score(choice.candidates, text))
     listed = [(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked]
     chosen = ask(listed)

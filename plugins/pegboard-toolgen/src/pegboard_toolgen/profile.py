@@ -488,7 +488,12 @@ def project_of(
 
 
 def to_json(
-    profile: Profile, project: Mapping[str, Any], sources: tuple[Source, ...], selection: Any, levels: int
+    profile: Profile,
+    project: Mapping[str, Any],
+    sources: tuple[Source, ...],
+    selection: Any,
+    levels: int,
+    options: Mapping[str, str],
 ) -> dict[str, Any]:
     """`project.profile.json`: how the project was classified, and what `init` was asked for. No path of the machine."""
     return {
@@ -497,6 +502,7 @@ def to_json(
         "markers": [attrs.asdict(marker) for marker in profile.markers],
         "sources": [source.to_json() for source in sources],
         "levels": levels,
+        "options": dict(options),
         "selection": selection,
         "not_covered": [attrs.asdict(route) for route in profile.routes],
         "notes": list(profile.notes),
