@@ -55,6 +55,8 @@ KEEP_ALIVE_S = 4.0
 """Many servers close a connection that was idle for 5 s: a request must not meet that on its way."""
 MAX_BUFFERED = 50_000
 """Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
+PIECES_AT_ONCE = 64
+"""After so many the loop gets air: what came in one read may be ten thousand chunks of one byte."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 _LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
@@ -237,16 +239,25 @@ class _RefusedError(Exception):
 
 
 def _make_client(http: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
-    from http.cookiejar import CookieJar, DefaultCookiePolicy
+    from http.cookiejar import CookieJar
 
     import httpx2
+
+    class NoCookies(CookieJar):
+        """Keeps none, and reads none: what a server says of cookies is not even parsed."""
+
+        def extract_cookies(self, response: Any, request: Any) -> None:
+            """Nothing."""
+
+        def add_cookie_header(self, request: Any) -> None:
+            """Nothing."""
 
     try:
         return httpx2.AsyncClient(
             transport=http,
             follow_redirects=False,
             timeout=None,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            cookies=NoCookies(),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEEP_ALIVE_S),
             mounts={f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK}
             if http is None
@@ -373,6 +384,7 @@ class _Receiver:
     async def _read(self, headers: Mapping[str, str], limit: int, got: bytearray | None = None) -> bytes | None:
         """At most a little more than `limit` bytes, unpacked; None: it broke off before its end."""
         import httpx2
+        import trio
 
         response = self._response
         if response.is_stream_consumed:  # of a transport without sockets
@@ -387,10 +399,14 @@ class _Receiver:
             declared = headers.get("content-length", "")
             if unpacker is None and got is None and has_body and declared.isdecimal() and int(declared[:19]) > limit:
                 return bytes(limit + 1)
+            count = 0
             async for piece in pieces:
                 body += piece if unpacker is None else unpacker.feed(piece, limit - len(body))
                 if len(body) > limit:
                     return bytes(body)
+                count += 1
+                if count % PIECES_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
             self._ended = True
             await response.aclose()
             return None if unpacker is not None and not unpacker.is_whole else bytes(body)

@@ -6,6 +6,8 @@ import zlib
 
 CODINGS = "gzip, deflate"
 """What is asked for."""
+MAX_MEMBERS = 10_000
+"""Of one answer: an empty one has 20 bytes, and takes some microseconds."""
 AT_ONCE = 1 << 18
 """So much is unpacked at a time, in bytes: a kilobyte may hold a megabyte."""
 
@@ -29,6 +31,8 @@ class Unpacker:
             raise PackedError("packed its answer in a way that nobody asked for")
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, as it begins
         self._begun = False
+        self._is_over = False
+        self._members = 1
 
     @property
     def is_whole(self) -> bool:
@@ -43,12 +47,26 @@ class Unpacker:
         """
         parts: list[bytes] = []
         count = 0
-        while data and count <= room and not self._inflate.eof:
+        while data and count <= room:
+            if self._inflate.eof and not self._begin_member(data):
+                break
             part = self._part(data)
             parts.append(part)
             count += len(part)
-            data = self._inflate.unconsumed_tail
+            data = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         return b"".join(parts)
+
+    def _begin_member(self, data: bytes) -> bool:
+        """Whether more of the answer begins here: gzip may come in several members (RFC 1952, section 2.2). What else
+        stands behind the end, zeros for one, is filling, and is left out as gzip does it."""
+        if data[:1] != b"\x1f" or self._is_over:
+            self._is_over = True
+            return False
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise PackedError("sent an answer that cannot be unpacked")
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return True
 
     def _part(self, data: bytes) -> bytes:
         try:

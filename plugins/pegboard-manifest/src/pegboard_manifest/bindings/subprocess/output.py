@@ -19,6 +19,8 @@ MAX_BYTES = 10_000_000
 """Of a program's output where the binding says nothing."""
 MAX_VALUES = 1_000_000
 """Lines of JSON, or rows of CSV, that one result may have."""
+MAX_COLUMNS = 100_000
+"""Columns of CSV that one result may have."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -108,31 +110,42 @@ def _csv(data: bytes, output: Mapping[str, Any]) -> dict[str, Any]:
 
     text = io.StringIO(_strict_text(data, "CSV"), newline="")
     reader = csv.reader(text, delimiter=output.get("delimiter", ","), strict=True)
-    columns = list[str]()
+    columns = _Columns()
+    names = columns.names
     found = list[dict[str, str]]()
     try:
         for row in _counted(reader, "CSV"):
-            if not columns:
-                _name_columns(columns, row)
+            if not names:
+                for name in row:
+                    columns.add(name)
             elif row:
-                if len(row) > len(columns):
-                    _name_columns(columns, [""] * (len(row) - len(columns)))
-                found.append(dict(zip(columns, row, strict=False)))
+                while len(names) < len(row):
+                    columns.add("")
+                found.append(dict(zip(names, row, strict=False)))
     except csv.Error as problem:
         raise _unreadable("CSV", f"line {reader.line_num}: {problem}") from None
     return {"result": found}
 
 
-def _name_columns(columns: list[str], names: list[str]) -> None:
-    taken = set(columns)
-    for name in names:
-        base = unique = name or f"column_{len(columns) + 1}"
-        number = 1
-        while unique in taken:
+class _Columns:
+    """The names of columns, each once; a name that stands there many times costs no more for it."""
+
+    def __init__(self) -> None:
+        self.names = list[str]()
+        self._taken = set[str]()
+        self._last = dict[str, int]()
+
+    def add(self, name: str) -> None:
+        if len(self.names) >= MAX_COLUMNS:
+            raise _unreadable("CSV", f"more than {MAX_COLUMNS:,} columns")
+        base = unique = name or f"column_{len(self.names) + 1}"
+        number = self._last.get(base, 1)
+        while unique in self._taken:
             number += 1
             unique = f"{base}_{number}"
-        taken.add(unique)
-        columns.append(unique)
+        self._last[base] = number
+        self._taken.add(unique)
+        self.names.append(unique)
 
 
 def _text(data: bytes, output: Mapping[str, Any]) -> dict[str, Any]:
