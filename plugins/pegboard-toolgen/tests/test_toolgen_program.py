@@ -191,6 +191,19 @@ def test_the_plugin_adds_its_command_and_stays_light(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_package_of_the_project_that_is_not_installed_is_said_and_recorded_from_its_source(tmp_path: Path) -> None:
+    (tmp_path / "src" / "keep_zoo").mkdir(parents=True)
+    (tmp_path / "src" / "keep_zoo" / "__init__.py").write_text(LIBRARY)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "zoo"\nversion = "1.0"\n')
+    (tmp_path / "llm-tooling").mkdir()
+    (tmp_path / "llm-tooling" / "toolgen.toml").write_text('[categories]\nread = ["*"]\n')
+    made = start("-m", "pegboard_toolgen.program", "init", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "keep_zoo is not installed here: install it before its tools are called" in made.stderr
+    assert b'"recorded": true' in (tmp_path / "llm-tooling" / "tool.manifest.json").read_bytes()
+    assert start("-m", "pegboard_toolgen.program", "check", cwd=tmp_path).returncode == 0
+
+
 def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     path = tmp_path / "bin" / "keep-dogs"

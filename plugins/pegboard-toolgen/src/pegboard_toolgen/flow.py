@@ -15,6 +15,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,13 @@ def init(request: Request, ask: Ask) -> Report:
         for variable, (name, _) in sorted(hidden.items())
         if variable not in os.environ
     ]
+    missing = [one.name for one in sources if one.kind == "library" and not _is_installed(one.name)]
+    notes += [f"{shown(name, 60)} is not installed here: install it before its tools are called" for name in missing]
     if request.record:
         programs = {variable: path for variable, (_, path) in hidden.items()}
+        folders = [path for one in sources if one.name in missing for path in one.search_paths]
+        if folders:
+            programs["PYTHONPATH"] = os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
         made, said = _record(made, folder, remote=request.record_http, programs=programs)
         notes += said
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
@@ -558,6 +564,12 @@ def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
         "\n  ".join(["nothing becomes a tool:", *lines]) if lines else "the source offers nothing",
         hint="toolgen.toml of the folder lets in what is left out; --help of the command names other sources",
     )
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package can be imported here; it is not."""
+    top = name.partition(".")[0]
+    return top in sys.modules or PathFinder.find_spec(top) is not None or top in sys.builtin_module_names
 
 
 def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:

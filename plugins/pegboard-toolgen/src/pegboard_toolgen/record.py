@@ -65,7 +65,7 @@ def record(
         document: a manifest without fingerprints.
         folder: where it will lie; files that examples name are copied from there.
         remote: call servers that are elsewhere too.
-        programs: where programs are that are not on PATH, by the variable that says so.
+        programs: variables beside: where programs are that are not on PATH, and packages that are not installed.
 
     .. versionadded:: 0.1
     """
