@@ -66,6 +66,16 @@ def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
 
     .. versionadded:: 0.1
     """
+    global _last_looked_at
+    if schema is _last_looked_at[0] and foreign is _last_looked_at[1]:  # as with `is_plain`
+        return list(_last_looked_at[2])
+    faults = _faults_of(schema, foreign=foreign)
+    if type(schema) is FrozenDict:
+        _last_looked_at = (schema, foreign, tuple(faults))
+    return faults
+
+
+def _faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
     if not isinstance(schema, (dict, bool)):
         return [Fault((), "a schema, which is an object", shorten(schema))]
     if fault := check_value(schema, max_depth=MAX_DEPTH, max_nodes=MAX_VALUES) or _too_long(schema):
@@ -99,6 +109,7 @@ def is_plain(schema: Any) -> bool:
 
 
 _last_plain = FrozenDict()
+_last_looked_at: tuple[FrozenDict, bool, tuple[Fault, ...]] = (FrozenDict(), False, ())
 
 
 def is_large(schema: Any) -> bool:
