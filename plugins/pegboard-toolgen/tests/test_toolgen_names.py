@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,6 +113,22 @@ def test_a_lock_that_is_none_is_refused(said: object) -> None:
 def test_a_lock_comes_back_as_it_was_written() -> None:
     lock = Lock({"a": "x"}, {"y": "b"})
     assert Lock.from_json(lock.to_json()) == lock
+
+
+JSON = st.recursive(
+    st.none() | st.integers(0, 2) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=100)
+@given(names=JSON, tombstones=JSON)
+def test_any_lock_is_read_or_refused(names: object, tombstones: object) -> None:
+    """No JSON in the place of a lock makes the reader fail in another way than by a `ConfigError`."""
+    with contextlib.suppress(ConfigError):
+        lock = Lock.from_json({"lock_version": 1, "names": names, "tombstones": tombstones})
+        assert give_names({"id": ("a",)}, lock)
 
 
 IDS = st.dictionaries(

@@ -6,8 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pegboard import ConfigError
+from pegboard_toolgen.flow import sources_of
 from pegboard_toolgen.profile import (
     Profile,
     Source,
@@ -221,3 +224,56 @@ def test_the_profile_as_it_is_kept_names_no_path_of_the_machine(tmp_path: Path) 
     said = to_json(profile, {"name": "dogs"}, profile.sources, None, 1, {})
     assert str(tmp_path) not in str(said)
     assert os.sep + "dogs" not in str(said["sources"])
+
+
+@settings(max_examples=60)
+@given(
+    name=st.sampled_from(
+        ["pyproject.toml", "setup.cfg", "package.json", "go.mod", "Cargo.toml", "openapi.json", "app.py"]
+    ),
+    content=st.binary(max_size=60)
+    | st.sampled_from(
+        [
+            b"[project]\nname = 1\nscripts = [1]\n",
+            b"[package]\nname = []\n[[bin]]\nx = 1\n",
+            b'{"bin": {"a": 1}, "name": []}',
+            b"module \x1b[2J\n",
+            b"[metadata]\nname = %(x)s\n",
+            b"@app.get('\xff\xfe')",
+            b'{"openapi": 3',
+            b"bin = 1\n",
+        ]
+    ),
+)
+def test_any_bytes_in_a_marker_give_a_profile(
+    tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes
+) -> None:
+    """Whatever stands in a marker file, a profile comes out, and nothing in it steers a terminal."""
+    root = tmp_path_factory.mktemp("project")
+    (root / name).write_bytes(content)
+    profile = profile_project(root)
+    said = [profile.name, profile.version, profile.description, *(one.path for one in profile.routes)]
+    assert not any("\x1b" in text for text in [*said, *(one.says for one in profile.markers)])
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=6)
+    | st.sampled_from(["program", "../x", "/etc", "openapi"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["sources", "kind", "name", "inside", "base_url"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150)
+@given(said=JSON)
+def test_sources_of_any_profile_stay_in_the_project(said: object) -> None:
+    """A profile that was tampered with leads to no path outside of its project."""
+    for source in sources_of(said if isinstance(said, dict) else {"sources": said}, Path("/project")):
+        if source.inside:
+            assert Path(os.path.normpath(source.where or source.search_paths[0])).is_relative_to("/project")
