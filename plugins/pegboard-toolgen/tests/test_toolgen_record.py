@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import sys
 import textwrap
 import time
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pegboard_toolgen import _recorder
 from pegboard_toolgen.assemble import MADE_UP
 from pegboard_toolgen.folder import Folder
 from pegboard_toolgen.record import is_timeless, may_run, record
@@ -189,6 +191,19 @@ def test_answers_of_this_machine_or_day_are_not_kept() -> None:
     ):
         assert not is_timeless({"result": value}), value
     assert is_timeless({"result": ["2001-02-03", 1_000_000_000, "1 Jan", 3.5, None]})
+
+
+def test_the_child_writes_a_line_for_every_call(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(library / "site"))
+    monkeypatch.chdir(library)
+    (library / "tool.manifest.json").write_text(
+        json.dumps(manifest(tool("double", "n", example={"n": 1}), tool("failing")))
+    )
+    (library / "calls.json").write_text(json.dumps([["double", {"n": 4}], ["failing", {}], ["nothing", {}]]))
+    with (library / "answers").open("wb") as answers:
+        _recorder.main(str(answers.fileno()), str(library / "tool.manifest.json"), str(library / "calls.json"), "0")
+    lines = (library / "answers").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [{"data": {"result": 8}}, None, None]
 
 
 def test_the_clock_of_the_second_run_is_shifted_for_python_code() -> None:
