@@ -206,6 +206,60 @@ def test_exceptions_and_statuses_become_what_the_tables_say():
     assert outcome_of_response(entries["program"], {"status": 0, "stdout": "[1]"}) == {"data": {"result": [1]}}
 
 
+@pytest.mark.parametrize(
+    ("output", "data", "stdout"),
+    [
+        ({"parser": "text"}, {"result": "a\nb"}, "a\nb"),
+        ({"parser": "json"}, {"a": [1, None]}, '{"a": [1, null]}'),
+        ({"parser": "jsonl"}, {"result": [{"a": 1}, 2]}, '{"a": 1}\n2\n'),
+        ({"parser": "csv", "delimiter": ";"}, {"result": [{"a": "1;2", "b": "x"}]}, 'a;b\n"1;2";x\n'),
+        ({"parser": "csv"}, {"result": []}, ""),
+        ({"parser": "csv"}, {"result": [{"a": "1"}, {"b": "2"}]}, None),
+        ({"parser": "text"}, {"result": "a", "cut": True}, None),
+        ({"parser": "jsonl"}, {"result": 3}, None),
+    ],
+)
+def test_a_recorded_output_of_a_program_is_a_golden_response_whatever_its_parser(output, data, stdout):
+    document = a_document()
+    entry = document["tools"][1]
+    entry["binding"] = {**entry["binding"], "output": output}
+    entry["examples"] = [{"input": {"text": "x"}, "output": data}]
+    responses = golden_of(entry, of_document(document, "."))["responses"]
+    written = [one for one in responses if "data" in one]
+    due = [{"response": {"status": 0, "stdout": stdout, "stderr": ""}, "data": data}]
+    assert written == ([] if stdout is None else due)
+
+
+def test_a_recorded_text_of_a_server_is_a_golden_response():
+    document = a_document()
+    entry = document["tools"][2]
+    entry["binding"] = {**entry["binding"], "output": {"parser": "text"}}
+    response = {"status": 200, "headers": {"content-type": "text/plain"}, "body": "yes"}
+    made = golden_of(entry, of_document(document, "."))["responses"][0]
+    assert made == {"response": response, "data": {"result": "yes"}}
+
+
+def test_the_ends_of_a_program_are_golden_responses_whatever_its_table_looks_for():
+    document = a_document()
+    entry = document["tools"][1]
+    exits = [
+        {"status": 2, "code": "CONFLICT"},
+        {"stderr": r"(?i)\b(?:no such|not found)\b", "code": "NOT_FOUND"},
+        {"status": 7, "stderr": "locked", "code": "TIMEOUT"},
+        {"stderr": "^[0-9]+$", "code": "FORBIDDEN"},
+    ]
+    entry["binding"] = {**entry["binding"], "exits": exits, "success": [0, 1]}
+    responses = golden_of(entry, of_document(document, "."))["responses"]
+    ends = [(one["response"]["status"], one["response"]["stderr"], one["error"]) for one in responses if "error" in one]
+    assert ends == [
+        (2, "", "CONFLICT"),
+        (7, "", "UPSTREAM_ERROR"),
+        (3, "no such", "NOT_FOUND"),
+        (7, "locked", "TIMEOUT"),
+    ]
+    assert outcome_of_response(entry, {"status": 3, "stdout": "", "stderr": "Not found: x"}) == {"error": "NOT_FOUND"}
+
+
 def test_plain_pytest_collects_and_runs_it(folder):
     (folder / "test_it.py").write_text(
         "from pathlib import Path\n"

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,13 +245,7 @@ def _mapped(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
             code = own.get(str(status)) or own.get(f"{status // 100}XX") or default
             yield {"status": status, "headers": {}, "body": ""}, code
     elif binding["kind"] == "subprocess":
-        plain = [row for row in binding.get("exits", ()) if "status" in row and "stderr" not in row]
-        judged = all("status" in row for row in binding.get("exits", ()))
-        seen = {row["status"]: row["code"] for row in reversed(plain)}
-        patterns = {row["status"] for row in binding.get("exits", ()) if "status" in row and "stderr" in row}
-        for status, default in ((1, "UPSTREAM_ERROR"), (2, "INVALID_INPUT"), *seen.items()):
-            if judged and status not in patterns and status not in binding.get("success", [0]):
-                yield {"status": status, "stdout": "", "stderr": ""}, seen.get(status, default)
+        yield from _ends(binding)
     else:
         rows = {row["type"]: row["code"] for row in reversed(binding.get("exceptions", ()))}
         for name, default in (
@@ -261,6 +256,37 @@ def _mapped(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
             classes = [one.__name__ for one in getattr(builtins, name).__mro__]
             first = next((row for row in binding.get("exceptions", ()) if row["type"] in classes), None)
             yield {"exception": name}, default if first is None else rows[first["type"]]
+
+
+def _ends(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """How a program fails: with the usual statuses and those of its table, silent; and saying what patterns look for."""
+    from pegboard_manifest.bindings.subprocess.exits import USAGE_STATUS, is_found
+
+    rows, success = binding.get("exits", ()), binding.get("success", [0])
+    silent = (1, USAGE_STATUS, *(row["status"] for row in rows if "status" in row))
+    failed = next(status for status in range(3, 1_000) if status not in (*success, *silent))
+    ends = {(status, ""): None for status in silent}
+    for row in rows:
+        if "stderr" in row and (said := _found_by(row["stderr"])):
+            ends[row.get("status", failed), said] = None
+    for status, said in ends:
+        if status not in success:
+            fits = (
+                row["code"]
+                for row in rows
+                if row.get("status", status) == status and ("stderr" not in row or is_found(row["stderr"], said))
+            )
+            default = "INVALID_INPUT" if status == USAGE_STATUS else "UPSTREAM_ERROR"
+            yield {"status": status, "stdout": "", "stderr": said}, next(fits, default)
+
+
+def _found_by(pattern: str) -> str | None:
+    """Words in which a pattern is found, where its own make some."""
+    from pegboard_manifest.bindings.subprocess.exits import is_found
+
+    own = re.sub(r"\\.|\(\?[a-zA-Z]*[:)]", "|", pattern)
+    words = (found.strip() for found in re.findall(r"[^\W_][\w' -]*", own))
+    return next((one for one in words if is_found(pattern, one)), None)
 
 
 # golden pairs
@@ -375,13 +401,46 @@ def _responses(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def _write_program(binding: Mapping[str, Any], data: Any) -> dict[str, Any] | None:
-    if binding["output"]["parser"] != "json":
+    written = _AS_WRITTEN[binding["output"]["parser"]](data, binding["output"])
+    return None if written is None else {"status": binding.get("success", [0])[0], "stdout": written, "stderr": ""}
+
+
+def _write_text(data: Any, _: Mapping[str, Any]) -> str | None:
+    return data["result"] if data.keys() == {"result"} and isinstance(data["result"], str) else None
+
+
+def _write_lines(data: Any, _: Mapping[str, Any]) -> str | None:
+    values = data.get("result")
+    return "".join(json.dumps(one) + "\n" for one in values) if isinstance(values, list) else None
+
+
+def _write_table(data: Any, output: Mapping[str, Any]) -> str | None:
+    import csv
+    import io
+
+    rows = data.get("result")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
         return None
-    return {"status": binding.get("success", [0])[0], "stdout": json.dumps(data), "stderr": ""}
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=output.get("delimiter", ","), lineterminator="\n")
+    writer.writerows([*([rows[0].keys()] if rows else []), *(row.values() for row in rows)])
+    return text.getvalue()
+
+
+_AS_WRITTEN: Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]] = {
+    "json": lambda data, _: json.dumps(data),
+    "jsonl": _write_lines,
+    "csv": _write_table,
+    "text": _write_text,
+}
 
 
 def _write_answer(binding: Mapping[str, Any], data: Any) -> dict[str, Any] | None:
-    if binding.get("output", {}).get("parser", "auto") not in ("auto", "json"):
+    parser = binding.get("output", {}).get("parser", "auto")
+    if parser == "text":
+        said = _write_text(data, {})
+        return None if said is None else {"status": 200, "headers": {"content-type": "text/plain"}, "body": said}
+    if parser not in ("auto", "json"):
         return None
     return {"status": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(data)}
 
