@@ -259,7 +259,7 @@ def _mapped(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _ends(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """How a program fails: with the usual statuses and those of its table, silent; and saying what patterns look for."""
+    """How a program fails: with the usual statuses and those of its table, silent; with what patterns find."""
     from pegboard_manifest.bindings.subprocess.exits import USAGE_STATUS, is_found
 
     rows, success = binding.get("exits", ()), binding.get("success", [0])
