@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import enum
 import json
 import os
 import sys
+import types
 from pathlib import Path
+from typing import Literal
 
 import click
 import pytest
 
+from pegboard_toolgen.discover import click_tree
 from pegboard_toolgen.discover.probes import python_program as probe
 
 
@@ -193,3 +197,83 @@ def test_the_answer_is_written_to_its_descriptor(tmp_path, monkeypatch, watched,
     with open(reader, "rb") as file:
         answers = [json.loads(line) for line in file.read().decode().replace("}{", "}\n{").split("\n")]
     assert (answers[0]["kind"], answers[0]["why"]) == (kind, why)
+
+
+@pytest.fixture
+def own_click(monkeypatch):
+    """A click inside of another package, whose commands and parameters say nothing of themselves: that of Typer."""
+    core = types.ModuleType("typer._click.core")
+
+    class Context:
+        def __init__(self, command, info_name=None, parent=None):
+            self.allow_extra_args = False
+
+        def scope(self, cleanup=True):
+            return contextlib.nullcontext()
+
+    class Parameter:
+        def __init__(self, kind, *opts, said=None, **more):
+            more = {"secondary_opts": [], "required": False, "nargs": 1, "default": None, **more}
+            vars(self).update(more, name=opts[0].lstrip("-"), opts=list(opts), multiple=more.get("multiple", False))
+            self.type_descriptor = types.SimpleNamespace(annotation=kind, parameter_info=said)
+
+    class Command:
+        help, hidden, deprecated, short_help, epilog = "Does it.", False, False, None, None
+
+        def __init__(self, name, params, commands=None):
+            self.name, self.params, self.commands = name, params, commands
+            if commands is not None:
+                self.list_commands = lambda context: list(commands)
+                self.get_command = lambda context, word: commands[word]
+
+        def get_params(self, context):
+            return self.params
+
+    Command.__module__ = core.__name__
+    core.Context, core.Command, core.Parameter = Context, Command, Parameter
+    monkeypatch.setitem(sys.modules, core.__name__, core)
+    return core
+
+
+def test_a_tree_of_the_click_inside_of_typer_is_read(own_click):
+    ranged = types.SimpleNamespace(min=1, max=5, clamp=False)
+    file = type("FileTextWrite", (), {"__module__": "typer.models"})
+    params = [
+        own_click.Parameter(str, "name", required=True),
+        own_click.Parameter(bool, "--loud", "-l", is_flag=True, secondary_opts=["--quiet"], default=False),
+        own_click.Parameter(int, "--times", said=ranged),
+        own_click.Parameter(Colour, "--colour", default=Colour.RED),
+        own_click.Parameter(Literal["a", "b"], "--mode"),
+        own_click.Parameter(list[int], "--tag", multiple=True),
+        own_click.Parameter(tuple[int, str], "--pair", nargs=2),
+        own_click.Parameter(Path, "--file", said=types.SimpleNamespace(allow_dash=True)),
+        own_click.Parameter(file, "--out"),
+        own_click.Parameter(datetime.datetime, "--when"),
+        own_click.Parameter(float, "--weight", said=types.SimpleNamespace(parser=float)),
+        own_click.Parameter(int | None, "--odd"),
+        own_click.Parameter(int, "-v", "--verbose", count=True),
+        own_click.Parameter(bool, "--install-completion", is_flag=True),
+    ]
+    inner = own_click.Command("hello", params)
+    tree = probe.plain(probe.click_tree(own_click.Command("zoo", [], {"hello": inner}), "zoo"))
+    kinds = {one["name"]: one["type"] for one in tree["commands"]["hello"]["params"]}
+    assert kinds["times"] == {"param_type": "IntRange", "min": 1, "max": 5, "clamp": False}
+    assert kinds["colour"] == {"param_type": "Choice", "choices": ["red"]}
+    assert kinds["mode"] == {"param_type": "Choice", "choices": ["a", "b"]}
+    assert kinds["tag"] == {"param_type": "Int"}
+    assert [one["param_type"] for one in kinds["pair"]["types"]] == ["Int", "String"]
+    assert (kinds["file"]["param_type"], kinds["file"]["allow_dash"]) == ("Path", True)
+    assert kinds["out"] == {"param_type": "File", "mode": "w"}
+    assert kinds["when"]["formats"][0] == "%Y-%m-%d"
+    assert kinds["weight"] == {"param_type": "Func"}
+    assert kinds["odd"] == {"param_type": "String"}
+    (command,) = click_tree.commands_of(tree, "zoo")
+    found = {one.name: one for one in command.levels[-1].parameters}
+    assert command.levels[-1].word == "hello"
+    assert "install-completion" not in found
+    assert found["name"].required
+    assert not found["name"].flags
+    assert (found["loud"].form, found["loud"].off_flags) == ("negatable", ("--quiet",))
+    assert (found["colour"].schema, found["colour"].default) == ({"type": "string", "enum": ["red"]}, "red")
+    assert found["v"].form == "count"
+    assert found["tag"].repeats

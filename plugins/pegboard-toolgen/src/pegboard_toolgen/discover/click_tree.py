@@ -24,6 +24,8 @@ Json = Any
 MAX_DEPTH = 8
 _UUID = r"^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$"
 _MARK = re.compile(r"^[ \t]*\x08[ \t]*\n", re.MULTILINE)
+_ENDS = frozenset(("--help", "--version", "--install-completion", "--show-completion"))
+"""Flags that end the program; those of Typer write into the shell of a person, and are not marked as eager."""
 _PRIMITIVES: dict[str, dict[str, Json]] = {
     "String": {"type": "string"},
     "Bool": {"type": "boolean"},
@@ -117,7 +119,7 @@ def _parameter(info: dict[str, Json], name: str, *, is_shared: bool) -> Paramete
         return None
     if is_option and flag(info, "is_eager") and flag(info, "is_flag"):
         return None
-    if is_option and set(flags) & {"--help", "--version"} and flag(info, "is_flag"):
+    if is_option and set(flags) & _ENDS and flag(info, "is_flag"):
         return None
     help_text = text(info.get("help"))
     notes = _notes(info)

@@ -112,10 +112,6 @@ def watch(answer):
     argparse.ArgumentParser.parse_intermixed_args = parse
     argparse.ArgumentParser.parse_known_args = parse_known
     argparse.ArgumentParser.parse_known_intermixed_args = parse_known
-    try:
-        import click
-    except ImportError:
-        return
 
     def begin(command, *arguments, **named):
         answer("click", click_tree(command, command.name or ""))
@@ -124,21 +120,18 @@ def watch(answer):
         # Where a program has a `main` of its own, this is the next thing that happens.
         answer("click", click_tree(command, name or command.name or ""))
 
-    for name in ("BaseCommand", "Command", "Group", "MultiCommand"):
-        kind = vars(click.core).get(name)
-        if isinstance(kind, type) and "main" in vars(kind):
-            kind.main = begin
-        if isinstance(kind, type) and "make_context" in vars(kind):
-            kind.make_context = first_context
-    # Typer keeps a `main` of its own.
-    try:
-        import typer.core
-    except ImportError:
-        return
-    for name in ("TyperCommand", "TyperGroup"):
-        kind = vars(typer.core).get(name)
-        if isinstance(kind, type) and "main" in vars(kind):
-            kind.main = begin
+    # Typer keeps a `main` of its own, and since 0.26 a whole click.
+    for place in ("click.core", "typer._click.core", "typer.core"):
+        try:
+            core = __import__("importlib").import_module(place)
+        except ImportError:
+            continue
+        for name in ("BaseCommand", "Command", "Group", "MultiCommand", "TyperCommand", "TyperGroup"):
+            kind = vars(core).get(name)
+            if isinstance(kind, type) and "main" in vars(kind):
+                kind.main = begin
+            if isinstance(kind, type) and "make_context" in vars(kind):
+                kind.make_context = first_context
 
 
 def click_command(target):
@@ -152,20 +145,35 @@ def click_command(target):
 
 
 def click_tree(command, name):
-    import click
-
     ENUMERATION[0] = "name"
     budget = [MAX_COMMANDS]
+    click = click_of(command)
     return click_node(click, command, click.Context(command, info_name=name), budget, 0)
+
+
+def click_of(command):
+    """The click that a command was made with: there may be one inside of another package."""
+    for kind in type(command).__mro__:
+        if kind.__name__ == "Command" and kind.__module__.endswith("click.core"):
+            return sys.modules[kind.__module__]
+    import click
+
+    return click
 
 
 def click_node(click, command, context, budget, depth):
     """`to_info_dict` of one command, and what it leaves out; of a group one command after the other, so that one that
     does not load costs that one."""
     budget[0] -= 1
-    node = click.Command.to_info_dict(command, context)
+    known = command.get_params(context)
+    if hasattr(click.Command, "to_info_dict"):
+        node = click.Command.to_info_dict(command, context)
+        infos = node.pop("params")
+    else:
+        node = members(command, "name", "help", "epilog", "short_help", "hidden", "deprecated")
+        infos = [parameter_info(parameter) for parameter in known]
     parameters = []
-    for parameter, info in zip(command.get_params(context), node.pop("params")):
+    for parameter, info in zip(known, infos):
         info = dict(info)
         for key in (
             "is_eager",
@@ -203,6 +211,56 @@ def click_node(click, command, context, budget, depth):
         except Exception as problem:
             node["failed"][name] = f"it raised {type(problem).__name__}"
     return node
+
+
+def members(value, *names):
+    return {name: getattr(value, name, None) for name in names}
+
+
+def parameter_info(parameter):
+    """What `to_info_dict` says of a parameter, for the click inside of Typer, which has none."""
+    info = members(
+        parameter, "name", "opts", "secondary_opts", "required", "nargs", "multiple", "default", "envvar", "help",
+        "prompt", "is_flag", "count",
+    )  # fmt: skip
+    if any(kind.__module__ == "enum" for kind in type(info["default"]).__mro__):
+        info["default"] = info["default"].value
+    known = getattr(parameter, "type_descriptor", None)
+    info["param_type_name"] = "option" if any(str(one)[:1] in "-/" for one in info["opts"] or ()) else "argument"
+    info["type"] = type_info(getattr(known, "annotation", str), getattr(known, "parameter_info", None))
+    return info
+
+
+def type_info(kind, said):
+    """A type of Python, and what Typer was told of it, as `to_info_dict` says it of click's own types."""
+    import enum
+
+    inner = [one for one in getattr(kind, "__args__", ()) if isinstance(one, type)]
+    origin = getattr(kind, "__origin__", None)
+    if getattr(said, "parser", None) is not None:
+        return {"param_type": "Func"}
+    if origin is list and inner:
+        return type_info(inner[0], said)
+    if origin is tuple:
+        return {"param_type": "Tuple", "types": [type_info(one, said) for one in inner]}
+    if origin is not None:  # Literal
+        return {"param_type": "Choice", "choices": [str(one) for one in kind.__args__]}
+    if not isinstance(kind, type):
+        return {"param_type": "String"}
+    if issubclass(kind, enum.Enum):
+        return {"param_type": "Choice", "choices": [str(one.value) for one in kind]}
+    if kind.__name__ in FILE_MODES and kind.__module__.split(".")[0] == "typer":
+        return {"param_type": "File", "mode": getattr(said, "mode", None) or FILE_MODES[kind.__name__]}
+    if issubclass(kind, os.PathLike):
+        return {"param_type": "Path", **members(said, "writable", "allow_dash", "exists")}
+    if kind.__name__ == "datetime":
+        formats = getattr(said, "formats", None) or ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
+        return {"param_type": "DateTime", "formats": list(formats)}
+    name = {str: "String", bool: "Bool", int: "Int", float: "Float"}.get(kind, kind.__name__)
+    limits = members(said, "min", "max", "clamp")
+    if name in ("Int", "Float") and (limits["min"] is not None or limits["max"] is not None):
+        return {"param_type": f"{name}Range", **limits}
+    return {"param_type": name}
 
 
 def argparse_tree(parser, depth=0, seen=()):
@@ -330,6 +388,7 @@ def plain(value, depth=0):
     return {"$type": type(value).__name__}
 
 
+FILE_MODES = {"FileText": "r", "FileTextWrite": "w", "FileBinaryRead": "rb", "FileBinaryWrite": "wb"}
 PLACES = places()
 ENUMERATION = ["value"]
 if __name__ == "__main__":
