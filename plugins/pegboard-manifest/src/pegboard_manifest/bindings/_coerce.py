@@ -36,6 +36,7 @@ _DURATION = re.compile(
     re.ASCII,
 )
 _EXPONENT = re.compile(r"[eE][+-]?0*([0-9]+)", re.ASCII)
+_NOT_OF_NUMBERS = re.compile(r"[^ -^`-~]")
 
 
 class MismatchError(ValueError):
@@ -172,8 +173,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_endless(text: str) -> bool:
-    """Whether a text stands for a number of more digits than are read."""
-    if len(text) > MAX_NUMBER:
+    """Whether a text stands for a number of more digits than are read, or is written in a way that only Python reads:
+    its own types take digits of every script, and underscores between them."""
+    if len(text) > MAX_NUMBER or _NOT_OF_NUMBERS.search(text):
         return True
     exponent = _EXPONENT.search(text)
     return exponent is not None and (len(exponent[1]) > 6 or int(exponent[1]) > MAX_EXPONENT)

@@ -8,8 +8,10 @@ other only the type is told: its text may hold what a caller must not see, and s
 from __future__ import annotations
 
 import builtins
+import os
 import re
 import sys
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError
@@ -68,9 +70,36 @@ def _words_of(problem: BaseException) -> str:
 
     try:
         text = str(problem)
-    except Exception:  # noqa: BLE001 - the stranger's `__str__`
-        return ""
-    return sanitise(_PATH.sub("<path>", text[: MAX_MESSAGE * 4]), MAX_MESSAGE, one_line=True)
+    except BaseException as broken:
+        if is_the_hosts(broken):
+            raise
+        return ""  # the stranger's `__str__`
+    text = text[: MAX_MESSAGE * 4]
+    for secret in _secrets_of_the_host():
+        text = text.replace(secret, "***")
+    return sanitise(_PATH.sub("<path>", text), MAX_MESSAGE, one_line=True)
+
+
+def _secrets_of_the_host() -> list[str]:
+    """Values of the environment whose names say that they are secrets: a function here can read them all. Asked for
+    only where a function failed."""
+    from pegboard_manifest.bindings.subprocess.program import MIN_VALUE, secret_names
+
+    names = secret_names({"environment": list(os.environ)})
+    return sorted((os.environ[name] for name in names if len(os.environ[name]) >= MIN_VALUE), key=len, reverse=True)
+
+
+def is_the_hosts(problem: BaseException) -> bool:
+    """Whether what came out of a function was never raised by it: Ctrl-C reaches the main thread alone, and a
+    cancellation belongs to whoever cancelled. Anything else is the function's own, whatever it calls it."""
+    if isinstance(problem, (Exception, SystemExit, GeneratorExit)):
+        return False
+    import trio
+
+    parts = (KeyboardInterrupt, trio.Cancelled) if current_thread() is main_thread() else trio.Cancelled
+    if isinstance(problem, BaseExceptionGroup):
+        return problem.subgroup(parts) is not None
+    return isinstance(problem, parts)
 
 
 def _fits(name: str) -> Callable[[BaseException], bool]:

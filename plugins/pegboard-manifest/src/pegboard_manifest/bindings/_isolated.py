@@ -8,11 +8,12 @@ import os
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from pegboard import ErrorCode, ToolError
 from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings._results import to_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _compiled: dict[str, Any] = {}
 """What this worker has called before, by all that its binding says."""
@@ -26,7 +27,7 @@ def call(spec: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
         ToolError: it failed, or may not be called.
     """
     from pegboard_manifest.bindings._exceptions import compile_errors
-    from pegboard_manifest.bindings.python import compile_call, noted
+    from pegboard_manifest.bindings.python import compile_call
 
     key = json.dumps(spec, sort_keys=True)
     with _without_output():
@@ -39,9 +40,19 @@ def call(spec: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
             function, bind, error_of = _compiled[key]
             args, kwargs = ((), arguments) if bind is None else bind(arguments)
             return to_data(function(*args, **kwargs))
-        except (Exception, SystemExit) as problem:  # noqa: BLE001 - classified by the binding
-            # The cause stays here: an exception of a library may not survive the way to the host.
-            raise noted(problem, error_of, spec["name"]) from None
+        except BaseException as problem:  # noqa: BLE001 - the function's own, as this process is; classified below
+            told = _told(problem, error_of, spec["name"])
+        # The cause stays here: an exception of a library may not survive the way to the host.
+        raise told
+
+
+def _told(problem: BaseException, error_of: Callable[[BaseException], ToolError], name: str) -> ToolError:
+    from pegboard_manifest.bindings.python import noted
+
+    try:
+        return noted(problem, error_of, name)
+    except BaseException:  # noqa: BLE001 - what the exception says of itself breaks
+        return ToolError(ErrorCode.UPSTREAM_ERROR, f"{name} failed; its cause cannot be told", executed=True)
 
 
 @contextlib.contextmanager

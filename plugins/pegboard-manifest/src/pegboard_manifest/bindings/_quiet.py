@@ -65,14 +65,30 @@ class _Output(io.TextIOBase):
     def writable(self) -> bool:
         return True
 
+    def close(self) -> None:
+        """Who closes it closes it for itself: the next function writes here too."""
+
     def write(self, text: str) -> int:
         if log.isEnabledFor(logging.DEBUG) and (line := text[:MAX_LOGGED].strip()):
             log.debug("a bound function wrote: %r", line)
         return len(text)
 
 
+class _Input(io.StringIO):
+    """Where a bound function reads: nothing, and nothing that another one left there."""
+
+    def close(self) -> None:
+        """As for the output."""
+
+    def writable(self) -> bool:
+        return False
+
+    def write(self, text: str) -> int:
+        raise io.UnsupportedOperation("not writable")
+
+
 output = _StandIn(_Output())
-_input = _StandIn(io.StringIO())
+_input = _StandIn(_Input())
 
 
 def stand_in() -> None:

@@ -19,15 +19,19 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
+import inspect
 import re
 import types
 from collections.abc import Iterator, Mapping, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
 from pegboard import ErrorCode, ToolError, ToolResult
 from pegboard.content import CONTENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_DEPTH = 40
 MAX_VALUES = 100_000
@@ -37,10 +41,14 @@ MAX_ITEMS = 1_000
 """Items that are taken of an iterator: it may have no end."""
 MAX_TEXT = 2_000
 """Characters of the text of a value that has no JSON form."""
+MAX_NAME = 200
+"""Characters of a type's, a function's or a module's name."""
 MAX_INT_BITS = 14_280
 """What Python writes as decimal text, less a little: 4,300 digits."""
 
 _LEAST, _MOST = -(2**63), 2**63
+_EXACT: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
+"""What a value of a class below these is, whatever that class says of it."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -140,8 +148,9 @@ class _Writer:
     def write_other(self, value: Any, depth: int) -> Any:
         if isinstance(value, enum.Enum):
             return self.write(value.value, depth)
-        if isinstance(value, Mapping):
-            return {self.key_of(key): self.write(item, depth) for key, item in list(value.items())}
+        if isinstance(value, Mapping):  # a stranger's may never end: it is taken item by item
+            items = list(value.items()) if type(value) is dict else value.items()
+            return {self.key_of(key): self.write(item, depth) for key, item in items}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return {name: self.write(item, depth) for name, item in zip(value._fields, value, strict=False)}
         if isinstance(value, (list, tuple)):
@@ -150,11 +159,13 @@ class _Writer:
             return self.write_set(value, depth) if isinstance(value, Set) else self.write_some(iter(value), depth)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return base64.b64encode(bytes(value)).decode("ascii")
-        for plain in (str, int, float):
+        for plain, exact in _EXACT.items():
             if isinstance(value, plain):
-                return self.write(plain(value), depth)
+                return self.write(exact(value), depth)
         if isinstance(value, (type, types.FunctionType, types.ModuleType)):
-            return value.__name__
+            return _cleaned(value.__name__)
+        if inspect.isawaitable(value):
+            _refuse_awaitable(value)
         if dataclasses.is_dataclass(value) or attrs.has(type(value)):
             return self.write_fields(value, depth)
         if isinstance(value, Iterator):
@@ -200,15 +211,34 @@ class _Writer:
             return text_of(value)
 
 
+def _refuse_awaitable(value: Any) -> NoReturn:
+    """Nobody awaits it: what it should have done was not done."""
+    if inspect.iscoroutine(value):
+        value.close()
+    raise ToolError(
+        ErrorCode.INTERNAL_ERROR,
+        "the function returned something to be awaited; bind a function that is not async",
+        reason="async",
+        executed=False,
+        retry="never",
+    )
+
+
+def _cleaned(name: Any) -> str:
+    from pegboard_manifest.hygiene import sanitise
+
+    return sanitise(str(name), MAX_NAME, one_line=True)
+
+
 def text_of(value: Any, limit: int = MAX_TEXT) -> str:
     """A value's own text, cleaned, cut, and without addresses in memory; its type where it has none."""
     from pegboard_manifest.hygiene import sanitise
 
     kind: Any = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
-        return f"a {kind.__name__}"
+        return f"a {_cleaned(kind.__name__)}"
     try:
         text = str(value)
     except Exception:  # noqa: BLE001 - the stranger's `__str__`
-        return f"a {kind.__name__}"
+        return f"a {_cleaned(kind.__name__)}"
     return sanitise(_ADDRESS.sub("", text[: limit * 4]), limit)

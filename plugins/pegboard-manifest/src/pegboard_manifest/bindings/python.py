@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import CallContext, ErrorCode, Fault, ToolError
 from pegboard.schema.jsontext import shorten
 from pegboard_manifest.bindings import _quiet
-from pegboard_manifest.bindings._exceptions import compile_errors
+from pegboard_manifest.bindings._exceptions import compile_errors, is_the_hosts
 from pegboard_manifest.bindings._resolve import resolve
 from pegboard_manifest.bindings._results import is_plain, to_data
 from pegboard_manifest.hygiene import refuse_long_texts
@@ -63,10 +63,13 @@ def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., 
     function: Callable[..., Any] | None = None
     bind: Bind | None = None
     error_of: Callable[[BaseException], ToolError] = compile_errors((), entry["name"])
+    nests = any(map(_may_nest, entry["input_schema"].get("properties", {}).values()))
 
     def handler(**arguments: Any) -> Any:
         nonlocal function, bind, error_of
         refuse_long_texts(arguments)
+        if nests:  # what the function does to its arguments is nobody else's affair
+            arguments = _copied(arguments)
         if sys.stdout is not output:
             stand_in()
         thread = get_ident()
@@ -80,12 +83,30 @@ def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., 
                 args, kwargs = bind(arguments)
                 value = function(*args, **kwargs)
             return value if is_plain(value) else to_data(value)
-        except (Exception, SystemExit) as problem:
+        except BaseException as problem:
+            if is_the_hosts(problem):
+                raise
             raise noted(problem, error_of, entry["name"]) from problem
         finally:
             running.discard(thread)
 
     return handler
+
+
+_FLAT = frozenset({"string", "integer", "number", "boolean", "null"})
+
+
+def _may_nest(schema: Any) -> bool:
+    """Whether a value of this schema may be a list or an object."""
+    said = schema.get("type") if isinstance(schema, dict) else None
+    kinds = [said] if isinstance(said, str) else said
+    return not isinstance(kinds, (list, tuple)) or not kinds or any(kind not in _FLAT for kind in kinds)
+
+
+def _copied(value: Any) -> Any:
+    if value.__class__ is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if value.__class__ is list else value
 
 
 def noted(problem: BaseException, error_of: Callable[[BaseException], ToolError], name: str) -> ToolError:
@@ -130,6 +151,14 @@ def compile_call(
     if not callable(function):
         raise ToolError(
             ErrorCode.UPSTREAM_ERROR, f"{spec['qualified_name']} is nothing that can be called", executed=False
+        )
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{spec['qualified_name']} is async, and nobody would await it; bind a function that is not",
+            reason="async",
+            executed=False,
+            retry="never",
         )
     errors = compile_errors(spec["exceptions"], spec["qualified_name"])
     parameters = spec["parameters"]
