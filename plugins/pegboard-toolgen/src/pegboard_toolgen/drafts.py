@@ -6,10 +6,12 @@ parts already have the shapes of the manifest. What follows (hints, names, categ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 Json = Any
 Kind = Literal["click", "argparse", "help", "library", "openapi"]
