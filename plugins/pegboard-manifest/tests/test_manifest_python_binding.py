@@ -405,7 +405,7 @@ def test_exceptions_without_a_rule_are_the_callers_or_the_librarys(bound, kind, 
 
 def test_the_first_rule_that_fits_wins(library, bound):
     rules = [
-        {"type": "LookupError", "code": "NOT_FOUND", "message": "there is no such thing"},
+        {"type": "LookupError", "code": "NOT_FOUND", "message": "there is no\u202e\x1b[31m such\nthing"},
         {"type": f"{library}.MyError", "code": "CONFLICT"},
         {"type": "Exception", "code": "RATE_LIMITED"},
         {"type": "KeyError", "code": "FORBIDDEN"},

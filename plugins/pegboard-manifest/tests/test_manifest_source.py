@@ -166,3 +166,12 @@ async def test_a_tool_of_a_module_that_is_missing_hangs_and_says_how_to_repair_i
     error = (await session.call("f", {})).error
     assert (error.code, error.details["reason"]) == (ErrorCode.UPSTREAM_ERROR, "not_installed")
     _quiet.restore()
+
+
+@pytest.mark.parametrize(
+    ("project", "due"),
+    [("a\u202eb\x1b[31mc\n# d\U000e0041", "manifest:abc # d"), ("\u200b\x07", "manifest:tools")],
+)
+def test_a_source_is_called_by_a_name_that_shows_all_that_it_holds(sourcelib, tmp_path, project, due):
+    (source,) = make_sources([write(tmp_path, project=project)])
+    assert source.name == due

@@ -206,14 +206,23 @@ def test_texts_are_clean_and_data_is_as_it_was():
     }
     binding = BINDINGS["python"] | {"parameters": [{"parameter": key, "pass": "keyword"} for key in ("title", "x")]}
     entry = an_entry(
-        title=hidden, description=hidden, input_schema=schema, output_schema={"title": hidden}, binding=binding
+        title=hidden + "\n# d",
+        description=hidden,
+        input_schema=schema,
+        output_schema={"title": hidden},
+        binding=binding,
     )
     manifest = parse(json.dumps(a_document(entry)), ".")
     made = tool_of(manifest.tools["f"], manifest)
-    assert (made.title, made.description, made.output_schema["title"]) == ("abc", "abc", "abc")
+    assert (made.title, made.description, made.output_schema["title"]) == ("abc # d", "abc", "abc")
     properties = made.input_schema["properties"]
     assert properties["title"] == {"enum": [hidden], "description": "abc"}
     assert properties["x"] == {"allOf": [{"title": "abc"}]}
+
+
+def test_a_title_is_one_line_though_all_of_it_can_be_seen():
+    manifest = parse(json.dumps(a_document(an_entry(title="Do\nit"))), ".")
+    assert tool_of(manifest.tools["f"], manifest).title == "Do it"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from pegboard import ConfigError, Fault
 from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
 from pegboard_manifest._cross import cross_faults
 from pegboard_manifest._reading import read_json, without_collector
+from pegboard_manifest.texts import clean_line
 
 if TYPE_CHECKING:
     import os
@@ -61,6 +62,7 @@ class Manifest:
         tools: its tools by name, in the order of the file.
         referring: the names of the tools whose schemas may refer to definitions; None: that any may.
         is_plain: every text in it shows all that it holds, so that none has to be cleaned.
+        file: what it was read of, absolute; None: it was no file.
 
     .. versionadded:: 0.1
     """
@@ -70,14 +72,15 @@ class Manifest:
     tools: Mapping[str, Mapping[str, Any]]
     referring: frozenset[str] | None = None
     is_plain: bool = False
+    file: Path | None = None
 
     def __repr__(self) -> str:
         return f"<Manifest of {self.name}: {len(self.tools)} tools>"
 
     @property
     def name(self) -> str:
-        """The project's name."""
-        return str(self.document["project"]["name"])
+        """The project's name as it may be shown: a manifest is a stranger's, and this is said at many places."""
+        return clean_line(self.document["project"]["name"]) or "tools"
 
     @functools.cached_property
     def category(self) -> str:
@@ -124,17 +127,20 @@ def load(path: str | os.PathLike[str]) -> Manifest:
         file = Path(path).expanduser()
         if file.is_dir():
             file /= FILE
-        if file.stat().st_size > MAX_BYTES:
-            raise ManifestError(f"the manifest {path} is larger than {MAX_BYTES:,} bytes")
-        data = file.read_bytes()
-        folder = file.resolve().parent
+        if file.exists() and not file.is_file():  # a pipe or a device may never end, or never begin
+            raise ManifestError(f"the manifest {shorten_text(str(path), 200)} is no file")
+        with file.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)
+        file = file.resolve()
     except (OSError, ValueError, RuntimeError) as problem:
         why = getattr(problem, "strerror", None) or "it is no path"
         raise ManifestError(
             f"the manifest {shorten_text(str(path), 200)} cannot be read: {why}",
             hint="name the file, or make it: pegboard toolgen init",
         ) from None
-    return parse(data, folder, called=str(path))
+    if len(data) > MAX_BYTES:
+        raise ManifestError(f"the manifest {shorten_text(str(path), 200)} is larger than {MAX_BYTES:,} bytes")
+    return attrs.evolve(parse(data, file.parent, called=str(path)), file=file)
 
 
 def parse(data: str | bytes, folder: str | os.PathLike[str], *, called: str = FILE) -> Manifest:

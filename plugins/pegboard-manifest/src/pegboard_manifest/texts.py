@@ -9,7 +9,8 @@ from typing import Any
 
 MAX_TEXT = 8_000
 _TEXTS = ("title", "description", "$comment")
-_DATA = ("const", "default", "enum", "examples")
+_DATA = frozenset({"const", "default", "enum", "examples", "required", "dependentRequired", "pattern", "$ref"})
+_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 
 
 def clean_text(text: str) -> str:
@@ -21,15 +22,25 @@ def clean_text(text: str) -> str:
     return sanitise(text)
 
 
+def clean_line(text: str) -> str:
+    """The same on one line: of names, titles and messages."""
+    if len(text) <= MAX_TEXT and text.isascii() and text.isprintable():
+        return text
+    from pegboard_manifest.hygiene import sanitise
+
+    return sanitise(text, one_line=True)
+
+
 def clean_schema(schema: Any) -> Any:
-    """A schema whose titles and descriptions are clean, however deep they stand."""
+    """A schema whose titles and descriptions are clean, however deep they stand, and whatever its parts are called."""
     if isinstance(schema, dict):
-        return {
-            key: value
-            if key in _DATA
-            else clean_text(value)
-            if key in _TEXTS and isinstance(value, str)
-            else clean_schema(value)
-            for key, value in schema.items()
-        }
+        return {key: _clean_member(key, value) for key, value in schema.items()}
     return [clean_schema(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _clean_member(key: str, value: Any) -> Any:
+    if key in _DATA:
+        return value
+    if key in _NAMED and isinstance(value, dict):  # `default` may be the name of a parameter
+        return {name: clean_schema(one) for name, one in value.items()}
+    return clean_text(value) if key in _TEXTS and isinstance(value, str) else clean_schema(value)

@@ -17,7 +17,7 @@ from pegboard import Annotations, Example, Limits, Tool
 from pegboard_manifest._quick import signature_of
 from pegboard_manifest.bindings import make_handler, run_of
 from pegboard_manifest.projection import project
-from pegboard_manifest.texts import clean_schema, clean_text
+from pegboard_manifest.texts import clean_line, clean_schema, clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,8 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
     description, title = entry["description"], entry.get("title")
     if not manifest.is_plain:
         input_schema, output_schema = clean_schema(input_schema), clean_schema(output_schema)
-        description, title = clean_text(description), title and clean_text(title)
+        description = clean_text(description)
+    title = title and clean_line(title)
     run = run_of(entry, manifest)
     # A handler in the loop or in a thread takes its arguments alone: for those the host may take the quick look.
     signature = None if run == "async" else signature_of(input_schema, output_schema)

@@ -15,6 +15,7 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError
+from pegboard_manifest.texts import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +36,9 @@ def compile_errors(rules: Iterable[Mapping[str, Any]], called: str) -> Callable[
         rules: `exceptions` of the binding.
         called: how the function is called in messages.
     """
-    compiled: list[Rule] = [(_fits(rule["type"]), ErrorCode(rule["code"]), rule.get("message")) for rule in rules]
+    compiled: list[Rule] = [
+        (_fits(rule["type"]), ErrorCode(rule["code"]), clean_line(rule.get("message", "")) or None) for rule in rules
+    ]
 
     def error_of(problem: BaseException) -> ToolError:
         if isinstance(problem, ToolError):

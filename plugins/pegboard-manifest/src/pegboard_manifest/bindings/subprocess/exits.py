@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest.texts import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -72,7 +73,7 @@ def error_of(
         details["stderr"] = said
     if idempotent and code is ErrorCode.UPSTREAM_ERROR:
         details["retry"] = (Retry.SAME if status < 0 else Retry.CHANGED).value
-    parts = [row["message"] if row and row.get("message") else _ended(status)]
+    parts = [(row and clean_line(row.get("message", ""))) or _ended(status)]
     if said:
         parts.append(_telling(said))
     return ToolError(code, ": ".join(parts), details)
