@@ -7,7 +7,8 @@ other. The result is a function of the drafts, whatever their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -77,51 +78,144 @@ class Assembled:
 # -- several sources
 
 
-def gather(discoveries: Iterable[Discovery]) -> Sources:
-    """Put discoveries together. Their order does not matter: they are taken by kind and name of their source."""
+def gather(discoveries: Iterable[Discovery], lock: Lock | None = None) -> Sources:
+    """Put discoveries together. Their order does not matter.
+
+    What has one name and is not the same in all of them gets a suffix in each, made of its source: servers with the
+    variables of their credentials, definitions, and the ids of operations of several servers. An id with a suffix that
+    the lock knows keeps it when it is the only one left.
+
+    Args:
+        discoveries: of every source.
+        lock: the names of the last time.
+    """
+    ordered = sorted(discoveries, key=lambda one: (one.source["kind"], one.source["name"], to_line(dict(one.source))))
+    tags = _tags(ordered)
+    servers = _shared_servers(ordered)
     drafts: dict[str, Draft] = {}
     left_out: list[LeftOut] = []
     parts: dict[str, dict[str, Json]] = {place: {} for place, _ in PLACES.values()}
     defs: dict[str, Json] = {"error": ERROR}
-    ordered = sorted(discoveries, key=lambda one: (one.source["kind"], one.source["name"], to_line(dict(one.source))))
-    for one in ordered:
-        renamed = _new_names(one.defs, defs)
+    odd = _shared_defs(ordered)
+    moved: list[Draft] = []
+    for one, tag in zip(ordered, tags, strict=True):
+        renamed = {name: _tagged(name, tag, 128) for name in one.defs if name in odd}
         for name, schema in one.defs.items():
             defs[renamed.get(name, name)] = _with_refs(schema, renamed)
-        places = {}
-        for place, _ in PLACES.values():
-            places[place] = _new_names(getattr(one, place), parts[place])
+        places: dict[str, dict[str, str]] = {place: {} for place in parts}
+        for place in parts:
             for key, value in getattr(one, place).items():
-                parts[place][places[place].get(key, key)] = value
+                if place == "servers" and key in servers:
+                    places[place][key], value = _tagged(key, tag, 64), _own_variables(value, tag)
+                parts[place].setdefault(places[place].get(key, key), value)
         left_out += one.left_out
-        for draft in sorted(one.drafts, key=lambda draft: draft.id):
-            if draft.id in drafts:
-                left_out.append(LeftOut(draft.id, "another source, or the same once more, has it already", draft.where))
-            else:
-                drafts[draft.id] = _moved(draft, renamed, places)
-    alone = ordered[0] if len(ordered) == 1 else None
+        moved += [_moved(draft, renamed, places) for draft in sorted(one.drafts, key=lambda draft: draft.id)]
+    for draft in _told_apart(moved, parts["servers"], lock or Lock()):
+        if draft.id in drafts:
+            left_out.append(LeftOut(draft.id, "another source, or the same once more, has it already", draft.where))
+        else:
+            drafts[draft.id] = draft
     return Sources(
         drafts=tuple(drafts[id_] for id_ in sorted(drafts)),
         left_out=tuple(left_out),
         parts=parts,
         defs=defs,
         found_in=tuple(one.source for one in ordered),
-        name=alone.name if alone else "",
-        version=alone.version if alone else "",
-        description=alone.description if alone else "",
+        name=_said_by_all(one.name for one in ordered),
+        version=_said_by_all(one.version for one in ordered),
+        description=_said_by_all(one.description for one in ordered),
     )
 
 
-def _new_names(coming: Mapping[str, Json], there: Mapping[str, Json]) -> dict[str, str]:
-    """New names for what would take the place of something else."""
-    renamed: dict[str, str] = {}
-    for name in sorted(coming):
-        if name in there and to_line(there[name]) != to_line(coming[name]):
-            number = 2
-            while f"{name}_{number}" in there or f"{name}_{number}" in coming or f"{name}_{number}" in renamed.values():
-                number += 1
-            renamed[name] = f"{name}_{number}"
-    return renamed
+def _said_by_all(texts: Iterable[str]) -> str:
+    said = set(texts)
+    return said.pop() if len(said) == 1 else ""
+
+
+def _tags(ordered: Sequence[Discovery]) -> list[str]:
+    """Six digits for each source: of what it is and where, and of its content only where that is not enough."""
+    places = [to_line([one.source.get(key) for key in ("kind", "name", "location")]) for one in ordered]
+    return [
+        hashlib.sha256((place if places.count(place) == 1 else to_line(dict(one.source))).encode()).hexdigest()[:6]
+        for one, place in zip(ordered, places, strict=True)
+    ]
+
+
+def _tagged(name: str, tag: str, limit: int) -> str:
+    return f"{name[: limit - len(tag) - 1]}-{tag}"
+
+
+def _shared_servers(ordered: Sequence[Discovery]) -> set[str]:
+    """Ids of servers that are different ones in several sources, or would take one variable for different ones."""
+    owners: dict[str, dict[str, set[str]]] = {}
+    for one in ordered:
+        for key, server in one.servers.items():
+            for name in (f"id {key}", *_variables_of(server)):
+                owners.setdefault(name, {}).setdefault(to_line(server), set()).add(key)
+    return {key for lines in owners.values() if len(lines) > 1 for keys in lines.values() for key in keys}
+
+
+def _variables_of(server: Mapping[str, Json]) -> list[str]:
+    entries = (server, *server.get("auth", ()))
+    return [entry[key] for entry in entries for key in ("base_url_env", "secret_env", "username_env") if key in entry]
+
+
+def _own_variables(server: Mapping[str, Json], tag: str) -> dict[str, Json]:
+    """A server whose variables no other has: what a person set for one is not sent to another."""
+
+    def own(entry: Mapping[str, Json]) -> dict[str, Json]:
+        return {
+            key: f"{value[: 128 - len(tag) - 1]}_{tag.upper()}" if key.endswith("_env") else value
+            for key, value in entry.items()
+        }
+
+    return {**own(server), **({"auth": [own(entry) for entry in server["auth"]]} if "auth" in server else {})}
+
+
+def _shared_defs(ordered: Sequence[Discovery]) -> set[str]:
+    """Names of definitions that mean different things: in themselves, or by what they refer to."""
+    said: dict[str, set[str]] = {"error": {to_line(ERROR)}}
+    uses: dict[str, set[str]] = {}
+    for one in ordered:
+        for name, schema in one.defs.items():
+            said.setdefault(name, set()).add(to_line(schema))
+            uses.setdefault(name, set()).update(_refs(schema))
+    found = {name for name, lines in said.items() if len(lines) > 1}
+    left = list(found)
+    while left:
+        odd = left.pop()
+        for name, used in uses.items():
+            if odd in used and name not in found and sum(name in one.defs for one in ordered) > 1:
+                found.add(name)
+                left.append(name)
+    return found
+
+
+def _refs(schema: Json) -> Iterator[str]:
+    left = [schema]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            reference = value.get("$ref")
+            if isinstance(reference, str) and reference.startswith("#/$defs/"):
+                yield reference.removeprefix("#/$defs/").partition("/")[0]
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def _told_apart(drafts: Sequence[Draft], servers: Mapping[str, Json], lock: Lock) -> list[Draft]:
+    """Drafts of one id that go to different servers: each has its server in its id."""
+    known = {*lock.names, *lock.tombstones.values()}
+    bound: dict[str, set[str]] = {}
+    for draft in drafts:
+        bound.setdefault(draft.id, set()).add(to_line(servers.get(str(draft.binding.get("server")))))
+    found = []
+    for draft in drafts:
+        longer = f"{draft.id} @{draft.binding.get('server')}"
+        is_told = len(bound[draft.id]) > 1 or longer in known
+        found.append(attrs.evolve(draft, id=longer) if is_told else draft)
+    return found
 
 
 def _with_refs(schema: Json, renamed: Mapping[str, str]) -> Json:
@@ -199,7 +293,7 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
         elif hints.include and draft.id not in included:
             why = "select.include of toolgen.toml does not fit it"
         elif draft.runs_code and draft.id not in safe:
-            why = f"it runs a caller's code: {draft.runs_code}; select.safe of toolgen.toml lets it in"
+            why = f"{draft.runs_code}: left out unless select.safe of toolgen.toml names it"
         if why is None:
             candidates.append(draft)
         else:

@@ -115,7 +115,7 @@ def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
 
 
 def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:
-    gathered = gather(found)
+    gathered = gather(found, state.lock)
     hints = flow.hints_of(folder)
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)

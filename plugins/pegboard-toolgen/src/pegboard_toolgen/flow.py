@@ -134,7 +134,7 @@ def init(request: Request, ask: Ask) -> Report:
         )
     found, failed = _discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     hints = hints_of(folder)
-    gathered = gather(found)
+    gathered = gather(found, state.lock)
     choice = choose(gathered, hints, state.lock)
     selection = _select(request, choice, state, root, folder, ask)
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
