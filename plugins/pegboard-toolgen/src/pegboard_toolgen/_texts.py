@@ -8,6 +8,9 @@ import re
 from typing import Any
 
 from pegboard.doctor import BIDI, TAGS, ZERO_WIDTH
+from pegboard_manifest.hygiene import sanitise
+
+_NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 
 
 @functools.cache
@@ -24,8 +27,19 @@ def shown(value: object, limit: int = 200) -> str:
 
 
 def to_bytes(value: Any, *, sort_keys: bool = True) -> bytes:
-    """A JSON value as it stands in our files: sorted keys, two spaces, UTF-8, a line break at the end."""
-    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n").encode()
+    """A JSON value as it stands in our files: sorted keys, two spaces, UTF-8, a last line break; nothing hides."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False)
+    return (show_hidden(text) + "\n").encode()
+
+
+def show_hidden(text: str) -> str:
+    """A text of JSON, with every character that shows nothing written as `\\uXXXX`: the value is the same."""
+    return _NOT_ASCII.sub(lambda match: _shown_sign(match[0]), text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shown_sign(sign: str) -> str:
+    return sign if sanitise(sign) == sign else json.dumps(sign)[1:-1]
 
 
 def to_line(value: Any) -> str:

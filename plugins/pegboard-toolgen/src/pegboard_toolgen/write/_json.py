@@ -7,15 +7,12 @@ Inside JSON they are written as `\\uXXXX`: the value stays what it is, and a per
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._texts import show_hidden
 
 MAX_DEPTH = 200
-_NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -39,18 +36,9 @@ def text_of(value: Any, *, indent: int | None = 1) -> str:
     """JSON, in the order of its keys, with every character that shows nothing escaped."""
     separators = (", ", ": ") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, separators=separators)
-    return _NOT_ASCII.sub(_shown, text)
+    return show_hidden(text)
 
 
 def bytes_of(value: Any) -> bytes:
     """A file of JSON."""
     return (text_of(value) + "\n").encode()
-
-
-def _shown(match: re.Match[str]) -> str:
-    return _shown_sign(match[0])
-
-
-@lru_cache(maxsize=4096)
-def _shown_sign(sign: str) -> str:
-    return sign if sanitise(sign) == sign else json.dumps(sign)[1:-1]

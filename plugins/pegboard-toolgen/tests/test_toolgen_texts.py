@@ -1,0 +1,26 @@
+"""JSON as it stands in the folder: the same value, and no character of it hides from whoever reads the file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard_manifest.hygiene import sanitise
+from pegboard_toolgen._texts import to_bytes
+
+HIDDEN = "a\u202eb\u200b\U000e0041\x1b[31m\x85\u2028\ufe0f\ud800\x00"
+TEXTS = st.text(max_size=20) | st.sampled_from([HIDDEN, "Grüße, 日本 ✓"])
+
+
+@given(st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3), max_size=4))
+def test_a_file_is_the_same_value_and_shows_every_character(value: dict[str, Any]) -> None:
+    written = to_bytes(value).decode()
+    assert json.loads(written) == value
+    assert all(sanitise(sign) == sign for sign in set(written) - set(" \n"))
+
+
+def test_letters_of_every_script_stay_as_they_are() -> None:
+    assert to_bytes({"b": "Grüße", "a": ["日本 ✓"]}).decode() == '{\n  "a": [\n    "日本 ✓"\n  ],\n  "b": "Grüße"\n}\n'
