@@ -95,6 +95,15 @@ def test_of_several_kinds_the_first_that_takes_the_value_wins():
         coerce("x")
 
 
+def test_none_beside_other_kinds_is_for_any_text_or_for_none():
+    either, no_text = coercion_of(["date", "none"]), coercion_of(["date", "none"], any_text=False)
+    assert (either("soon"), either(3)) == ("soon", 3)
+    assert (no_text("2026-01-31"), no_text(3)) == (date(2026, 1, 31), 3)
+    with pytest.raises(MismatchError, match="a date"):
+        no_text("soon")
+    assert coercion_of("none", any_text=False)("soon") == "soon"
+
+
 def test_items_are_coerced_one_by_one():
     coerce = each(coercion_of("date"))
     assert coerce(["2026-01-31", None]) == [date(2026, 1, 31), None]

@@ -44,7 +44,12 @@ class MismatchError(ValueError):
 
 
 def coercion_of(
-    kinds: str | Iterable[str], *, enum: type | None = None, roots: Roots | None = None, is_base64: bool = False
+    kinds: str | Iterable[str],
+    *,
+    enum: type | None = None,
+    roots: Roots | None = None,
+    is_base64: bool = False,
+    any_text: bool = True,
 ) -> Coercion:
     """The function from a JSON value to the Python value.
 
@@ -53,6 +58,7 @@ def coercion_of(
         enum: the class, for `enum`.
         roots: where paths have to lie, for `path`.
         is_base64: what `bytes` reads is base64 and no plain text.
+        any_text: beside other kinds, `none` takes a text that none of them reads; else it is for other values alone.
     """
     special: dict[str, Coercion] = {
         "enum": lambda value: _to_member(enum, value),
@@ -60,7 +66,11 @@ def coercion_of(
         "bytes": _from_base64 if is_base64 else _to_bytes,
     }
     names = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if len(names) > 1 and not any_text:
+        special["none"] = _no_text
     found = [special.get(name) or _COERCIONS[name] for name in names]
+    if len(names) > 1 and names[-1] == "none":  # a number is one already where the function takes what is not coerced
+        found = [_not_of_numbers(one) if name in _OF_NUMBERS else one for name, one in zip(names, found, strict=True)]
     return _or_none(found[0] if len(found) == 1 else _first_of(found))
 
 
@@ -81,6 +91,25 @@ def each(coerce: Coercion) -> Coercion:
         return coerced
 
     return coerce_items
+
+
+_OF_NUMBERS = frozenset({"timedelta", "decimal", "fraction", "complex"})
+"""Coercions that make something else of a JSON number."""
+
+
+def _not_of_numbers(coerce: Coercion) -> Coercion:
+    def coerce_others(value: Any) -> Any:
+        if _is_number(value):
+            raise MismatchError("a text")
+        return coerce(value)
+
+    return coerce_others
+
+
+def _no_text(value: Any) -> Any:
+    if isinstance(value, str):
+        raise MismatchError("no other text")
+    return value
 
 
 def _or_none(coerce: Coercion) -> Coercion:
