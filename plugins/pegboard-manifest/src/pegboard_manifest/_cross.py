@@ -5,6 +5,7 @@ Every function takes parts that have the right form, and gives faults; none rais
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,8 @@ def cross_faults(
     defs = document.get("$defs", {})
     for name, schema in defs.items():
         faults += _reference_faults(schema, defs, ("$defs", name))
-    for section, look in (("servers", _server_faults), ("modules", _module_faults)):
+    looks = (("servers", _server_faults), ("programs", _program_faults), ("modules", _module_faults))
+    for section, look in looks:
         for key, one in document.get(section, {}).items():
             if (section, key) not in wrong:
                 faults += look(one, (section, key))
@@ -147,6 +149,15 @@ def _id_fault(section: str, document: Mapping[str, Any], key: str, path: Path) -
 # subprocess
 
 
+def _program_faults(program: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    words = [(("argv0", index), word) for index, word in enumerate(program["argv0"])]
+    values = [(("set_environment", name), value) for name, value in program.get("set_environment", {}).items()]
+    folders = [(("allowed_paths", index), folder) for index, folder in enumerate(program.get("allowed_paths", ()))]
+    for place, text in (*words, *values, *folders, (("cwd",), program.get("cwd", ""))):
+        if "\x00" in text:
+            yield Fault((*path, *place), "a text without NUL", shorten(text))
+
+
 def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
     yield from _id_fault("programs", document, binding["program"], (*path, "program"))
     uses, ended = _Uses(properties, path), False
@@ -157,6 +168,8 @@ def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path)
                 yield Fault(here, "one terminator", "a second one")
             ended = True
         elif argument["kind"] == "literal":
+            if "\x00" in argument["value"]:
+                yield Fault((*here, "value"), "a text without NUL", shorten(argument["value"]))
             if argument["value"] == "--":
                 yield Fault(here, "a terminator", "the word --", 'write {"kind": "terminator"}')
             if "when" in argument and argument["when"] not in properties:
@@ -168,15 +181,28 @@ def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path)
             yield Fault((*here, "guard"), "dash, or a terminator before it", "none")
         if argument["kind"] == "option" and ended:
             yield Fault(here, "options before the terminator", "one behind it")
+    yield from _greedy_faults(binding["arguments"], properties, path)
     if "stdin" in binding:
         yield from uses.use(binding["stdin"], (*path, "stdin"))
     for index, rule in enumerate(binding.get("exits", ())):
         if "stderr" in rule:
-            try:
-                re.compile(rule["stderr"])
-            except (re.error, OverflowError, RecursionError):
-                yield Fault((*path, "exits", index, "stderr"), "a regular expression", shorten(rule["stderr"]))
+            from pegboard_manifest.bindings.subprocess.exits import pattern_fault
+
+            if fault := pattern_fault(rule["stderr"]):
+                yield Fault((*path, "exits", index, "stderr"), fault, shorten(rule["stderr"]))
     yield from uses.unused()
+
+
+def _greedy_faults(arguments: Any, properties: Any, path: Path) -> Iterator[Fault]:
+    """An option that takes as many words as there are takes those of a positional right behind it, too."""
+    for index, (argument, following) in enumerate(itertools.pairwise(arguments)):
+        is_greedy = argument.get("style") == "separate" and "nargs" not in argument
+        if is_greedy and following["kind"] == "positional" and argument.get("value", {}).get("format") != "json":
+            schema = properties.get(argument["parameter"])
+            said = schema.get("type") if isinstance(schema, dict) else None
+            if said == "array" or (isinstance(said, list) and "array" in said):
+                here = (*path, "arguments", index)
+                yield Fault(here, "nargs, or a terminator behind it", "a list right before a positional")
 
 
 def _option_faults(option: Mapping[str, Any], path: Path) -> Iterator[Fault]:

@@ -230,6 +230,7 @@ class Roots:
         narrowed: folders one of which has to fit too, relative to `cwd`; None narrows nothing.
         sealed: a folder, absolute, that is not written, such as that of the manifest; but for an allowed folder in it,
             and where `cwd` itself lies in it.
+        kept: a file, absolute, that is not written whatever it is called: that of the manifest.
 
     .. versionadded:: 0.1
     """
@@ -241,8 +242,10 @@ class Roots:
         narrowed: Iterable[str] | None = None,
         *,
         sealed: str | os.PathLike[str] | None = None,
+        kept: str | os.PathLike[str] | None = None,
     ) -> None:
         self.cwd = os.path.realpath(cwd)
+        self._kept = None if kept is None else os.path.realpath(kept)
         self._sealed = None if sealed is None else os.path.realpath(sealed)
         self._groups = [self._resolved(allowed)] + ([] if narrowed is None else [self._resolved(narrowed)])
 
@@ -268,6 +271,8 @@ class Roots:
             raise OutsideError("a path inside the folders that this tool may use")
         below = real[len(around[0] or "") :]
         if write and any(part.casefold() in PROTECTED for part in below.split(os.sep)):
+            raise OutsideError("a path that is no configuration of the board")
+        if write and real == self._kept:
             raise OutsideError("a path that is no configuration of the board")
         if write and self._is_sealed(real):
             raise OutsideError("a path outside the folder of the manifest, which is not written")

@@ -19,7 +19,7 @@ import marshal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 SMALL = 1_500
 """Up to so many characters a definition that is used once is put in the place of its reference."""
@@ -205,6 +205,7 @@ class _Projection:
 
     def made(self) -> dict[str, Any]:
         self._count(self.schema)
+        self.straight = self._in_no_circle()
         self.inlined = {name for name in self.uses if self._may_stand_in_place(name)}
         projected: dict[str, Any] = self._copy(self.schema, 0)
         local: dict[str, Any] = {}
@@ -235,21 +236,18 @@ class _Projection:
                 self.uses[name] += 1
 
     def _may_stand_in_place(self, name: str) -> bool:
-        if self.uses[name] > 1 or name in self.partly or self._leads_back(name):
+        if self.uses[name] > 1 or name in self.partly or name not in self.straight:
             return False
         return len(json.dumps(self.defs[name])) <= SMALL
 
-    def _leads_back(self, name: str) -> bool:
-        seen: set[str] = set()
-        waiting = list(self.leads_to.get(name, ()))
-        while waiting:
-            one = waiting.pop()
-            if one == name:
-                return True
-            if one not in seen:
-                seen.add(one)
-                waiting += self.leads_to.get(one, ())
-        return False
+    def _in_no_circle(self) -> set[str]:
+        """The definitions that lead back to themselves by no way: taken away from either end of every row, each looked
+        at once, however long the rows are. What stands between two circles stays with them."""
+        led_from: dict[str, set[str]] = {}
+        for name, targets in self.leads_to.items():
+            for target in targets:
+                led_from.setdefault(target, set()).add(name)
+        return _taken_away(self.uses, self.leads_to, led_from) | _taken_away(self.uses, led_from, self.leads_to)
 
     def _copy(self, schema: Schema, depth: int) -> Schema:
         if not isinstance(schema, dict):
@@ -279,3 +277,20 @@ class _Projection:
             return {**target, **beside}
         parts = [target, *beside.pop("allOf", [])]  # what stands beside a reference holds as well as what it means
         return {**beside, "allOf": parts}
+
+
+def _taken_away(
+    names: Collection[str], after: Mapping[str, Collection[str]], before: Mapping[str, Collection[str]]
+) -> set[str]:
+    """The names that are left with nothing after them, one after the other."""
+    left = {name: len(after.get(name, ())) for name in names}
+    waiting = [name for name, count in left.items() if not count]
+    taken: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        taken.add(name)
+        for other in before.get(name, ()):
+            left[other] -= 1
+            if not left[other]:
+                waiting.append(other)
+    return taken

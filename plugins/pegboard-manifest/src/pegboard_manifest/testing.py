@@ -371,9 +371,11 @@ def _data_of_program(binding: Mapping[str, Any], response: Mapping[str, Any]) ->
 
 
 def _data_of_answer(binding: Mapping[str, Any], response: Mapping[str, Any]) -> Any:
-    from pegboard_manifest.bindings.http.answer import read_answer
+    from pegboard_manifest.bindings.http.answer import Reading, read_answer
 
-    read = read_answer(binding, response["status"], response.get("headers", {}), response.get("body", "").encode())
+    body = response.get("body", "").encode()
+    reading = Reading(method=binding["method"])
+    read = read_answer(binding, response["status"], response.get("headers", {}), body, reading)
     if isinstance(read, ToolError):
         raise read
     return getattr(read, "data", read)

@@ -130,13 +130,28 @@ def spec_of(entry: Mapping[str, Any], manifest: Manifest) -> dict[str, Any]:
         "parameters": binding["parameters"],
         "exceptions": binding.get("exceptions", ()),
         "folder": str(manifest.folder),
+        "file": None if manifest.file is None else str(manifest.file),
         "allowed_paths": entry.get("constraints", {}).get("allowed_paths"),
         "base64": [key for key, one in properties.items() if _is_base64(one)],
+        "formatted": [key for key, one in properties.items() if not _takes_any_text(one)],
     }
 
 
 def _is_base64(schema: Any) -> bool:
     return isinstance(schema, dict) and schema.get("contentEncoding") == "base64"
+
+
+def _takes_any_text(schema: Any) -> bool:
+    """Whether a schema lets a text pass that has no format; where it cannot be told, it does."""
+    if not isinstance(schema, dict):
+        return True
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if branches:
+        return any(_takes_any_text(one) for one in branches)
+    kinds = schema.get("type", "string")
+    if "array" in kinds and _takes_any_text(schema.get("items")):
+        return True
+    return ("string" in kinds if isinstance(kinds, list) else kinds == "string") and "format" not in schema
 
 
 def compile_call(
@@ -301,9 +316,15 @@ def _coercion(one: Mapping[str, Any], spec: Mapping[str, Any]) -> Callable[[Any]
     if "path" in kinds:
         from pegboard_manifest.hygiene import Roots
 
-        roots = Roots(spec["folder"], ["."], spec["allowed_paths"])
+        roots = Roots(spec["folder"], ["."], spec["allowed_paths"], kept=spec.get("file"))
     enum = _enum_of(one, spec) if "enum" in one else None
-    coerce = _coerce.coercion_of(kinds, enum=enum, roots=roots, is_base64=one["parameter"] in spec["base64"])
+    coerce = _coerce.coercion_of(
+        kinds,
+        enum=enum,
+        roots=roots,
+        is_base64=one["parameter"] in spec["base64"],
+        any_text=one["parameter"] not in spec["formatted"],
+    )
     return _coerce.each(coerce) if one.get("items") else coerce
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
 """What the host lacks for a moment."""
+MAX_CHILDREN = 16
+"""Programs that all tools of a host may run at once: a process costs far more than a call."""
 MAX_IN_LOOP = {"json": 100_000, "jsonl": 8_000, "csv": 16_000, "text": 1_000_000}
 """Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take at most some 10 ms, whatever
 stands in them: a line of JSON may have two bytes, and takes as long to read as one of fifty."""
@@ -41,7 +43,7 @@ def compile_call(
     binding = entry["binding"]
     program = Program(manifest.programs[binding["program"]], binding["program"], manifest.folder)
     allowed = entry.get("constraints", {}).get("allowed_paths")
-    line_of = compile_line(binding, program.entry, roots_of(program.entry, manifest.folder, allowed))
+    line_of = compile_line(binding, program.entry, roots_of(program.entry, manifest.folder, allowed, manifest.file))
     output = binding["output"]
     most = output.get("max_bytes", MAX_BYTES)
     success = frozenset(binding.get("success", (0,)))
@@ -50,7 +52,8 @@ def compile_call(
     async def call(context: CallContext, arguments: Mapping[str, Any]) -> Any:
         line = line_of(arguments)
         context.hide(*(os.environ.get(name, "") for name in program.secret_names))
-        ended = await _run(program, line, most)
+        async with _children():
+            ended = await _run(program, line, most)
         marks = context.tool.annotations
         is_safe = marks.read_only or marks.idempotent
         if ended.too_much:
@@ -71,6 +74,19 @@ def compile_call(
         )
 
     return call
+
+
+def _children() -> trio.CapacityLimiter:
+    """How many children this loop may have at once; a call that waits for its turn waits within its deadline."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        limiter = trio.CapacityLimiter(MAX_CHILDREN)
+        _limiter.set(limiter)
+        return limiter
+
+
+_limiter: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("children of manifests")
 
 
 def _repeat(*, safe: bool) -> dict[str, Any]:

@@ -76,10 +76,12 @@ def words_of(
     return compile_line(binding, program, roots_of(program, folder, allowed_paths))(arguments).words
 
 
-def roots_of(program: Mapping[str, Any], folder: str | Path, allowed_paths: Iterable[str] | None = None) -> Roots:
-    """The working directory of a program and the folders of its path values."""
+def roots_of(
+    program: Mapping[str, Any], folder: str | Path, allowed_paths: Iterable[str] | None = None, file: Path | None = None
+) -> Roots:
+    """The working directory of a program and the folders of its path values; `file` is that of the manifest."""
     cwd = Path(folder, program.get("cwd", "."))
-    return Roots(cwd, program.get("allowed_paths", ["."]), allowed_paths, sealed=folder)
+    return Roots(cwd, program.get("allowed_paths", ["."]), allowed_paths, sealed=folder, kept=file)
 
 
 def compile_line(
