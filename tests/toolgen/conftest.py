@@ -10,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 import pytest
 
 RUN_S = 120
-HINTS = "toolgen.toml"
 
 SQLITE_UTILS = ("sqlite-utils==4.2.1",)
 CSVKIT = ("csvkit==2.2.0",)
@@ -45,9 +48,29 @@ kinto.cache_backend = kinto.core.cache.memory
 kinto.permission_backend = kinto.core.permission.memory
 kinto.userid_hmac_secret = of-these-tests-alone
 kinto.default_bucket_hmac_secret = of-these-tests-alone
-multiauth.policies = basicauth
+multiauth.policies = account basicauth
+multiauth.policy.account.use = kinto.plugins.accounts.AccountsPolicy
+multiauth.policy.basicauth.use = kinto.core.authentication.BasicAuthAuthenticationPolicy
 kinto.bucket_create_principals = system.Authenticated
 kinto.account_create_principals = system.Everyone
+"""
+
+LONG_WORK = {
+    # Of more than two sequences it is exponential: a process can be ended, a thread cannot.
+    "overrides/long-work.json": json.dumps(
+        {"python:textdistance.lcsseq": {"timeout_ms": 2_000, "binding": {"run": "process"}}}
+    )
+}
+
+WATCHED_MODULE = """
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(name)
+    def watched(*args, **kwargs):
+        with open({log!r}, "a") as log:
+            log.write("called\\n")
+        return 0
+    return watched
 """
 
 
@@ -59,6 +82,7 @@ class Built:
         name: of the project.
         folder: what `init` wrote.
         arguments: of `init`, without `--out`.
+        given: what a person put into the folder, by name.
         env: what its programs, libraries or servers need, and the program `pegboard`.
         work: an empty folder to run in.
         address: of its server, for those that have one.
@@ -70,6 +94,7 @@ class Built:
     env: dict[str, str]
     work: Path
     address: str = ""
+    given: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -87,6 +112,12 @@ class Built:
         found = [one for one in self.manifest["tools"] if one["id"].endswith(" ".join(words))]
         assert len(found) == 1, (words, [one["id"] for one in found])
         return found[0]
+
+    def copied(self, work: Path) -> Built:
+        """The same in another, empty folder."""
+        folder = work / self.folder.name
+        shutil.copytree(self.folder, folder)
+        return attrs.evolve(self, folder=folder, work=work)
 
     def pegboard(self, *words: str, said: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
         """Run the program with what was built."""
@@ -126,9 +157,12 @@ def run(
 
 
 def init(
-    folder: Path, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path
+    folder: Path, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path, given: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """`pegboard toolgen init`."""
+    """`pegboard toolgen init`, with files in the folder that a person put there."""
+    for name, text in (given or {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "pegboard", "toolgen", "init", *arguments, "--all", "--out", str(folder)]
     return run(command, cwd=cwd, env=env)
 
@@ -147,17 +181,19 @@ def make_built(base_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     """`make_built(name, arguments, env, address="")` runs `init` in a folder of its own."""
 
     def make(
-        name: str, arguments: tuple[str, ...], env: Mapping[str, str], *, address: str = "", hints: str | None = None
+        name: str,
+        arguments: tuple[str, ...],
+        env: Mapping[str, str],
+        *,
+        address: str = "",
+        given: Mapping[str, str] | None = None,
     ) -> Built:
         work = tmp_path_factory.mktemp(name)
         folder = work / "llm-tooling"
         whole = {**base_env, **env}
-        if hints is not None:
-            folder.mkdir()
-            (folder / HINTS).write_text(hints, encoding="utf-8")
-        done = init(folder, arguments, whole, work)
+        done = init(folder, arguments, whole, work, given)
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return Built(name, folder, arguments, whole, work, address)
+        return Built(name, folder, arguments, whole, work, address, given or {})
 
     return make
 
@@ -229,7 +265,8 @@ def humanize(peers: Any, make_built: Callable[..., Built]) -> Built:
 def textdistance(peers: Any, make_built: Callable[..., Built]) -> Built:
     """textdistance: a library of callable instances."""
     venv = _venv(peers, "libraries", *LIBRARIES)
-    return make_built("textdistance", ("--library", "textdistance"), {"PYTHONPATH": _site_packages(venv)})
+    env = {"PYTHONPATH": _site_packages(venv)}
+    return make_built("textdistance", ("--library", "textdistance"), env, given=LONG_WORK)
 
 
 PROJECTS = ("sqlite_utils", "csvkit", "httpbin", "kinto", "humanize", "textdistance")
@@ -261,20 +298,23 @@ def run_init() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture
-def gateway_of() -> Callable[[Built], contextlib.AbstractContextManager[str]]:
-    """`with gateway_of(built) as url` serves what was built as an HTTP API."""
+def gateway_of() -> Callable[..., contextlib.AbstractContextManager[str]]:
+    """`with gateway_of(built, **env) as url` serves what was built as an HTTP API."""
 
     @contextlib.contextmanager
-    def serve(built: Built) -> Iterator[str]:
+    def serve(built: Built, **env: str) -> Iterator[str]:
         config = str(built.folder / "pegboard.toml")
         command = [sys.executable, "-m", "pegboard", "--config", config, "gateway", "--port", "0"]
+        whole = {**built.env, **env}
         served = subprocess.Popen(
-            command, cwd=built.work, env=built.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            command, cwd=built.work, env=whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
+        assert served.stderr is not None
         try:
-            assert served.stderr is not None
             line = served.stderr.readline()
             assert " at http://" in line, line + served.stderr.read()
+            rest = threading.Thread(target=served.stderr.read, daemon=True)
+            rest.start()  # a full pipe would hold it up
             yield line.split(" at ")[1].split(" ")[0]
         finally:
             served.terminate()
@@ -283,7 +323,90 @@ def gateway_of() -> Callable[[Built], contextlib.AbstractContextManager[str]]:
             finally:
                 served.kill()
                 served.wait()
-                assert served.stderr is not None
                 served.stderr.close()
 
     return serve
+
+
+@attrs.frozen
+class Watched:
+    """What stands in for the programs, the server or the library of a project, and counts.
+
+    Args:
+        env: makes the tools use it.
+        seen: how often one was started, asked or called.
+    """
+
+    env: dict[str, str]
+    seen: Callable[[], int]
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Callable[[Built], contextlib.AbstractContextManager[Watched]]:
+    """`with watch(built) as watched` counts what tools do to the outside."""
+
+    @contextlib.contextmanager
+    def watched(built: Built) -> Iterator[Watched]:
+        log = tmp_path / "seen.log"
+        log.touch()
+
+        def seen() -> int:
+            return len(log.read_text().splitlines())
+
+        manifest = built.manifest
+        if programs := manifest.get("programs"):
+            script = _script(tmp_path / "watched", f"echo started >> '{log}'")
+            yield Watched({one["argv0_env"]: script for one in programs.values()}, seen)
+        elif modules := manifest.get("modules"):
+            for one in modules.values():
+                (tmp_path / f"{one['import']}.py").write_text(WATCHED_MODULE.format(log=str(log)))
+            yield Watched({"PYTHONPATH": f"{tmp_path}{os.pathsep}{built.env['PYTHONPATH']}"}, seen)
+        else:
+            with _counting_server() as (address, asked):
+                servers = manifest["servers"].values()
+                yield Watched(
+                    {one["base_url_env"]: f"{address}{urlsplit(one['base_url']).path}" for one in servers},
+                    lambda: len(asked),
+                )
+
+    return watched
+
+
+@pytest.fixture
+def stand_ins(tmp_path: Path) -> Callable[[Built], dict[str, str]]:
+    """`stand_ins(built)`: an environment in which its programs, if it has any, end at once."""
+
+    def env_of(built: Built) -> dict[str, str]:
+        script = _script(tmp_path / "stand-in", "echo '[]'")
+        return {one["argv0_env"]: script for one in built.manifest.get("programs", {}).values()}
+
+    return env_of
+
+
+def _script(path: Path, line: str) -> str:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+@contextlib.contextmanager
+def _counting_server() -> Iterator[tuple[str, list[str]]]:
+    """A server that answers everything with `{}`; its address, and the lines of what it was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_one_request(self) -> None:
+            line = self.rfile.readline(65_537)
+            if line:
+                asked.append(line.decode("latin-1"))
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+            self.close_connection = True
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        finally:
+            server.shutdown()
+            thread.join()

@@ -29,22 +29,20 @@ def test_numbers_are_said_in_words(humanize: Any) -> None:
     ]
 
 
-def test_every_public_function_is_a_tool_or_reported(humanize: Any) -> None:
+def test_every_public_function_is_a_tool(humanize: Any) -> None:
     tools = {one["binding"]["qualified_name"].rsplit(".", 1)[1] for one in humanize.manifest["tools"]}
-    draft = (humanize.folder / "tools.draft.json").read_text()
     public = {
         "activate", "apnumber", "clamp", "deactivate", "decimal_separator", "fractional", "intcomma", "intword",
         "metric", "natural_list", "naturaldate", "naturalday", "naturaldelta", "naturalsize", "naturaltime",
         "ordinal", "precisedelta", "scientific", "thousands_separator",
     }  # fmt: skip
-    assert len(public & tools) >= 17
-    assert [name for name in public - tools if f"humanize.{name}" not in draft] == []
+    assert tools == public
 
 
 def test_all_algorithms_are_tools(textdistance: Any) -> None:
     results = textdistance.batch(
         [
-            ("textdistance_levenshtein", {"sequences": ["test", "text"]}),
+            ("textdistance_levenshtein", {"s1": "test", "s2": "text"}),
             ("textdistance_hamming", {"sequences": ["test", "text", "tent"]}),
             ("textdistance_jaccard", {"sequences": ["test", "text"]}),
         ]
