@@ -1,0 +1,175 @@
+"""What `build` makes of a manifest is served by one command, from anywhere; and a tool that writes is refused in
+read-only mode through every door: the program, MCP, the gateway, the chat."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+for needed in ("pegboard_toolgen", "pegboard_mcp", "pegboard_http", "pegboard_chat"):
+    pytest.importorskip(needed, reason=f"{needed} is not installed")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+TOUCHES: dict[str, Any] = {
+    "id": "program:touch",
+    "name": "touch_made",
+    "description": "Makes a file.",
+    "category": "write",
+    "risk": "low",
+    "idempotency": "idempotent",
+    "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+    "examples": [{"input": {}}],
+    "annotations": {"readOnlyHint": True, "destructiveHint": False},
+    "binding": {
+        "kind": "subprocess",
+        "program": "touch",
+        "arguments": [{"kind": "literal", "value": "made"}],
+        "output": {"parser": "text"},
+    },
+}
+MANIFEST: dict[str, Any] = {
+    "manifest_version": "1.0",
+    "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
+    "project": {"name": "Touch", "runtime": "other", "execution_model": "subprocess"},
+    "programs": {"touch": {"argv0": ["touch"]}},
+    "tools": [TOUCHES],
+}
+PROGRAM = [sys.executable, "-m", "pegboard"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What `build` makes of the manifest, in a folder whose name a shell would take apart."""
+    folder = tmp_path / 'it\'s a "folder" of $tools'
+    folder.mkdir()
+    (folder / "tool.manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
+    done = subprocess.run(
+        [*PROGRAM, "toolgen", "build", str(folder)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A working directory that has nothing to do with it."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    return place
+
+
+def through_the_program(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    said = json.dumps({"name": "touch_made", "arguments": {}})
+    done = subprocess.run(
+        [*command, "batch"], cwd=cwd, env=env, input=said, capture_output=True, text=True, timeout=60, check=False
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a-client", "version": "1"}}
+    sent: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "touch_made", "arguments": {}}},
+    ]
+    said: dict[int, Any] = {}
+    with subprocess.Popen(
+        [*command, "serve"],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in sent:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+            while "id" in message and message["id"] not in said:
+                answer = json.loads(server.stdout.readline())
+                said[answer.get("id", 0)] = answer
+        server.stdin.close()
+        server.wait(20)
+    result = said[2]["result"]
+    return {"ok": not result.get("isError", False), "said": result["content"][0]["text"]}
+
+
+@contextlib.contextmanager
+def gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
+    with subprocess.Popen(
+        [*command, "gateway", "--port", "0"], cwd=cwd, env=env, stderr=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stderr is not None
+        line = served.stderr.readline()
+        try:
+            assert line.startswith("serving 1 tools at http://"), line
+            yield line.split(" at ")[1].split()[0]
+        finally:
+            served.terminate()
+            served.communicate(timeout=20)
+
+
+def through_the_gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    with gateway(command, cwd, env) as url:
+        request = urllib.request.Request(
+            f"{url}/tools/touch_made", data=b"{}", headers={"content-type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                result: dict[str, Any] = json.load(answer)
+        except urllib.error.HTTPError as problem:
+            with problem:
+                result = json.load(problem)
+    return result
+
+
+def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [*command, "chat", "--model", "echo", "--json", "touch_made {}"],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (result,) = [event for event in events if event["type"] == "result"]
+    return dict(result)
+
+
+@pytest.mark.parametrize("door", [through_the_program, through_mcp, through_the_gateway, through_the_chat])
+def test_a_tool_that_writes_is_served_from_anywhere_and_refused_in_read_only_mode(
+    door: Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]], folder: Path, elsewhere: Path
+) -> None:
+    command = [*PROGRAM, "--config", str(folder / "pegboard.toml")]
+    refused = door(command, elsewhere, {**os.environ, "READ_ONLY": "1"})
+    assert refused["ok"] is False
+    assert "read-only mode" in json.dumps(refused)
+    assert not (folder / "made").exists()
+
+    assert door(command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
+    assert (folder / "made").exists()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(folder: Path) -> None:
+    (server,) = json.loads((folder / "mcp.json").read_text(encoding="utf-8"))["mcpServers"].values()
+    assert (server["command"], server["args"][-1]) == ("pegboard", "serve")
+    assert through_mcp([*PROGRAM, *server["args"][:-1]], folder, dict(os.environ))["ok"] is True
+    assert (folder / "made").exists()
