@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -240,20 +240,59 @@ def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Calla
 
 def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
-    done = run(*INIT)
-    assert done.status == 2
-    assert "there are 41 candidates, more than the 40 that are taken unasked" in done.err
-    assert "--all takes them all" in done.err
-    assert '#  "http:GET /dogs/40",' in Path("llm-tooling/toolgen.toml").read_text()
-    assert not Path("llm-tooling/tool.manifest.json").exists()
-    Path("llm-tooling/toolgen.toml").unlink()
-    monkeypatch.setattr(commands, "_ask", lambda ranked: [ranked[0][0], ranked[3][0]])
+    asked: list[int] = []
+
+    def choose(ranked: Sequence[tuple[str, str, str]]) -> list[str]:
+        asked.append(len(ranked))
+        return [ranked[0][0], ranked[3][0]]
+
+    monkeypatch.setattr(commands, "_ask", choose)
     assert run(*INIT).status == 0
     assert tools().keys() == {"get_dogs_00", "get_dogs_03"}
     assert '"http:GET /dogs/03",' in Path("llm-tooling/toolgen.toml").read_text()
     assert run("init").status == 0
     assert run("check").status == 0
     assert len(tools()) == 2
+    assert asked == [41]
+
+
+def test_forty_candidates_are_taken_unasked(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    api.drafts = [draft(f"/dogs/{number:02}") for number in range(40)]
+    monkeypatch.setattr(commands, "_ask", lambda ranked: pytest.fail("nobody is to be asked"))
+    done = run(*INIT)
+    assert (done.status, len(tools())) == (0, 40)
+    assert "[select]" not in done.err
+
+
+def test_where_nobody_can_be_asked_all_are_taken_and_the_way_to_choose_is_said(
+    api: Api, run: Callable[..., Run]
+) -> None:
+    api.drafts = [draft(f"/dogs/{number:03}") for number in range(300)]
+    done = run(*INIT)
+    assert (done.status, len(tools())) == (0, 300)
+    assert "all 300 candidates are taken, for nobody is here to choose" in done.err
+    assert "under [select] in llm-tooling/toolgen.toml; --all says" in done.err
+    hints = Path("llm-tooling/toolgen.toml").read_text()
+    assert '#  "http:GET /dogs/000",' in hints
+    assert "#  and 100 more: see tools.draft.json" in hints
+    assert run("check").status == 0
+    again = run(*INIT)
+    assert again.out.endswith("nothing changed\n")
+    assert "all 300 candidates are taken" in again.err
+    assert "candidates are taken" not in run(*INIT, "--all").err
+    assert "candidates are taken" not in run(*INIT).err
+
+
+def test_all_that_a_person_chose_is_all_the_next_time(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
+    monkeypatch.setattr(commands, "_ask", lambda ranked: [one[0] for one in ranked])
+    assert run(*INIT).status == 0
+    api.drafts.append(draft("/dogs/new"))
+    assert "http:GET /dogs/new is new in its source" in run("check").out
+    assert run("init").status == 0
+    assert len(tools()) == 42
 
 
 def test_all_are_taken_when_told_so_and_that_is_remembered(api: Api, run: Callable[..., Run]) -> None:
@@ -390,14 +429,19 @@ def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: C
     assert "cannot run in-process" in run("init", ".", "--execution-model", "in-process", "--runtime", "node").err
 
 
-def test_routes_beside_other_tools_are_named(api: Api, run: Callable[..., Run]) -> None:
-    Path("app.py").write_text('@app.get("/dogs")\ndef dogs(): ...\n')
+def test_routes_that_no_document_covers_are_named(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text(
+        '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\ndef dog(): ...\n'
+    )
     done = run("init", ".", "--openapi", "https://x/y")
     assert done.status == 0
-    assert "1 route without an OpenAPI document, not covered:" in done.err
-    assert "  GET /dogs (app.py:1)" in done.err
+    assert "2 routes without an OpenAPI document, not covered:" in done.err
+    assert "  GET /birds (app.py:1)" in done.err
     said = json.loads(Path("llm-tooling/project.profile.json").read_text())
-    assert said["not_covered"] == [{"method": "GET", "path": "/dogs", "where": "app.py:1"}]
+    assert said["not_covered"] == [
+        {"method": "GET", "path": "/birds", "where": "app.py:1"},
+        {"method": "POST", "path": "/dogs", "where": "app.py:5"},
+    ]
 
 
 @pytest.mark.parametrize(

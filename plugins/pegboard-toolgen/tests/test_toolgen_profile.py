@@ -13,8 +13,10 @@ from pegboard import ConfigError
 from pegboard_toolgen.flow import sources_of
 from pegboard_toolgen.profile import (
     Profile,
+    Route,
     Source,
     find_routes,
+    not_covered,
     profile_project,
     project_of,
     refuse_impossible,
@@ -160,7 +162,42 @@ def test_routes_without_a_document_are_named(tmp_path: Path) -> None:
     ]
     assert len(profile_project(tmp_path).routes) == 4
     write(tmp_path, {"openapi.json": '{"openapi": "3.0.0"}'})
-    assert profile_project(tmp_path).routes == ()
+    assert len(profile_project(tmp_path).routes) == 4
+
+
+@pytest.mark.parametrize(
+    ("route", "operation", "is_covered"),
+    [
+        (("GET", "/dogs/<int:id>"), ("GET", "/dogs/{dog}"), True),
+        (("GET", "/dogs/:id/"), ("GET", "/dogs/{dog}"), True),
+        (("GET", "/dogs"), ("GET", "/v1/dogs"), True),
+        (("ANY", "/dogs"), ("POST", "/dogs"), True),
+        (("GET", "/"), ("GET", "/"), True),
+        (("POST", "/dogs"), ("GET", "/dogs"), False),
+        (("GET", "/dogs"), ("GET", "/hotdogs"), False),
+        (("GET", "/v1/dogs"), ("GET", "/dogs"), False),
+        (("GET", "/"), ("GET", "/dogs"), False),
+        (("GET", "/dogs/<id>"), ("GET", "/dogs"), False),
+    ],
+)
+def test_a_route_is_covered_by_an_operation_at_its_place(
+    route: tuple[str, str], operation: tuple[str, str], is_covered: bool
+) -> None:
+    one = Route(method=route[0], path=route[1], where="app.py:1")
+    assert not_covered([one], [operation]) == (() if is_covered else (one,))
+
+
+def test_a_folder_that_was_made_of_the_project_is_no_part_of_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "tools/tool.manifest.json": "{}",
+            "tools/adapters/openapi.json": '{"openapi": "3.1.0"}',
+            "tools/adapters/app.py": '@app.get("/no")\n',
+        },
+    )
+    profile = profile_project(tmp_path)
+    assert (profile.sources, profile.routes) == ((), ())
 
 
 def test_the_scan_of_routes_ends(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -218,7 +219,7 @@ def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) ->
     work.mkdir()
     made = start("-m", "pegboard_toolgen.program", "init", "--program", str(path), cwd=work)
     assert made.returncode == 0, made.stderr
-    assert "keep-dogs is not on PATH: put it there, or set KEEP_DOGS_PROGRAM to its path" in made.stderr
+    assert "PATH does not lead to keep-dogs: put it there, or set KEEP_DOGS_PROGRAM to its path" in made.stderr
     assert str(tmp_path).encode() not in b"".join(files_of(work / "llm-tooling").values())
     unreached = start("-m", "pegboard_toolgen.program", "check", cwd=work)
     assert unreached.returncode == 0
@@ -227,3 +228,78 @@ def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) ->
     drifted = start("-m", "pegboard_toolgen.program", "check", cwd=work, KEEP_DOGS_PROGRAM=str(path))
     assert drifted.returncode == 1
     assert "keep_dogs changed in its source: " in drifted.stdout
+
+
+DOGS = """#!/bin/sh
+if [ "$1" = --help ]; then
+  printf 'Usage: dogs [OPTIONS] NAME\\n\\nList dogs.\\n\\nOptions:\\n  --most N   how many\\n'
+elif [ "$1" = -h ]; then
+  touch asked-for-h
+else
+  echo "$@"
+fi
+"""
+
+
+@pytest.fixture
+def dogs(tmp_path: Path) -> Path:
+    """A program that lies in a project and says nothing but its help."""
+    path = tmp_path / "project" / "scripts" / "dogs"
+    path.parent.mkdir(parents=True)
+    path.write_text(DOGS)
+    path.chmod(0o755)
+    return path
+
+
+def argv0_of(folder: Path) -> list[str]:
+    manifest = json.loads((folder / "tool.manifest.json").read_text())
+    argv0: list[str] = manifest["programs"]["dogs"]["argv0"]
+    return argv0
+
+
+def test_a_program_of_the_project_is_called_where_it_lies(dogs: Path, tmp_path: Path) -> None:
+    project = dogs.parent.parent
+    words = ("-m", "pegboard_toolgen.program")
+    made = start(*words, "init", "--program", "./scripts/dogs", "--out", "made/tools", cwd=project)
+    assert made.returncode == 0, made.stderr
+    assert "PATH does not lead" not in made.stderr
+    assert not list(project.rglob("asked-for-h"))
+    folder = project / "made" / "tools"
+    assert argv0_of(folder) == ["../../scripts/dogs"]
+    assert str(tmp_path).encode() not in b"".join(files_of(folder).values())
+    on_path = f"{dogs.parent}{os.pathsep}{os.environ['PATH']}"
+    for path in (os.environ["PATH"], on_path):
+        assert start(*words, "check", "made/tools", cwd=project, PATH=path).returncode == 0
+    moved = tmp_path / "moved"
+    project.rename(moved)
+    config = str(moved / "made" / "tools" / "pegboard.toml")
+    called = start("-m", "pegboard", "--config", config, "call", "dogs", "name=rex", cwd=tmp_path)
+    assert (called.returncode, called.stdout.strip()) == (0, "rex"), called.stderr
+
+
+def test_a_program_of_an_environment_on_path_goes_by_its_name(dogs: Path) -> None:
+    project = dogs.parent.parent
+    place = project / ".venv" / "bin"
+    place.mkdir(parents=True)
+    dogs.rename(place / "dogs")
+    words = ("-m", "pegboard_toolgen.program")
+    active = f"{place}{os.pathsep}{os.environ['PATH']}"
+    made = start(*words, "init", "--program", ".venv/bin/dogs", cwd=project, PATH=active)
+    assert made.returncode == 0, made.stderr
+    assert argv0_of(project / "llm-tooling") == ["dogs"]
+    assert start(*words, "check", cwd=project).returncode == 0
+    start(*words, "init", "--program", ".venv/bin/dogs", "--out", "other", cwd=project)
+    assert argv0_of(project / "other") == ["../.venv/bin/dogs"]
+    assert start(*words, "check", "other", cwd=project, PATH=active).returncode == 0
+
+
+def test_another_program_of_the_name_on_path_is_not_taken_for_it(dogs: Path, tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    for folder in (work, other):
+        folder.mkdir()
+    (other / "dogs").write_text("#!/bin/sh\n")
+    (other / "dogs").chmod(0o755)
+    path = f"{other}{os.pathsep}{os.environ['PATH']}"
+    made = start("-m", "pegboard_toolgen.program", "init", "--program", str(dogs), cwd=work, PATH=path)
+    assert made.returncode == 0, made.stderr
+    assert "PATH does not lead to dogs" in made.stderr

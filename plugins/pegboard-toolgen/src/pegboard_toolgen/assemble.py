@@ -577,7 +577,10 @@ def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints:
             said = {name: list(one) if isinstance(one, tuple) else one for name, one in laid.get(key, {}).items()}
             value = {**parts[place].get(key, {}), **said}
             if place == "programs":
-                value.setdefault("cwd", "/".join([".."] * levels))
+                above = "/".join([".."] * levels)
+                value.setdefault("cwd", above)
+                if "argv0" not in said and value["argv0"][0].startswith("./"):
+                    value["argv0"] = [f"{above}/{value['argv0'][0][2:]}", *value["argv0"][1:]]
             if place == "modules" and "allow" in value:
                 value["allow"] = sorted({one["qualified_name"] for one in bindings if one["module"] == key})
             if place == "servers" and "base_url" in laid.get(key, {}) and "allowed_hosts" not in laid[key]:

@@ -115,7 +115,8 @@ def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
 
 
 def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:
-    gathered = gather(found, state.lock)
+    root = flow.root_of(folder, state.profile)
+    gathered = gather(flow.placed(found, root, state.generated), state.lock)
     hints = flow.hints_of(folder)
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -36,6 +37,7 @@ from pegboard_toolgen.names import Lock
 from pegboard_toolgen.overrides import apply_overrides, read_overrides
 from pegboard_toolgen.profile import Profile, Source
 
+_ENVIRONMENTS = re.compile(r"\./(?:.*/)?(?:\.?venv/bin|node_modules/\.bin)/")
 ASK_ABOVE = 40
 """More candidates than this are not taken without asking."""
 MAX_ROUNDS = 50
@@ -134,19 +136,21 @@ def init(request: Request, ask: Ask) -> Report:
         )
     found, failed = _discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     hints = hints_of(folder)
-    gathered = gather(found, state.lock)
+    gathered = gather(placed(found, root, state.generated), state.lock)
     choice = choose(gathered, hints, state.lock)
-    selection = _select(request, choice, state, root, folder, ask)
+    selected = _select(request, choice, state, root, folder, ask)
+    selection = selected.ids
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
     made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated, _levels(folder, root))
     if not made.document["tools"]:
         raise _nothing(made, failed)
-    notes = [*profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
+    profile = attrs.evolve(profile, routes=profiles.not_covered(profile.routes, _operations(gathered)))
+    notes = [*selected.notes, *profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
     hidden = programs_elsewhere(made.document, sources)
     notes += [
-        f"{shown(name, 60)} is not on PATH: put it there, or set {variable} to its path, before its tools are called"
+        f"PATH does not lead to {shown(name, 60)}: put it there, or set {variable} to its path, before it is called"
         for variable, (name, _) in sorted(hidden.items())
-        if variable not in os.environ
+        if variable not in os.environ and "/" not in name
     ]
     missing = [one.name for one in sources if one.kind == "library" and not _is_installed(one.name)]
     notes += [f"{shown(name, 60)} is not installed here: install it before its tools are called" for name in missing]
@@ -165,7 +169,7 @@ def init(request: Request, ask: Ask) -> Report:
                 profile,
                 made.document["project"],
                 sources,
-                _selection_json(selection, request, state),
+                selected.to_json(),
                 _levels(folder, root),
                 {key: value for key in OPTIONS if (value := getattr(request, key)) is not None},
             )
@@ -174,7 +178,7 @@ def init(request: Request, ask: Ask) -> Report:
     }
     if not folder.exists(places.HINTS):
         chosen = sorted(selection) if selection is not None else []
-        kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen).encode()
+        kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen, selected.ranked).encode()
     outcome = _build(folder, made.document, state)
     written = folder.write({**outcome.files, **kept}, replace=request.replace)
     return Report(
@@ -375,13 +379,19 @@ def _discover_all(
 
 
 def discover(source: Source, base_url: str | None = None) -> Discovery:
-    """Ask the discovery of this kind.
+    """Ask the discovery of this kind. A program that lies in the project is called `./` and its place there.
 
     Raises:
         DiscoveryError: the source cannot be read at all.
     """
     if source.kind == "program":
-        return _discover_program(source.where or source.name)
+        made = _discover_program(source.where or source.name)
+        if not source.inside:
+            return made
+        programs = {
+            key: {**one, "argv0": [f"./{source.inside}", *one["argv0"][1:]]} for key, one in made.programs.items()
+        }
+        return attrs.evolve(made, programs=programs)
     if source.kind == "library":
         from pegboard_toolgen.discover.library import discover_library
 
@@ -389,7 +399,35 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
     from pegboard_toolgen.discover.openapi import discover_openapi
 
     where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)
-    return discover_openapi(where, base_url=base_url)
+    found = discover_openapi(where, base_url=base_url)
+    return attrs.evolve(found, source={**found.source, "location": source.inside}) if source.inside else found
+
+
+def placed(found: Sequence[Discovery], root: Path, before: Mapping[str, Any] | None) -> list[Discovery]:
+    """Programs by name, where they were called so the last time, or an environment that is on PATH holds them.
+
+    What the project itself holds is called where it lies, whatever PATH says.
+    """
+    known = {key: one["argv0"][0] for key, one in (before or {}).get("programs", {}).items()}
+
+    def called(key: str, word: str) -> str:
+        name = word.rpartition("/")[2]
+        there = shutil.which(name) if _ENVIRONMENTS.match(word) else None
+        by_name = "/" not in known[key] if key in known else _leads_to(there, str(root / word))
+        return name if by_name else word
+
+    return [
+        attrs.evolve(
+            one,
+            programs={
+                key: {**program, "argv0": [called(key, program["argv0"][0]), *program["argv0"][1:]]}
+                if program["argv0"][0].startswith("./")
+                else program
+                for key, program in one.programs.items()
+            },
+        )
+        for one in found
+    ]
 
 
 def _discover_program(where: str) -> Discovery:
@@ -437,41 +475,66 @@ def _project(
     )
 
 
+def _operations(gathered: Sources) -> list[tuple[str, str]]:
+    """Method and path of every operation that a document has, of those that became no tool too."""
+    ids = [one.id for one in (*gathered.drafts, *gathered.left_out)]
+    words = [id_.removeprefix("http:").split(" ") for id_ in ids if id_.startswith("http:")]
+    bases = {urlsplit(one.get("base_url", "")).path.rstrip("/") for one in gathered.parts["servers"].values()}
+    return [(one[0], base + one[1]) for one in words if len(one) > 1 for base in sorted(bases)]
+
+
 def _runtime_of(gathered: Sources) -> str:
     kinds = {one["kind"] for one in gathered.found_in}
     return "python" if kinds <= {"click", "argparse", "library"} else "other"
 
 
-def _select(
-    request: Request, choice: Choice, state: Known, root: Path, folder: Folder, ask: Ask
-) -> frozenset[str] | None:
-    """The ids that a person selected; None: all candidates.
+@attrs.frozen(kw_only=True)
+class Selection:
+    """Which of the candidates become tools.
 
-    Raises:
-        ConfigError: there are too many, and nobody to ask.
+    Args:
+        ids: of those; None: all.
+        is_all: somebody said that all are wanted.
+        ranked: ids of the candidates, where nobody could be asked.
+        notes: what has to be said about it.
     """
-    if request.all or choice.is_narrowed:
-        return None
+
+    ids: frozenset[str] | None = None
+    is_all: bool = False
+    ranked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> Any:
+        """As it stands in the profile."""
+        return {"ids": sorted(self.ids)} if self.ids is not None else {"all": True} if self.is_all else None
+
+
+def _select(request: Request, choice: Choice, state: Known, root: Path, folder: Folder, ask: Ask) -> Selection:
+    """What a person selected, now or the last time; all candidates where there is nobody to ask."""
     before = state.profile.get("selection")
+    was_all = isinstance(before, dict) and before.get("all") is True
+    if request.all or choice.is_narrowed:
+        return Selection(is_all=request.all or was_all)
     if isinstance(before, dict):
-        return selected_before(state.profile)
+        return Selection(ids=selected_before(state.profile), is_all=was_all)
     if len(choice.candidates) <= ASK_ABOVE:
-        return None
+        return Selection()
     from pegboard_toolgen.ranking import in_order, read_documents, score
 
-    text = read_documents(root) if request.is_project else ""
+    text = read_documents(root) if request.project is not None else ""
     ranked = in_order(choice.candidates, score(choice.candidates, text))
-    listed = [(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked]
-    chosen = ask(listed)
-    if chosen is None:
-        place = shown(folder.path.name, 60)
-        if not folder.exists(places.HINTS):
-            folder.write_hints(new_hints(ranked[0].id, listed=[draft.id for draft in ranked]).encode())
-        raise ConfigError(
-            f"there are {len(ranked):,} candidates, more than the {ASK_ABOVE} that are taken unasked",
-            hint=f"--all takes them all; or choose under [select] in {place}/{places.HINTS}, and run this again",
-        )
-    return frozenset(chosen)
+    chosen = ask([(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked])
+    if chosen is not None:
+        ids = frozenset(chosen)
+        return Selection(ids=ids) if len(ids) < len(ranked) else Selection(is_all=True)
+    place = f"{shown(folder.path.name, 60)}/{places.HINTS}"
+    return Selection(
+        ranked=tuple(draft.id for draft in ranked),
+        notes=(
+            f"all {len(ranked):,} candidates are taken, for nobody is here to choose: run this at a terminal, or choose"
+            f" under [select] in {place}; --all says that all are wanted",
+        ),
+    )
 
 
 def selected_before(profile: Mapping[str, Any]) -> frozenset[str] | None:
@@ -479,14 +542,6 @@ def selected_before(profile: Mapping[str, Any]) -> frozenset[str] | None:
     before = profile.get("selection")
     ids = before.get("ids") if isinstance(before, dict) else None
     return frozenset(str(one) for one in ids) if isinstance(ids, list) else None
-
-
-def _selection_json(selection: frozenset[str] | None, request: Request, state: Known) -> Any:
-    if selection is not None:
-        return {"ids": sorted(selection)}
-    before = state.profile.get("selection")
-    is_all = request.all or (isinstance(before, dict) and before.get("all") is True)
-    return {"all": True} if is_all else None
 
 
 def _levels(folder: Folder, root: Path) -> int:
@@ -573,15 +628,20 @@ def _is_installed(name: str) -> bool:
 
 
 def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:
-    """Programs that were named by a path and are not on PATH: name and path, by the variable that says so."""
+    """Programs that lie elsewhere than on PATH: what the manifest calls them, and the path, by their variable."""
     paths = {source.name: str(Path(source.where).absolute()) for source in sources
              if source.kind == "program" and "/" in source.where}  # fmt: skip
     found = {}
     for program in document.get("programs", {}).values():
-        name, variable = program["argv0"][0], program.get("argv0_env")
-        if variable and name in paths and shutil.which(name) is None:
-            found[variable] = (name, paths[name])
+        word, variable = program["argv0"][0], program.get("argv0_env")
+        name = word.rpartition("/")[2]
+        if variable and name in paths and ("/" in word or not _leads_to(shutil.which(name), paths[name])):
+            found[variable] = (word, paths[name])
     return found
+
+
+def _leads_to(there: str | None, path: str) -> bool:
+    return there is not None and Path(path).exists() and os.path.samefile(there, path)
 
 
 def _record(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "toolgen.toml"
 MAX_FAULTS = 50
+MAX_LISTED = 200
 CATEGORIES: tuple[str, ...] = get_args(Category)
 RISKS: tuple[str, ...] = get_args(Risk)
 Strictness = Literal["declared", "open", "any"]
@@ -419,7 +420,9 @@ def new_hints(example: str = "", include: Sequence[str] = (), listed: Sequence[s
         listed = "\n".join(f"  {toml_text(one)}," for one in include)
         selected = f"include = [\n{listed}\n]"
     elif listed:
-        lines = "\n".join(f"#  {toml_text(one)}," for one in listed)
+        lines = "\n".join(f"#  {toml_text(one)}," for one in listed[:MAX_LISTED])
+        if len(listed) > MAX_LISTED:
+            lines += f"\n#  and {len(listed) - MAX_LISTED:,} more: see tools.draft.json"
         selected = f"# Choose from these; what documents speak of most stands first:\n# include = [\n{lines}\n# ]"
     else:
         selected = '# include = ["*"]'

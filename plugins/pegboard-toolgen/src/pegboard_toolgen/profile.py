@@ -24,7 +24,7 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen._texts import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 PROFILE_VERSION = "1.0"
 TYPES = ("program", "library", "http-api", "mixed")
@@ -33,6 +33,8 @@ EXECUTION_MODELS = ("subprocess", "in-process", "remote-http", "mixed")
 MODEL_OF = {"program": "subprocess", "library": "in-process", "http-api": "remote-http", "mixed": "mixed"}
 SOURCE_TYPES = {"program": "program", "library": "library", "openapi": "http-api"}
 
+OURS = "tool.manifest.json"
+"""A folder that holds it was made of a project, and is none."""
 MAX_MARKER = 2_000_000
 MAX_SPECIFICATION = 32_000_000
 MAX_FOLDERS = 2_000
@@ -159,14 +161,13 @@ class _Finder:
         if "python" in self.runtimes:
             self._packages()
         self._search_specifications()
-        routes = () if self.specifications else tuple(find_routes(self.root))
         return Profile(
             **{key: sanitise(value, 4_000 if key == "description" else 64 if key == "version" else 128, one_line=True)
                for key, value in self.said.items()},
             runtime=self.runtimes[0] if self.runtimes else "other",
             markers=tuple(self.markers),
             sources=(*list(self.programs.values())[:MAX_PROGRAMS], *self.libraries.values(), *self.specifications),
-            routes=routes,
+            routes=tuple(find_routes(self.root)),
             notes=tuple(self.notes),
         )  # fmt: skip
 
@@ -393,9 +394,39 @@ def find_routes(root: Path) -> Iterator[Route]:
                     return
 
 
+_PART = re.compile(r"\{[^{}/]*\}|<[^<>/]*>|(?<=/):\w+|(?<=/)\*\w*")
+
+
+def not_covered(routes: Iterable[Route], operations: Iterable[tuple[str, str]]) -> tuple[Route, ...]:
+    """The routes that no operation covers.
+
+    A route is covered by an operation of its method whose path is the same, or ends with it: what a framework puts
+    before the routes of a part of the program does not stand where the route does. Names of parameters do not count.
+
+    Args:
+        routes: as they were found.
+        operations: method and path of each.
+    """
+    known: dict[str, set[str]] = {}
+    for method, path in operations:
+        parts = _PART.sub("{}", path).rstrip("/").split("/")
+        ends = {"/".join(["", *parts[start:]]) for start in range(1, len(parts))}
+        known.setdefault(method.upper(), set()).update(ends, [""] if parts == [""] else [])
+    anything = set().union(*known.values())
+
+    def is_covered(route: Route) -> bool:
+        path = _PART.sub("{}", route.path).rstrip("/")
+        return path in (anything if route.method == "ANY" else known.get(route.method, ()))
+
+    return tuple(route for route in routes if not is_covered(route))
+
+
 def _walk(root: Path, depth: int) -> Iterator[Path]:
     for count, (place, inside, names) in enumerate(os.walk(root)):
         level = len(Path(place).relative_to(root).parts)
+        if OURS in names:
+            inside.clear()
+            continue
         inside[:] = sorted(one for one in inside if not one.startswith(".") and one not in SKIPPED and level < depth)
         if count >= MAX_FOLDERS:
             return
