@@ -431,7 +431,7 @@ def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: C
 
 def test_routes_that_no_document_covers_are_named(api: Api, run: Callable[..., Run]) -> None:
     Path("app.py").write_text(
-        '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\ndef dog(): ...\n'
+        '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\n'
     )
     done = run("init", ".", "--openapi", "https://x/y")
     assert done.status == 0

@@ -477,7 +477,7 @@ def _project(
 
 def _operations(gathered: Sources) -> list[tuple[str, str]]:
     """Method and path of every operation that a document has, of those that became no tool too."""
-    ids = [one.id for one in (*gathered.drafts, *gathered.left_out)]
+    ids = [*(draft.id for draft in gathered.drafts), *(one.id for one in gathered.left_out)]
     words = [id_.removeprefix("http:").split(" ") for id_ in ids if id_.startswith("http:")]
     bases = {urlsplit(one.get("base_url", "")).path.rstrip("/") for one in gathered.parts["servers"].values()}
     return [(one[0], base + one[1]) for one in words if len(one) > 1 for base in sorted(bases)]
@@ -641,7 +641,7 @@ def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -
 
 
 def _leads_to(there: str | None, path: str) -> bool:
-    return there is not None and Path(path).exists() and os.path.samefile(there, path)
+    return there is not None and Path(path).exists() and Path(path).samefile(there)
 
 
 def _record(

@@ -43,7 +43,7 @@ def render(view: View) -> dict[str, bytes]:
 def _what_it_needs(view: View) -> list[str]:
     lines = ["## What it needs", "", *fence("pip install pegboard pegboard-manifest pegboard-mcp pegboard-http", "sh")]
     rows = [
-        ["program", code(id_), f"{code(program['argv0'][0])} on `PATH`"]
+        ["program", code(id_), code(program["argv0"][0]) + ("" if "/" in program["argv0"][0] else " on `PATH`")]
         for id_, program in sorted(view.document.get("programs", {}).items())
     ]
     for id_, module in sorted(view.document.get("modules", {}).items()):
