@@ -302,6 +302,33 @@ def test_base64_is_bytes_where_the_schema_says_so(bound):
     assert handler(a="aGk=", b="aGk=")["kwargs"] == {"a": "b'aGk='", "b": "b'hi'"}
 
 
+@pytest.mark.parametrize(
+    ("schema", "takes"),
+    [
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "number"}]}, False),
+        ({"type": ["string", "number"], "format": "date"}, False),
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "string"}]}, True),
+        ({}, True),
+        (True, True),
+    ],
+)
+def test_a_text_that_no_format_of_the_schema_fits_is_refused(bound, schema, takes):
+    handler = bound([{**A, "coerce": ["date", "none"]}], name="seen", properties={"a": schema})
+    assert handler(a=3)["kwargs"] == {"a": "3"}
+    assert handler(a="2026-01-31")["kwargs"] == {"a": "datetime.date(2026, 1, 31)"}
+    if takes:
+        assert handler(a="soon")["kwargs"] == {"a": "'soon'"}
+    else:
+        assert error_of(handler, a="soon").code is ErrorCode.INVALID_INPUT
+
+
+@pytest.mark.parametrize("item", [{"type": "string"}, {"type": ["string", "null"]}])
+def test_items_of_any_text_stay_texts(bound, item):
+    parameters = [{**A, "coerce": ["date", "none"], "items": True}]
+    handler = bound(parameters, name="seen", properties={"a": {"type": "array", "items": item}})
+    assert handler(a=["soon"])["kwargs"] == {"a": "['soon']"}
+
+
 def test_a_builtin_that_tells_no_signature_is_called_by_place(tmp_path):
     parameters = [{"parameter": "a", "pass": "positional"}, {"parameter": "b", "pass": "positional"}]
     handler = the_handler(a_manifest("builtins", tmp_path, parameters, name="max"))
