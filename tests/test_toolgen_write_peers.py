@@ -129,8 +129,11 @@ def test_the_openapi_document_is_valid(peers: Any, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_utcp_manual_is_read_by_its_own_library(peers: Any, folder: Path) -> None:
+def test_the_utcp_manual_is_read_by_its_own_library(peers: Any, shop: dict[str, Any], folder: Path) -> None:
     place = had(peers, "utcp", UTCP)
+    pairs = {"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}, True], "items": False}}
+    shop["tools"][1]["input_schema"]["properties"] |= {"any": True, "pairs": pairs}
+    (folder / "adapters" / "utcp.json").write_bytes(render(shop)["adapters/utcp.json"])
     program = """
 import json, sys
 from utcp.data.utcp_manual import UtcpManualSerializer

@@ -193,6 +193,17 @@ def test_the_openapi_document_knows_the_statuses_of_the_gateway() -> None:
     assert {str(code): status for code, status in statuses.STATUS_OF.items()} == dict(STATUS_OF)
 
 
+def test_a_utcp_manual_has_objects_where_schemas_stand(shop: dict[str, Any]) -> None:
+    pair = {"type": "array", "prefixItems": [True, {"type": "string"}], "items": False}
+    shop["tools"][1]["input_schema"]["properties"] |= {"any": True, "none": False, "pairs": {"items": pair}}
+    manual = json.loads(render(shop)["adapters/utcp.json"])
+    given = manual["tools"][1]["inputs"]["properties"]["arguments"]
+    assert given["properties"]["any"] == {}
+    assert given["properties"]["none"] == {"not": {}}
+    assert given["properties"]["pairs"]["items"] == {**pair, "items": {"not": {}}}
+    assert given["additionalProperties"] is False
+
+
 def test_secrets_are_settings_of_a_bundle_and_marked(shop: dict[str, Any]) -> None:
     manifest = json.loads(render(shop)["adapters/mcpb/manifest.json"])
     settings = manifest["user_config"]

@@ -2,13 +2,15 @@
 
 Tools that reach an HTTP API are called through the gateway too: there the board's guards and the manifest's limits
 hold, and no client ever holds the API's credentials. A UTCP client sends one argument as the body (`body_field`), so
-`inputs` is an object with the one member `arguments`, the tool's own input.
+`inputs` is an object with the one member `arguments`, the tool's own input. UTCP's readers know no `true` and `false`
+in the place of a schema but for `additionalProperties`: these are written as `{}` and `{"not": {}}`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from pegboard_manifest.projection import subschemas
 from pegboard_toolgen.write._json import bytes_of
 from pegboard_toolgen.write.openapi import GATEWAY
 from pegboard_toolgen.write.view import ToolView, View, rebase
@@ -33,7 +35,7 @@ def _tool(tool: ToolView, view: View) -> dict[str, Any]:
         "description": tool.description,
         "inputs": {
             "type": "object",
-            "properties": {BODY: rebase(tool.input_schema, f"/properties/{BODY}")},
+            "properties": {BODY: _as_objects(rebase(tool.input_schema, f"/properties/{BODY}"))},
             "required": [BODY],
             "additionalProperties": False,
         },
@@ -41,7 +43,7 @@ def _tool(tool: ToolView, view: View) -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "ok": {"type": "boolean"},
-                "data": rebase(tool.output_schema, "/properties/data"),
+                "data": _as_objects(rebase(tool.output_schema, "/properties/data")),
                 "error": {"type": ["object", "null"]},
             },
         },
@@ -55,3 +57,22 @@ def _tool(tool: ToolView, view: View) -> dict[str, Any]:
             "body_field": BODY,
         },
     }
+
+
+def _as_objects(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of one's own, whose parts are objects."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, dict):
+            continue
+        if isinstance(one.get("items"), bool):
+            one["items"] = _as_object(one["items"])
+        if isinstance(one.get("properties"), dict):
+            one["properties"] = {name: _as_object(part) for name, part in one["properties"].items()}
+        waiting += subschemas(one)
+    return schema
+
+
+def _as_object(schema: Any) -> Any:
+    return ({} if schema else {"not": {}}) if isinstance(schema, bool) else schema
