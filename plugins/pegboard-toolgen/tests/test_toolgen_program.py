@@ -303,3 +303,17 @@ def test_another_program_of_the_name_on_path_is_not_taken_for_it(dogs: Path, tmp
     made = start("-m", "pegboard_toolgen.program", "init", "--program", str(dogs), cwd=work, PATH=path)
     assert made.returncode == 0, made.stderr
     assert "PATH does not lead to dogs" in made.stderr
+
+
+def test_a_program_of_a_package_goes_by_the_name_that_the_package_gives_it(dogs: Path) -> None:
+    project = dogs.parent.parent
+    dogs.rename(dogs.with_suffix(".js"))
+    (project / "package.json").write_text('{"name": "kennel", "version": "1.0.0", "bin": {"dogs": "scripts/dogs.js"}}')
+    words = ("-m", "pegboard_toolgen.program")
+    made = start(*words, "init", ".", cwd=project)
+    assert made.returncode == 0, made.stderr
+    assert argv0_of(project / "llm-tooling") == ["../scripts/dogs.js"]
+    manifest = json.loads((project / "llm-tooling" / "tool.manifest.json").read_text())
+    assert [(tool["id"], tool["name"]) for tool in manifest["tools"]] == [("program:dogs", "dogs")]
+    assert (manifest["project"]["name"], manifest["project"]["runtime"]) == ("kennel", "node")
+    assert start(*words, "check", cwd=project).returncode == 0

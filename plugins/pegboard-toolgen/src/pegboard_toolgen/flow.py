@@ -385,9 +385,11 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
         DiscoveryError: the source cannot be read at all.
     """
     if source.kind == "program":
-        made = _discover_program(source.where or source.name)
         if not source.inside:
-            return made
+            return _discover_program(source.where or source.name)
+        from pegboard_toolgen.discover.programs import discover_program
+
+        made = discover_program(source.where, called=source.name)
         programs = {
             key: {**one, "argv0": [f"./{source.inside}", *one["argv0"][1:]]} for key, one in made.programs.items()
         }
@@ -629,8 +631,8 @@ def _is_installed(name: str) -> bool:
 
 def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:
     """Programs that lie elsewhere than on PATH: what the manifest calls them, and the path, by their variable."""
-    paths = {source.name: str(Path(source.where).absolute()) for source in sources
-             if source.kind == "program" and "/" in source.where}  # fmt: skip
+    named = [source for source in sources if source.kind == "program" and "/" in source.where]
+    paths = {name: str(Path(one.where).absolute()) for one in named for name in (one.name, Path(one.where).name)}
     found = {}
     for program in document.get("programs", {}).values():
         word, variable = program["argv0"][0], program.get("argv0_env")

@@ -71,13 +71,16 @@ class _Look:
     description: str = ""
 
 
-def discover_program(name_or_path: str, *, kind: Way | None = None, arguments: Sequence[str] = ()) -> Discovery:
+def discover_program(
+    name_or_path: str, *, kind: Way | None = None, arguments: Sequence[str] = (), called: str | None = None
+) -> Discovery:
     """Drafts of one program's commands.
 
     Args:
         name_or_path: a name on PATH, or a path of the program.
         kind: take this way only; by default click and argparse are tried for Python programs, then `--help`.
         arguments: fixed words before all others, `("-m", "csvkit")` for instance.
+        called: what it is called, where that is not the name of its file.
 
     Raises:
         DiscoveryError: there is no such program, or nothing can be learned from it.
@@ -85,6 +88,7 @@ def discover_program(name_or_path: str, *, kind: Way | None = None, arguments: S
     .. versionadded:: 0.1
     """
     found = _find(name_or_path, tuple(arguments))
+    found = attrs.evolve(found, name=called) if called else found
     look = _look(found, kind)
     program = Program(id=program_id(found.name), name=found.name, kind=look.kind)
     drafts, left_out = split(
