@@ -1,4 +1,4 @@
-"""What toolgen renders, before the validators and readers of its formats: nobody here wrote these.
+"""What toolgen renders, before the validators and readers of its formats: of a sample, and of every project.
 
 They are installed once into the person's cache; where a registry is out of reach the test says so and is skipped.
 """
@@ -9,6 +9,7 @@ import copy
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ pytest.importorskip("pegboard_toolgen.write", reason="pegboard-toolgen is not in
 
 from pegboard_toolgen.write import render
 
-SAMPLE = Path(__file__).parent.parent / "plugins" / "pegboard-toolgen" / "tests" / "write" / "conftest.py"
+SAMPLE = Path(__file__).parents[2] / "plugins" / "pegboard-toolgen" / "tests" / "write" / "conftest.py"
 SKILLS = ("skills-ref==0.1.1", "strictyaml==1.7.3", "python-dateutil==2.9.0.post0", "six==1.17.0")
 REGISTRY = ("skillsaw==0.22.0",)
 BUNDLES = "@anthropic-ai/mcpb@2.1.2"
@@ -80,6 +81,88 @@ def run(place: Path, program: str, *arguments: str, **variables: str) -> subproc
     )
 
 
+def hold_bundle(peers: Any, folder: Path) -> None:
+    """By the schema of MCPB."""
+    try:
+        place = peers.installed("mcpb", [BUNDLES], lambda place: peers.npm(place, BUNDLES))
+    except peers.OutOfReachError as problem:
+        pytest.skip(f"no mcpb: {problem}")
+    schemas = place / "node_modules" / "@anthropic-ai" / "mcpb" / "schemas"
+    schema = json.loads((schemas / "mcpb-manifest-v0.3.schema.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "adapters" / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(manifest)
+    assert (folder / "adapters" / "mcpb" / manifest["server"]["entry_point"]).is_file()
+
+
+def hold_registry_entry(peers: Any, folder: Path) -> None:
+    """By the schema of the MCP registry."""
+    place = had(peers, "skillsaw", REGISTRY, "--no-deps")
+    file = place / "skillsaw" / "schemas" / "mcp_registry" / "v2025_12_11" / "server.schema.json"
+    server = json.loads((folder / "adapters" / "server.json").read_text(encoding="utf-8"))
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    assert server["$schema"] == schema["$id"]
+    jsonschema.Draft7Validator(schema).validate(server)
+
+
+def hold_openapi(peers: Any, folder: Path) -> None:
+    """By a validator of OpenAPI 3.1."""
+    place = had(peers, "openapi-spec-validator", OPENAPI)
+    program = (
+        "import sys, json; from openapi_spec_validator import validate, OpenAPIV31SpecValidator as V;"
+        "validate(json.load(open(sys.argv[1], encoding='utf-8')), cls=V)"
+    )
+    done = run(place, program, str(folder / "adapters" / "openapi.json"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def read_utcp(peers: Any, folder: Path) -> list[list[str]]:
+    """Name, kind, address and member of the body of each tool, as UTCP's library reads them."""
+    place = had(peers, "utcp", UTCP)
+    program = """
+import json, sys
+from utcp.data.utcp_manual import UtcpManualSerializer
+from utcp.plugins.plugin_loader import ensure_plugins_initialized
+ensure_plugins_initialized()
+manual = UtcpManualSerializer().validate_dict(json.load(open(sys.argv[1], encoding="utf-8")))
+print(json.dumps([[tool.name, type(tool.tool_call_template).__name__, tool.tool_call_template.url,
+                   tool.tool_call_template.body_field] for tool in manual.tools]))
+"""
+    done = run(place, program, str(folder / "adapters" / "utcp.json"))
+    assert done.returncode == 0, done.stderr
+    read: list[list[str]] = json.loads(done.stdout)
+    return read
+
+
+def hold_functions(folder: Path) -> None:
+    """By the types of OpenAI's library."""
+    chat = pytest.importorskip("openai.types.chat", reason="openai is not installed")
+    from pydantic import TypeAdapter
+
+    functions = json.loads((folder / "adapters" / "openai.json").read_text(encoding="utf-8"))
+    TypeAdapter(list[chat.ChatCompletionFunctionToolParam]).validate_python(functions)
+    for one in functions:
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one["function"]["name"])
+        jsonschema.Draft202012Validator.check_schema(one["function"]["parameters"])
+
+
+def test_the_adapters_of_every_project_are_what_their_readers_take(peers: Any, built: Any) -> None:
+    hold_functions(built.folder)
+    hold_openapi(peers, built.folder)
+    hold_registry_entry(peers, built.folder)
+    hold_bundle(peers, built.folder)
+    assert [one[0] for one in read_utcp(peers, built.folder)] == sorted(built.tools)
+    for name, one in built.tools.items():
+        schema = json.loads((built.folder / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        for example in one["examples"]:
+            shown = {key: example[key] for key in ("input", "output") if key in example}
+            jsonschema.Draft202012Validator(schema).validate(shown)
+
+
+def test_functions_are_those_of_the_library(folder: Path) -> None:
+    hold_functions(folder)
+
+
 def test_the_skill_is_valid_by_its_own_validator(peers: Any, folder: Path) -> None:
     place = had(peers, "skills-ref", SKILLS, "--no-deps")
     done = run(place, VALIDATE, str(folder / "shop-tools"))
@@ -99,54 +182,22 @@ def test_the_skill_of_a_strange_name_is_valid_too(peers: Any, name: str, shop: d
 
 
 def test_the_bundle_has_the_form_of_its_schema(peers: Any, folder: Path) -> None:
-    try:
-        place = peers.installed("mcpb", [BUNDLES], lambda place: peers.npm(place, BUNDLES))
-    except peers.OutOfReachError as problem:
-        pytest.skip(f"no mcpb: {problem}")
-    schemas = place / "node_modules" / "@anthropic-ai" / "mcpb" / "schemas"
-    schema = json.loads((schemas / "mcpb-manifest-v0.3.schema.json").read_text(encoding="utf-8"))
-    manifest = json.loads((folder / "adapters" / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator(schema).validate(manifest)
-    assert (folder / "adapters" / "mcpb" / manifest["server"]["entry_point"]).is_file()
+    hold_bundle(peers, folder)
 
 
 def test_the_registry_entry_has_the_form_of_its_schema(peers: Any, folder: Path) -> None:
-    place = had(peers, "skillsaw", REGISTRY, "--no-deps")
-    file = place / "skillsaw" / "schemas" / "mcp_registry" / "v2025_12_11" / "server.schema.json"
-    server = json.loads((folder / "adapters" / "server.json").read_text(encoding="utf-8"))
-    schema = json.loads(file.read_text(encoding="utf-8"))
-    assert server["$schema"] == schema["$id"]
-    jsonschema.Draft7Validator(schema).validate(server)
+    hold_registry_entry(peers, folder)
 
 
 def test_the_openapi_document_is_valid(peers: Any, folder: Path) -> None:
-    place = had(peers, "openapi-spec-validator", OPENAPI)
-    program = (
-        "import sys, json; from openapi_spec_validator import validate, OpenAPIV31SpecValidator as V;"
-        "validate(json.load(open(sys.argv[1], encoding='utf-8')), cls=V)"
-    )
-    done = run(place, program, str(folder / "adapters" / "openapi.json"))
-    assert (done.returncode, done.stderr) == (0, "")
+    hold_openapi(peers, folder)
 
 
 def test_the_utcp_manual_is_read_by_its_own_library(peers: Any, shop: dict[str, Any], folder: Path) -> None:
-    place = had(peers, "utcp", UTCP)
     pairs = {"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}, True], "items": False}}
     shop["tools"][1]["input_schema"]["properties"] |= {"any": True, "pairs": pairs}
     (folder / "adapters" / "utcp.json").write_bytes(render(shop)["adapters/utcp.json"])
-    program = """
-import json, sys
-from utcp.data.utcp_manual import UtcpManualSerializer
-from utcp.plugins.plugin_loader import ensure_plugins_initialized
-ensure_plugins_initialized()
-manual = UtcpManualSerializer().validate_dict(json.load(open(sys.argv[1], encoding="utf-8")))
-print(json.dumps([[tool.name, type(tool.tool_call_template).__name__, tool.tool_call_template.url,
-                   tool.tool_call_template.body_field] for tool in manual.tools]))
-"""
-    done = run(place, program, str(folder / "adapters" / "utcp.json"))
-    assert done.returncode == 0, done.stderr
-    read = json.loads(done.stdout)
-    assert read[0] == [
+    assert read_utcp(peers, folder)[0] == [
         "orders_items_post",
         "HttpCallTemplate",
         "http://127.0.0.1:8080/tools/orders_items_post",
