@@ -18,7 +18,7 @@ import trio
 from hypercorn.protocol.h11 import H11Protocol
 from trio.testing import wait_all_tasks_blocked
 
-from pegboard import CallContext, Tool, tool
+from pegboard import CallContext, Tool, ToolError, tool
 from pegboard_http import app, plugin, serving
 from pegboard_http.serving import serve_gateway
 from pegboard_http.settings import HttpSettings
@@ -232,6 +232,38 @@ async def test_a_connection_that_fails_fails_alone(
             patch.setattr(H11Protocol, "_create_stream", fail)
             assert await answer_to(port, post()) == b""
         assert "a connection failed" in caplog.text
+        assert status_of(await answer_to(port, post())) == 200
+
+
+async def test_half_a_surrogate_pair_of_an_author_costs_nobody_an_answer(host_with: Any) -> None:
+    @tool(name="halves", category="c", tags=frozenset({"t\ud800"}))
+    async def halves() -> str:
+        """Fail in strange words."""
+        raise ToolError("CONFLICT", "half\ud800", said="\udfff", much=float("inf"))
+
+    object.__setattr__(halves, "description", "half \ud800 of it")
+    async with gateway(host_with, halves) as (port, _):
+        for target in (b"/tools", b"/openapi.json"):
+            answer = await answer_to(port, b"GET " + target + b" HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+            assert status_of(answer) == 200
+            assert "halves" in json.dumps(body_of(answer))
+        answer = await answer_to(port, post(b"/tools/halves", b"{}"))
+        assert (status_of(answer), body_of(answer)["error"]["message"]) == (409, "half?")
+        assert b"Infinity" not in answer
+
+
+async def test_what_should_not_happen_is_said_in_the_shape_of_a_result(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("/home/user/secret")
+
+    monkeypatch.setattr(app, "listed", fail)
+    async with gateway(host_with) as (port, _):
+        answer = await answer_to(port, b"GET /tools HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        assert (status_of(answer), body_of(answer)["error"]["code"]) == (500, "INTERNAL_ERROR")
+        assert b"/home" not in answer
+        assert "RuntimeError" in caplog.text
         assert status_of(await answer_to(port, post())) == 200
 
 

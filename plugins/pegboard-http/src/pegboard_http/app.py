@@ -48,6 +48,7 @@ _CODES = {
     413: ErrorCode.INVALID_INPUT,
     415: ErrorCode.INVALID_INPUT,
     421: ErrorCode.FORBIDDEN,
+    500: ErrorCode.INTERNAL_ERROR,
     503: ErrorCode.UPSTREAM_ERROR,
 }
 """The code in the body of a refusal that no tool and no board said."""
@@ -94,7 +95,7 @@ class Gateway:
             Route("/tools", self._list),
             Route("/tools/{name:path}", self._call, methods=["POST"]),
         ]
-        app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal})
+        app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _broken})
         app.router.redirect_slashes = False
 
         async def held(scope: Scope, receive: Receive, send: Send) -> None:
@@ -293,8 +294,16 @@ async def _refusal(request: Request, problem: Exception) -> Response:
     return _said(problem.status_code, f"{where}; there are {ENDPOINTS}", dict(problem.headers or {}))
 
 
+async def _broken(request: Request, problem: Exception) -> Response:
+    """What should not happen; it is in the server's log, and the client reads the same shape as ever."""
+    return _said(500, "the gateway failed; its cause is in the host's log")
+
+
 def _compact(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """JSON of what the board gives; a half of a surrogate pair, which an author may have put into a text, costs its own
+    sign and nobody's answer."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode() if text.isascii() else text.encode("utf-8", "replace")
 
 
 def _json(status: int, value: Any, headers: dict[str, str]) -> Response:
