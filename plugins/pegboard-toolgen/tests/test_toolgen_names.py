@@ -66,6 +66,20 @@ def test_the_name_of_a_removed_tool_is_given_to_no_other_and_comes_back_with_it(
     assert next_lock(lock, back) == Lock({"http:GET /a-b": "get_a_b"})
 
 
+def test_of_several_names_a_tool_comes_back_with_the_one_that_its_words_make() -> None:
+    words = {"http:GET /b": ("get", "b")}
+    lock = next_lock(Lock(), give_names(words))
+    lock = next_lock(lock, give_names(words, lock, {"http:GET /b": "a_chosen_one"}))
+    assert give_names(words, lock) == {"http:GET /b": "a_chosen_one"}
+    lock = next_lock(lock, {})
+    assert lock.tombstones == {"get_b": "http:GET /b", "a_chosen_one": "http:GET /b"}
+    assert give_names(words, lock) == {"http:GET /b": "get_b"}
+    assert give_names({"http:GET /c": ("a", "chosen", "one")}, lock) != {"http:GET /c": "a_chosen_one"}
+    suffixed = with_suffix("get_b", "http:GET /b")
+    both = Lock({}, {"a_chosen_one": "http:GET /b", suffixed: "http:GET /b"})
+    assert give_names(words, both) == {"http:GET /b": suffixed}
+
+
 def test_a_chosen_name_wins_and_buries_the_old_one() -> None:
     lock = Lock({"a": "a_tool"})
     names = give_names({"a": ("a",), "b": ("a_tool",)}, lock, {"a": "mine"})
@@ -151,3 +165,34 @@ def test_any_ids_get_valid_names_of_their_own_and_keep_them(words: dict[str, lis
     later = next_lock(lock, give_names(left, lock))
     fresh = give_names({f"new {id_}": said for id_, said in words.items()}, later)
     assert not set(fresh.values()) & set(names.values())
+
+
+RUN = st.tuples(
+    st.sets(st.sampled_from(["a-b", "a_b", "c", "d"]), min_size=1),
+    st.dictionaries(st.sampled_from(["a-b", "c", "d"]), st.sampled_from(["a_b", "c", "x"]), max_size=2),
+)
+
+
+@settings(max_examples=200)
+@given(runs=st.lists(RUN, min_size=2, max_size=6))
+def test_over_many_runs_a_name_changes_hands_only_where_a_person_gives_it(
+    runs: list[tuple[set[str], dict[str, str]]],
+) -> None:
+    """Tools come, go, come back and are renamed by hints: each run's names are unique, and none moves by itself."""
+    lock, owners = Lock(), dict[str, str]()
+    for there, said in runs:
+        words = {id_: (id_,) for id_ in there}
+        chosen = {id_: name for id_, name in said.items() if id_ in there}
+        try:
+            names = give_names(words, lock, chosen)
+        except ConfigError:
+            continue
+        assert len(set(names.values())) == len(names)
+        assert chosen.items() <= names.items()
+        for id_, name in names.items():
+            assert owners.get(name, id_) == id_ or chosen.get(id_) == name
+            owners[name] = id_
+            assert id_ in chosen or lock.names.get(id_, name) == name
+        lock = Lock.from_json(next_lock(lock, names).to_json())
+        assert not set(lock.names.values()) & set(lock.tombstones)
+        assert give_names(words, lock) == names

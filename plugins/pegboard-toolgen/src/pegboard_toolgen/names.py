@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_NAME = 64
 SUFFIX = 6
 """Digits of the hash behind a name, as long as they tell all tools apart."""
+LENGTHS = (SUFFIX, 12, 24, 48)
 LOCK_VERSION = 1
 
 VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -116,7 +117,7 @@ def give_names(
     lock, chosen = lock or Lock(), chosen or {}
     owners = _owners(lock)
     given = _checked(chosen, owners, words)
-    kept = {**_names_of(lock.tombstones), **lock.names}
+    kept = {**_names_of(lock, words), **lock.names}
     given.update({id_: kept[id_] for id_ in words if id_ in kept and id_ not in given})
     taken = {**owners, **{name: id_ for id_, name in given.items()}}
     clashing = defaultdict(list)
@@ -136,14 +137,24 @@ def next_lock(lock: Lock, names: Mapping[str, str]) -> Lock:
     for id_, name in lock.names.items():
         if names.get(id_) != name:
             tombstones[name] = id_
-    for id_, name in names.items():
-        if tombstones.get(name) == id_:
-            del tombstones[name]
+    for name in names.values():
+        tombstones.pop(name, None)
     return Lock(dict(sorted(names.items())), dict(sorted(tombstones.items())))
 
 
-def _names_of(tombstones: Mapping[str, str]) -> dict[str, str]:
-    return {id_: name for name, id_ in sorted(tombstones.items(), reverse=True)}
+def _names_of(lock: Lock, words: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """The name that an id comes back with, of all that it had: what its words make, before what was chosen once."""
+    had = defaultdict(list)
+    used = set(lock.names.values())
+    for name, id_ in lock.tombstones.items():
+        if id_ in words and name not in used:
+            had[id_].append(name)
+    found = {}
+    for id_, names in had.items():
+        own = plain_name(words[id_], id_)
+        made = (own, *(with_suffix(own, id_, digits) for digits in LENGTHS))
+        found[id_] = next((name for name in made if name in names), min(names))
+    return found
 
 
 def _owners(lock: Lock) -> dict[str, str]:
@@ -168,7 +179,7 @@ def _checked(chosen: Mapping[str, str], owners: Mapping[str, str], words: Mappin
 
 
 def _suffixed(name: str, id_: str, taken: Mapping[str, str]) -> str:
-    for digits in (SUFFIX, 12, 24, 48):
+    for digits in LENGTHS:
         longer = with_suffix(name, id_, digits)
         if taken.get(longer, id_) == id_:
             return longer
