@@ -101,6 +101,14 @@ def test_one_fault_is_one_line(run, tools, tmp_path):
     assert len(answer.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("head", ["hints.toml: 1 hint fits nothing:", "hints.toml: 1 hint fits nothing"])
+def test_one_fault_behind_a_head_is_one_line(head, capsys):
+    from pegboard.cli._program import tell_error
+
+    tell_error(f"{head}\n  tools: x", None)
+    assert capsys.readouterr().err == "error: hints.toml: 1 hint fits nothing: tools: x\n"
+
+
 def test_debug_shows_the_traceback_and_a_plain_run_does_not(run, tools):
     assert "Traceback" not in run("--config", "/no/such.toml", "list").err
     assert "Traceback" in run("--debug", "--config", "/no/such.toml", "list").err

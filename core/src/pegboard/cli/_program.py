@@ -285,7 +285,8 @@ def tell_error(message: str, hint: str | None) -> None:
     head, _, faults = message.partition("\n")
     lines = faults.splitlines()
     if len(lines) == 1:  # unless it repeats what the head says
-        note(f"error: {head}" if lines[0].endswith(head.rpartition(": ")[2]) else f"error: {head}: {lines[0].strip()}")
+        is_said = lines[0].endswith(head.rpartition(": ")[2])
+        note(f"error: {head}" if is_said else f"error: {head.rstrip(':')}: {lines[0].strip()}")
     else:
         note(f"error: {message}")
     if hint:
