@@ -197,3 +197,20 @@ def test_a_message_of_the_table_is_a_strangers_text_too() -> None:
     assert error_of(table, 1, "").message == "abc d"
     table["exits"][0]["message"] = "\u200b"
     assert error_of(table, 1, "").message == "the program ended with status 1"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "said"),
+    [
+        (
+            "Error: UNIQUE constraint failed: dogs.id\nsql = INSERT\nparameters = [1]\n",
+            "Error: UNIQUE constraint failed",
+        ),
+        ("reading\ngit: fatal: no repository\nhint: make one\n", "git: fatal: no repository"),
+        ("error[E0001]: it broke\n  in line 3\n", "error[E0001]: it broke"),
+        ("it failed\nfor good\n", "for good"),
+    ],
+)
+def test_the_message_is_the_line_that_names_itself_an_error_or_the_last(stderr, said):
+    error = error_of({}, 1, stderr)
+    assert error.message.startswith(f"the program ended with status 1: {said}")

@@ -271,6 +271,7 @@ def test_a_suppressed_command_of_argparse_is_left_out():
         ("where", "SQL where clause to filter by", False),
         ("query", "What to search for", False),
         ("sql_delimiter", "Between the parts", False),
+        ("param", "Named :parameters for SQL query", False),
     ],
 )
 def test_a_whole_query_is_told_from_a_clause(name, text, takes):

@@ -45,7 +45,7 @@ _TEXT_RESULT = {
     "additionalProperties": False,
 }
 _MISSING = r"(?i)\b(?:no such|not found|does not exist|doesn't exist|unknown)\b"
-_EXISTS = r"(?i)\balready exists\b"
+_EXISTS = r"(?i)\b(?:already exists|unique constraint failed|duplicate (?:key|entry))\b"
 
 
 @attrs.frozen(kw_only=True)

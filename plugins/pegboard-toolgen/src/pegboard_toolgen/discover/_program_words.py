@@ -191,7 +191,7 @@ _CONNECTION = re.compile(r"\bconnection (?:string|url|uri)\b|\bdatabase ur[il]\b
 # A clause of a query opens no file; a whole one may attach a database, copy to a file, or load what it names.
 _SQL_NAME = re.compile(r"^(?:sql|sql[_-]?(?:query|queries|statements?|script)|select)$", re.IGNORECASE)
 _SQL_HELP = re.compile(
-    r"\b(?:SQL|XQuery|XSLT) (?:query|queries|statements?|scripts?|commands?|stylesheets?)\b|"
+    r"^\W*(?:(?:[Tt]he|[Aa]n?|[Oo]ne or more) )?(?:SQL|XQuery|XSLT) (?:query|queries|statements?|scripts?|commands?)\b|"
     r"\b(?:[Ee]xecute|[Rr]un|[Ee]valuate)s? (?:\w+ ){0,3}(?:SQL|XQuery|XSLT)\b"
 )
 _SECRET = re.compile(

@@ -37,6 +37,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]{1,300}@")
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/])/[^\s/'\"`<>|:;,()\[\]{}]+(?:/[^\s/'\"`<>|:;,()\[\]{}]*)+|\b[A-Za-z]:\\[^\s'\"<>|]+"
 )
+_CAUSE = re.compile(r"(?:[\w./-]{1,100}: )?(?:fatal|error|[\w.]{0,100}(?:Error|Exception))(?::|\[)", re.IGNORECASE)
 _SYSTEM = re.compile(
     "/(?:bin|boot|dev|etc|home|lib|lib32|lib64|media|mnt|mount|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var"
     "|app|code|data|src|work|workspace|workspaces|Applications|Library|System|Users|Volumes|private)/"
@@ -135,8 +136,9 @@ def last_words(tail: str, scrub: Callable[[str], str] | None = None) -> str:
 
 
 def _telling(said: str) -> str:
-    """The line that says most: the last, which is where programs put the cause."""
-    return sanitise(said.rsplit("\n", 1)[-1].strip(), MAX_LINE, one_line=True)
+    """The line that says most: the last that names itself an error, else the last, where programs put the cause."""
+    lines = [line.strip() for line in said.split("\n")]
+    return sanitise(next(filter(_CAUSE.match, reversed(lines)), lines[-1]), MAX_LINE, one_line=True)
 
 
 def hide_paths(text: str, keep: Iterable[str] = ()) -> str:
