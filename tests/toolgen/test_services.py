@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 CODES = {
@@ -55,6 +56,9 @@ def test_parameters_arrive_where_they_belong(httpbin: Any) -> None:
 def test_names_follow_from_method_and_path(httpbin: Any) -> None:
     """There are no operation ids."""
     document = fetch(f"{httpbin.address}/spec.json")
+    assert document["swagger"] == "2.0"
+    ids = {f"http:{method.upper()} {path}" for path, one in document["paths"].items() for method in one}
+    assert {one["id"] for one in httpbin.manifest["tools"]} == ids
     assert not any("operationId" in one for path in document["paths"].values() for one in path.values())
     assert httpbin.tool_of("GET /anything")["name"] == "get_anything"
 
@@ -73,35 +77,53 @@ def test_kinto_has_every_operation(kinto: Any) -> None:
 
 def test_a_bucket_is_made_read_and_changed_only_as_it_was_seen(kinto: Any) -> None:
     """401 without credentials, 403 for another user, 404 for what is not there, 412 for what changed meanwhile."""
-    put, get = kinto.tool_of("PUT /buckets/{id}"), kinto.tool_of("GET /buckets/{id}")
-    id_of = next(one["parameter"] for one in get["binding"]["parameters"] if one["in"] == "path")
-    match = next(one["parameter"] for one in put["binding"]["parameters"] if one["name"] == "If-Match")
-    made = kinto.call(put["name"], {id_of: "library"})
+    put, get = kinto.tool_of("PUT /buckets/{id}")["name"], kinto.tool_of("GET /buckets/{id}")["name"]
+    record = kinto.tool_of("GET /buckets/{bucket_id}/collections/{id}")["name"]
+    library = {"id": "library", "body": {"data": {"floor": 2}}}
+    made, read, seen, stale, missing = kinto.batch(
+        [
+            (put, library),
+            (get, {"id": "library"}),
+            (put, {**library, "If-None-Match": "*"}),
+            (put, {**library, "If-Match": '"1"'}),
+            (record, {"bucket_id": "library", "id": "books"}),
+        ]
+    )
     assert made["ok"], made
-    assert kinto.call(get["name"], {id_of: "library"})["ok"]
-    stale = kinto.call(put["name"], {id_of: "library", match: '"1"'})
-    assert stale["error"]["code"] == "CONFLICT", stale
-    assert kinto.call(get["name"], {id_of: "nowhere"})["error"]["code"] in ("NOT_FOUND", "FORBIDDEN")
+    assert read["data"]["data"]["floor"] == 2
+    for refused in (seen, stale):
+        assert (refused["error"]["code"], refused["error"]["details"]["status"]) == ("CONFLICT", 412)
+    assert (missing["error"]["code"], missing["error"]["details"]["status"]) == ("NOT_FOUND", 404)
     auth = next(iter(kinto.manifest["servers"].values()))["auth"][0]
-    other = kinto.call(get["name"], {id_of: "library"}, **{auth["username_env"]: "eve"})
-    assert other["error"]["code"] == "FORBIDDEN", other
-    kept = kinto.env.pop(auth["secret_env"])
-    try:
-        nobody = kinto.call(get["name"], {id_of: "library"})
-    finally:
-        kinto.env[auth["secret_env"]] = kept
+    other = kinto.call(get, {"id": "library"}, **{auth["username_env"]: "eve"})
+    assert (other["error"]["code"], other["error"]["details"]["status"]) == ("FORBIDDEN", 403)
+    nobody = kinto.call(get, {"id": "library"}, **{auth["secret_env"]: "", auth["username_env"]: ""})
     assert nobody["error"]["code"] == "UNAUTHORIZED", nobody
-    assert kept not in json.dumps([made, stale, other, nobody])
+    assert kinto.env[auth["secret_env"]] not in json.dumps([made, read, seen, stale, missing, other, nobody])
 
 
-def test_a_record_that_is_not_there_is_not_found(kinto: Any) -> None:
-    put = kinto.tool_of("PUT /buckets/{id}")
-    id_of = next(one["parameter"] for one in put["binding"]["parameters"] if one["in"] == "path")
-    assert kinto.call(put["name"], {id_of: "shelf"})["ok"]
-    get = kinto.tool_of("GET /buckets/{bucket_id}/collections/{id}")
-    names = {one["name"]: one["parameter"] for one in get["binding"]["parameters"] if one["in"] == "path"}
-    missing = kinto.call(get["name"], {names["bucket_id"]: "shelf", names["id"]: "books"})
-    assert missing["error"]["code"] == "NOT_FOUND", missing
+def test_credentials_that_a_document_does_not_speak_of_come_from_a_hint(
+    kinto: Any, run_init: Callable[..., Any], tmp_path: Path
+) -> None:
+    """kinto with its accounts alone says nothing of them in its document."""
+    document = fetch(kinto.arguments[1])
+    del document["securityDefinitions"]
+    for path in document["paths"].values():
+        for operation in path.values():
+            if isinstance(operation, dict):
+                operation.pop("security", None)
+    document.pop("security", None)
+    (tmp_path / "spec.json").write_text(json.dumps(document))
+    hint = '[servers.kinto]\nauth = [{kind = "basic", username_env = "ACCOUNT", secret_env = "ACCOUNT_PASSWORD"}]\n'
+    arguments = ("--openapi", "spec.json", "--base-url", f"{kinto.address}/v1")
+    out = tmp_path / "llm-tooling"
+    done = run_init(out, arguments, kinto.env, tmp_path, {"toolgen.toml": hint})
+    assert done.returncode == 0, done.stderr
+    own = attrs.evolve(kinto, folder=out, work=tmp_path)
+    put = own.tool_of("PUT /buckets/{id}")["name"]
+    arguments = {"id": "hinted", "body": {}}
+    assert own.call(put, arguments)["error"]["code"] == "UNAUTHORIZED"
+    assert own.call(put, arguments, ACCOUNT="ada", ACCOUNT_PASSWORD="a-password-of-these-tests")["ok"]
 
 
 @pytest.mark.parametrize("project", ["httpbin", "kinto"])
