@@ -288,6 +288,11 @@ def test_the_gateway_is_what_the_openapi_document_and_the_utcp_manual_say(peers:
                 == (there["requestBody"]["content"]["application/json"]["schema"])
             )
             assert set(item["post"]["responses"]) == set(there["responses"])
+            assert item["post"]["responses"]["200"] == there["responses"]["200"]
+        assert document["components"]["schemas"]["Failure"] == live["components"]["schemas"]["Failure"]
+        for status, answer in document["components"]["responses"].items():
+            there = live["components"]["responses"][status]
+            assert (answer["content"], answer.get("headers")) == (there["content"], there.get("headers"))
         for name, schema in document["components"]["schemas"].items():
             if "." in name:
                 assert live["components"]["schemas"][name] == schema

@@ -30,8 +30,8 @@ STATUS_OF: Mapping[str, int] = {
 """As pegboard-http answers."""
 REASONS: Mapping[int, str] = {
     400: "The arguments do not fit the tool's schema, or the body is no JSON object.",
-    401: "No token, or one that is not known; or the service behind the tool wants other credentials.",
-    403: "The caller may not use the tool, or a person would have to confirm it.",
+    401: "No token, or one that is not known; or the tool needs a user, or other credentials.",
+    403: "The caller may not use the tool, or a person would have to confirm it; or the Origin is not served.",
     404: "There is no such tool, or the tool did not find what was asked for.",
     405: "Tools are called by POST.",
     409: "What the tool was asked to change is not in the state that was expected.",
@@ -119,6 +119,8 @@ def _failed(status: int) -> dict[str, Any]:
     if status in (429, 503):
         seconds = {"description": "Seconds until the same call may do.", "schema": {"type": "integer", "minimum": 0}}
         failed["headers"] = {"Retry-After": seconds}
+    if status == 405:
+        failed["headers"] = {"Allow": {"description": "What is served there.", "schema": {"type": "string"}}}
     return failed
 
 
@@ -133,8 +135,10 @@ def _envelope(ok: Any, name: Any, data: Any, error: Any) -> dict[str, Any]:
             "data": data,
             "error": error,
             "duration_ms": {"type": "number", "minimum": 0},
+            "details": {"type": "object"},
         },
         "required": ["id", "name", "ok", "content", "data", "error", "duration_ms"],
+        "additionalProperties": False,
     }
 
 
