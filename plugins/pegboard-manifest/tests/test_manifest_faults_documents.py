@@ -24,6 +24,7 @@ from pegboard_manifest.texts import clean_schema
 from pegboard_manifest.tools import tool_of
 
 SOON_S = 5.0
+"""Of this thread's own time; what is quadratic in these sizes takes minutes."""
 HIDDEN = "\x1b[31m\x9b2J\u202e\u200b\U000e0041\x07\x00"
 
 
@@ -112,9 +113,9 @@ def test_rows_of_definitions_are_looked_at_once_each(circle):
     count = 10_000
     last = {"$ref": "#/$defs/x0"} if circle else {"type": "string"}
     defs = {f"x{n}": {"items": {"$ref": f"#/$defs/x{n + 1}"}} for n in range(count)} | {f"x{count}": last}
-    begun = time.perf_counter()
+    begun = time.thread_time()
     made = project(an_object(a={"$ref": "#/$defs/x0"}), defs)
-    assert time.perf_counter() - begun < SOON_S
+    assert time.thread_time() - begun < SOON_S
     assert set(made["$defs"]) <= set(defs)
 
 
@@ -345,11 +346,11 @@ def test_any_part_is_right_or_a_fault(value, part):
 
 
 def test_a_document_that_nests_without_end_is_refused_soon():
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for text in ("[" * 5_000_000, '{"a":' * 1_000_000, '{"manifest_version": "1.0", "tools": ' + "[" * 1_000_000):
         with pytest.raises(ManifestError):
             parse(text, ".")
-    assert time.perf_counter() - begun < SOON_S
+    assert time.thread_time() - begun < SOON_S
 
 
 # what was asked for beside

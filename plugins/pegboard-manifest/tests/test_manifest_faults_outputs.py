@@ -16,18 +16,18 @@ from pegboard_manifest.bindings.subprocess import call, output
 from pegboard_manifest.bindings.subprocess.output import read_output
 
 SOON_S = 5.0
-"""What is quadratic in these sizes takes minutes."""
+"""Of this thread's own time; what is quadratic in these sizes takes minutes."""
 
 
 def read(parser, data):
     """The result, or what the error says."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     try:
         return read_output({"output": {"parser": parser}}, data)["result"]
     except ToolError as problem:
         return problem.message
     finally:
-        assert time.perf_counter() - begun < SOON_S
+        assert time.thread_time() - begun < SOON_S
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,17 @@ def read(parser, data):
         ("json", b"1e999", "too large"),
         ("json", b'"\\ud800"', "surrogate"),
         ("json", b'{"a": "\xff"}', "UTF-8"),
-        ("jsonl", b"1\n" * 1_000_002, "1,000,000 lines"),
-        ("jsonl", b"\n" * 1_000_002, "1,000,000 lines"),
         ("jsonl", b'{"a": 1}\n{"a": ', "line 2"),
     ],
 )
 def test_hostile_outputs_are_errors_soon(parser, data, says):
     assert says in read(parser, data)
+
+
+@pytest.mark.parametrize(("parser", "data"), [("jsonl", b"1\n"), ("jsonl", b"\n"), ("csv", b"1\n")])
+def test_lines_have_a_bound(parser, data, monkeypatch):
+    monkeypatch.setattr(output, "MAX_VALUES", 1_000)
+    assert "more than 1,000 lines" in read(parser, data * 1_002)
 
 
 def test_columns_of_one_name_cost_no_more_than_others():
@@ -74,7 +78,7 @@ def test_every_column_keeps_its_value(names):
 @pytest.mark.parametrize(
     ("parser", "line"), [("json", b"[],"), ("jsonl", b"1\n"), ("csv", b"1\n"), ("csv", b"1,2,3\n"), ("text", b"x")]
 )
-def test_what_is_read_in_the_loop_takes_little_of_its_time(parser, line, monkeypatch):
+def test_what_is_read_in_the_loop_takes_little_of_its_time(parser, line):
     most = call.MAX_IN_LOOP[parser]
     data = line * (most // len(line))
     if parser == "json":
@@ -85,9 +89,9 @@ def test_what_is_read_in_the_loop_takes_little_of_its_time(parser, line, monkeyp
 
 
 def _time_of(parser, data):
-    begun = time.perf_counter()
+    begun = time.thread_time()
     read(parser, data)
-    return time.perf_counter() - begun
+    return time.thread_time() - begun
 
 
 def unpacked(data, coding="gzip", room=10**9, pieces=()):

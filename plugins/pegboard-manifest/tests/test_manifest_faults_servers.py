@@ -131,7 +131,8 @@ def host_for(host_with, tmp_path):
         }
         file = tmp_path / "m.json"
         file.write_text(json.dumps(document))
-        return await host_with(plugin, config={"plugins": {"manifest": {"files": [str(file)]}}})
+        audit = {"file": str(tmp_path / "audit.jsonl"), "arguments": True}
+        return await host_with(plugin, config={"plugins": {"manifest": {"files": [str(file)]}, "audit": audit}})
 
     return make
 
@@ -292,8 +293,8 @@ async def test_what_may_pass_is_asked_again_where_that_is_harmless_alone(serve, 
     ],
     ids=lambda auth: auth[0]["kind"],
 )
-async def test_a_server_that_says_everything_back_says_no_secret(serve, host_for, monkeypatch, caplog, auth):
-    """Invariant: no credential, nor what is made of one, is in a result, an error, a log line or a repr."""
+async def test_a_server_that_says_everything_back_says_no_secret(serve, host_for, monkeypatch, caplog, auth, tmp_path):
+    """Invariant: no credential, nor what is made of one, is in a result, an error, a log or audit line or a repr."""
     import base64
     from urllib.parse import quote, quote_plus
 
@@ -327,6 +328,10 @@ async def test_a_server_that_says_everything_back_says_no_secret(serve, host_for
                 result = await session.call(name, {})
                 said += json.dumps(result.to_json()) + repr(result) + repr(result.error)
     said += caplog.text + repr([source for _, source in host.board.sources]) + repr(list(host.tools.values()))
+    with trio.fail_after(SOON_S):  # the lines are written by a thread
+        while (audit := (tmp_path / "audit.jsonl").read_text()).count("\n") < 2 * len(kinds):
+            await wait_all_tasks_blocked(0.01)
+    said += audit
     assert server.heads
     whole = b"\n".join(server.heads).decode("latin-1")
     forms = [SECRET, quote(SECRET, safe=""), quote_plus(SECRET), base64.b64encode(f"ada:{SECRET}".encode()).decode()]
