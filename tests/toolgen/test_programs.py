@@ -20,9 +20,10 @@ PROGRAMS = {
 """All but csvpy, which opens an interpreter."""
 
 LESS_OF_IT = """#!{python}
-from sqlite_utils.cli import cli
-cli.commands = dict(reversed([one for i, one in enumerate(cli.commands.items()) if i % 3]))
-cli(prog_name="sqlite-utils")
+from sqlite_utils import cli as module
+commands = module.cli.commands
+module.cli.commands = dict(reversed([one for i, one in enumerate(commands.items()) if i % 3]))
+module.cli(prog_name="sqlite-utils")
 """
 
 
