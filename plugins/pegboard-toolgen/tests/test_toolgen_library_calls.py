@@ -28,7 +28,7 @@ def bound(tmp_path: Path) -> Callable[[Discovery], Mapping[str, Call]]:
     """The tools of a discovery by id, each holding its arguments and its result against its schemas."""
 
     def bind(found: Discovery) -> Mapping[str, Call]:
-        manifest: Any = SimpleNamespace(modules=found.modules, folder=tmp_path)
+        manifest: Any = SimpleNamespace(modules=found.modules, folder=tmp_path, file=None)
         return {draft.id.removeprefix("python:"): _call(draft, manifest) for draft in found.drafts}
 
     return bind

@@ -317,3 +317,70 @@ def test_a_program_of_a_package_goes_by_the_name_that_the_package_gives_it(dogs:
     assert [(tool["id"], tool["name"]) for tool in manifest["tools"]] == [("program:dogs", "dogs")]
     assert (manifest["project"]["name"], manifest["project"]["runtime"]) == ("kennel", "node")
     assert start(*words, "check", cwd=project).returncode == 0
+
+
+COMMAND_LINE = """#!{python}
+import argparse
+parser = argparse.ArgumentParser(description="Count dogs.")
+parser.add_argument("--kind", choices={{"small", "large"}}, default="small", help="Which.")
+parser.add_argument("names", nargs="*")
+if __name__ == "__main__":
+    print(len(parser.parse_args().names))
+"""
+
+
+def mixed_project(folder: Path) -> None:
+    """Two documents of one title, a package, a program that says its command line and one that only helps."""
+    folder.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text('[project]\nname = "zoo"\nversion = "2"\nscripts = { dogs = "zoo:main" }\n')
+    (folder / "src" / "keep_zoo").mkdir(parents=True)
+    (folder / "src" / "keep_zoo" / "__init__.py").write_text(LIBRARY)
+    (folder / "bin").mkdir()
+    for name, text in (("dogs", COMMAND_LINE.format(python=sys.executable)), ("cats", DOGS)):
+        (folder / "bin" / name).write_text(text)
+        (folder / "bin" / name).chmod(0o755)
+    (folder / "web.py").write_text('@app.get("/cages")\ndef cages(): ...\n@app.get("/birds")\ndef birds(): ...\n')
+    for place, kind in (("a", "string"), ("b", "integer")):
+        (folder / place).mkdir()
+        schema = {"type": "object", "properties": {"is": {"type": kind}, "in": {"$ref": "#/components/schemas/Cage"}}}
+        answer = {"application/json": {"schema": {"$ref": "#/components/schemas/Cage"}}}
+        operation = {"get": {"responses": {"200": {"description": "It.", "content": answer}}}}
+        document = {
+            "openapi": "3.1.0",
+            "info": {"title": "Zoo", "version": "1"},
+            "servers": [{"url": f"https://{place}.example.com"}],
+            "paths": {"/cages": operation, f"/{place}": operation},
+            "components": {"schemas": {"Cage": schema}},
+        }
+        (folder / place / "openapi.json").write_text(json.dumps(document))
+
+
+def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other" / "much" / "deeper"
+    for folder in (one, other):
+        mixed_project(folder)
+    words = ("-m", "pegboard_toolgen.program", "init")
+    first = start(*words, ".", "--program", "bin/cats", cwd=one, PYTHONHASHSEED="1", TZ="UTC")
+    second = start(
+        *words, "..", "--program", "../bin/cats", cwd=other / "src",
+        PYTHONHASHSEED="77", TZ="Pacific/Kiritimati", COLUMNS="40", LANG="C",
+    )  # fmt: skip
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    written = files_of(one / "llm-tooling")
+    assert written == files_of(other / "llm-tooling")
+    assert not [name for name, content in written.items() if str(tmp_path).encode() in content]
+    manifest = json.loads(written["tool.manifest.json"])
+    tools = {tool["id"]: tool for tool in manifest["tools"]}
+    cages = [id_ for id_ in tools if id_.startswith("http:GET /cages @zoo-")]
+    assert tools.keys() == {
+        "http:GET /a", "http:GET /b", *cages,
+        "program:cats", "program:dogs", "python:keep_zoo.count_legs", "python:keep_zoo.name_all",
+    }  # fmt: skip
+    assert len(cages) == 2
+    assert manifest["project"]["type"] == "mixed"
+    assert {tool["provenance"]["source"] for tool in tools.values()} == {"openapi", "help", "argparse", "library"}
+    profile = json.loads(written["project.profile.json"])
+    assert [(one["method"], one["path"]) for one in profile["not_covered"]] == [("GET", "/birds")]
+    again = start(*words, cwd=one, PYTHONHASHSEED="5")
+    assert again.stdout.endswith("nothing changed\n"), again.stdout + again.stderr
+    assert start("-m", "pegboard_toolgen.program", "check", cwd=one).returncode == 0

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -624,9 +625,13 @@ def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
 
 
 def _is_installed(name: str) -> bool:
-    """Whether a package can be imported here; it is not."""
+    """Whether a package can be imported wherever this runs; it is not."""
     top = name.partition(".")[0]
-    return top in sys.modules or PathFinder.find_spec(top) is not None or top in sys.builtin_module_names
+    here = str(Path.cwd())
+    elsewhere = [place for place in sys.path if place not in ("", ".", here)]
+    if top in sys.builtin_module_names or PathFinder.find_spec(top, elsewhere) is not None:
+        return True
+    return PathFinder.find_spec(top) is None and find_spec(top) is not None
 
 
 def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:

@@ -190,14 +190,6 @@ class Folder:
         self._delete(gone)
         return [*todo, *gone]
 
-    def write_hints(self, content: bytes) -> None:
-        """Put a first `toolgen.toml` there: a person's from then on.
-
-        Raises:
-            ConfigError: it cannot be written.
-        """
-        self._replace({HINTS: content})
-
     def _replace(self, files: Mapping[str, bytes]) -> None:
         beside: list[tuple[str, Path]] = []  # what was written, and where it goes
         try:
