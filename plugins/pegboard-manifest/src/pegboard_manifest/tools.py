@@ -85,6 +85,14 @@ def annotations_of(entry: Mapping[str, Any]) -> Annotations:
     )
 
 
+def is_read_only(entry: Mapping[str, Any]) -> bool:
+    """Whether a board in read-only mode runs a tool.
+
+    .. versionadded:: 0.1
+    """
+    return annotations_of(entry).read_only
+
+
 @functools.cache  # of tools by the thousand most are alike
 def _annotations(
     category: str | None, risk: Risk, idempotent: bool, supported: bool, destructive: bool, open_world: bool | None

@@ -15,6 +15,7 @@ import attrs
 
 from pegboard import ErrorCode
 from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest.tools import is_read_only
 from pegboard_toolgen._texts import shown, to_line
 from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
 from pegboard_toolgen.hints import Hints, Matcher, Strictness, ToolHints, chosen_names
@@ -342,7 +343,7 @@ def assemble(
         except NoSampleError as problem:
             left_out.append(LeftOut(draft.id, str(problem), draft.where))
             continue
-        if hints.read_only and (tool["category"] not in READS or tool["risk"] == "high"):
+        if hints.read_only and not is_read_only(tool):
             why = "select.read_only of toolgen.toml is on, and it may change something"
             left_out.append(LeftOut(draft.id, why, draft.where))
             continue

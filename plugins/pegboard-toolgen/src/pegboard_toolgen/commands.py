@@ -130,11 +130,13 @@ def _folder(given: Path | None) -> Path:
 
 
 def _tell(report: Report) -> None:
+    from pegboard_manifest.tools import is_read_only
+
     document = report.document
     project = document["project"]
     title = shown(f"{project['name']} {project.get('version', '')}".strip(), 100)
     tools = document["tools"]
-    reads = sum(tool["category"] in ("read", "analytics") and tool["risk"] != "high" for tool in tools)
+    reads = sum(map(is_read_only, tools))
     click.echo(f"{_shown_path(report.folder)}: {counted(len(tools), 'tool')} of {title}, {reads} of them read only")
     files = len(report.written)
     click.echo(f"{counted(files, 'file')} written" if files else "nothing changed")

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_manifest.tools import is_read_only
 from pegboard_toolgen._texts import counted, to_bytes, to_line
 from pegboard_toolgen.assemble import is_made_up
 from pegboard_toolgen.folder import MANIFEST
@@ -40,7 +41,6 @@ MAX_FILE = 5_000_000
 MAX_FILES = 50
 ALL_S = 180.0
 SHIFT_S = 431 * 86_400 + 7 * 3_600
-READS = frozenset(("read", "analytics"))
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NUMBER = re.compile(r"(?<![\d.])\d{10}(?:\d{3})?(?![\d])")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -98,7 +98,7 @@ def record(
 
 def may_run(tool: Mapping[str, Any], document: Mapping[str, Any], *, remote: bool) -> bool:
     """Whether a tool may be run to record what it answers."""
-    if tool["category"] not in READS or tool["risk"] == "high":
+    if not is_read_only(tool):
         return False
     binding = tool["binding"]
     if binding["kind"] == "http":

@@ -13,6 +13,7 @@ import attrs
 from pegboard_manifest.hygiene import sanitise
 from pegboard_manifest.projection import project, subschemas
 from pegboard_manifest.texts import clean_schema
+from pegboard_manifest.tools import is_read_only
 from pegboard_toolgen.write._json import plain
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ ERROR: Mapping[str, Any] = {
 }
 """What every error of the board fits, where the manifest says none of its own."""
 OBJECT: Mapping[str, Any] = {"type": "object"}
-_READS = frozenset({"read", "analytics"})
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 MAX_SKILL_NAME = 64
 
@@ -97,8 +97,7 @@ class ToolView:
     @property
     def is_read_only(self) -> bool:
         """Whether a board in read-only mode lets it run."""
-        supported = self.constraints.get("read_only_mode_supported", True)
-        return bool(self.category in _READS and self.risk != "high" and supported)
+        return is_read_only(self.entry)
 
     @property
     def examples(self) -> Sequence[Mapping[str, Any]]:
