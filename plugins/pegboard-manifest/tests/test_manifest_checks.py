@@ -193,3 +193,12 @@ def _error_of(document):
     with pytest.raises(ManifestError) as caught:
         of_document(document, ".")
     return caught.value
+
+
+def test_a_reader_that_is_kept_out_of_read_only_mode_is_a_note():
+    kept_out = {"constraints": {"read_only_mode_supported": False}}
+    found, text = said(a_document(python("pegboard") | kept_out, modules={"m": {"import": "pegboard"}}))
+    assert found == {("tools that read count as writes", "note")}
+    assert "f" in text
+    writes = python("pegboard") | kept_out | {"category": "write"}
+    assert said(a_document(writes, modules={"m": {"import": "pegboard"}}))[0] == set()

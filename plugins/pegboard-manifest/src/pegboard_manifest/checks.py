@@ -17,6 +17,7 @@ from pegboard_manifest.bindings.subprocess.program import Program
 from pegboard_manifest.canonical import fingerprint_of
 from pegboard_manifest.document import ManifestError
 from pegboard_manifest.source import ManifestSource
+from pegboard_manifest.tools import READS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,6 +50,7 @@ def findings_of(manifest: Manifest, where: str) -> Iterator[Finding]:
     yield from _missing_programs(manifest, where)
     yield from _missing_modules(manifest, where)
     yield from _servers(manifest, where)
+    yield from _readers(manifest, where)
     yield from _changed(manifest, where)
 
 
@@ -125,6 +127,18 @@ def _servers(manifest: Manifest, where: str) -> Iterator[Finding]:
                     why = f"{variable} is not set" + (", and calls are refused without it" if required else "")
                     fix = f"set {variable} where the host runs"
                     yield Finding("a secret is not set", place, why, fix, "error" if required else "note")
+
+
+def _readers(manifest: Manifest, where: str) -> Iterator[Finding]:
+    off = [
+        name
+        for name, tool in manifest.tools.items()
+        if tool["category"] in READS and tool.get("constraints", {}).get("read_only_mode_supported") is False
+    ]
+    if off:
+        why = f"read_only_mode_supported is false, whatever their category says: {_listed(off)}"
+        fix = "if they only read, take that out of their constraints"
+        yield Finding("tools that read count as writes", where, why, fix, "note")
 
 
 def _changed(manifest: Manifest, where: str) -> Iterator[Finding]:

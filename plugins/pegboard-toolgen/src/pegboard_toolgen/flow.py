@@ -524,7 +524,7 @@ def _select(request: Request, choice: Choice, state: Known, root: Path, folder: 
         return Selection()
     from pegboard_toolgen.ranking import in_order, read_documents, score
 
-    text = read_documents(root) if request.project is not None else ""
+    text = read_documents(root) if request.is_project else ""
     ranked = in_order(choice.candidates, score(choice.candidates, text))
     chosen = ask([(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked])
     if chosen is not None:
@@ -827,11 +827,12 @@ def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def example_command(document: Mapping[str, Any]) -> str | None:
     """A call that a person can type, of a tool that reads if there is one; None where no example is plain enough."""
+    from pegboard_manifest.tools import is_read_only
 
     def rank(tool: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
         example = tool["examples"][0]
         return (
-            tool["category"] not in ("read", "analytics"),
+            not is_read_only(tool),
             "output" not in example,
             len(example["input"]),
             tool["name"],
