@@ -24,6 +24,7 @@ from hypercorn.utils import parse_socket_addr
 if TYPE_CHECKING:
     import socket
 
+    import h11
     from hypercorn.config import Config
 
 log = logging.getLogger("pegboard.http")
@@ -34,6 +35,18 @@ class _Http1(H11Protocol):
 
     async def _check_protocol(self, event: Any) -> None:
         pass
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        """A request to go over to something else is one that asks for nothing else (RFC 9110, section 7.8). hypercorn
+        would refuse a handshake of WebSocket and keep the connection without any timeout."""
+        if any(name == b"upgrade" for name, _ in request.headers):
+            request = type(request)(
+                method=request.method,
+                target=request.target,
+                headers=[(name, value) for name, value in request.headers if name != b"upgrade"],
+                http_version=request.http_version,
+            )
+        await super()._create_stream(request)
 
 
 class Connection(TCPServer):
