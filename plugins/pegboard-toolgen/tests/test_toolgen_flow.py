@@ -502,11 +502,11 @@ def test_the_folder_may_be_the_current_one(api: Api, run: Callable[..., Run], mo
 
 
 def test_an_example_that_a_person_can_type() -> None:
-    def one(name: str, given: Any, category: str = "read") -> dict[str, Any]:
-        return {"name": name, "category": category, "examples": [{"input": given}]}
+    def one(name: str, given: Any, category: str = "read", risk: str = "low") -> dict[str, Any]:
+        said = {"name": name, "category": category, "risk": risk, "idempotency": "unknown"}
+        return {**said, "examples": [{"input": given}], "binding": {"kind": "python"}}
 
-    assert (
-        flow.example_command({"tools": [one("b", {}, "write"), one("a", {"x": "a b", "n": 1})]})
-        == "call a 'x=a b' n:=1"
-    )
+    reader = one("a", {"x": "a b", "n": 1})
+    for other in (one("b", {}, "write"), one("b", {}, "read", "high")):
+        assert flow.example_command({"tools": [other, reader]}) == "call a 'x=a b' n:=1"
     assert flow.example_command({"tools": [one("a", {"x": "y" * 200})]}) is None
