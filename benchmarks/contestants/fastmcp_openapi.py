@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 
-import httpx
+import httpx2
 from fastmcp import FastMCP
 from workload import ADD_ARGS
 
@@ -17,7 +17,7 @@ RUNNER = "asyncio"
 @asynccontextmanager
 async def open_contestant():
     with api() as url:
-        async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
             server = FastMCP.from_openapi(document_of(url), client)
 
             async def bare():
@@ -30,7 +30,7 @@ async def open_contestant():
 
             yield Contestant(
                 calls={
-                    Path("httpx.AsyncClient", "request"): bare,
+                    Path("httpx2.AsyncClient", "request"): bare,
                     Path("FastMCP.from_openapi", "request"): call,
                 }
             )
