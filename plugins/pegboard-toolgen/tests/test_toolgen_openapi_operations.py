@@ -153,6 +153,34 @@ def test_one_bad_operation_costs_that_operation() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "said", "runs"),
+    [
+        ("/containers/{id}/exec", {}, True),
+        ("/pods/{name}/shell/", {}, True),
+        ("/tools/script", {"summary": "Execute Lua script"}, True),
+        ("/code", {"description": "Run the Python code that is sent.\n\nMore."}, True),
+        ("/vm/run", {"summary": "Run command on the VM."}, True),
+        ("/x", {"description": "May lead to arbitrary code being run."}, True),
+        ("/exec/{id}/resize", {"summary": "Resize a session"}, False),
+        ("/workflows/run", {"summary": "Run a workflow", "description": "Runs it.\n\nNo shell command is run."}, False),
+        ("/code", {"summary": "Search the code of a repository"}, False),
+        ("/x", {"summary": 7, "description": ["Run Python code"]}, True),
+    ],
+)
+def test_what_runs_code_that_is_sent_is_marked(path: str, said: dict[str, Any], runs: bool) -> None:
+    parameters = [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}] if "{" in path else []
+    path = path.replace("{name}", "{id}")
+    draft = one({**said, "parameters": parameters, "responses": {"200": {"description": "x"}}}, path, "post")
+    assert (draft.runs_code is not None) is runs
+
+
+def test_a_path_that_is_no_object_is_reported() -> None:
+    found = discover({"/odd": 7, "/fine": {"get": {"responses": {"200": {"description": "x"}}}}})
+    assert [draft.id for draft in found.drafts] == ["http:GET /fine"]
+    assert ("http:* /odd", "it is no object") in [(left.id, left.why) for left in found.left_out]
+
+
 def test_webhooks_are_reported() -> None:
     found = discover({}, webhooks={"new": {}}, servers=[{"url": "https://shop.example"}])
 

@@ -526,7 +526,7 @@ def _select(request: Request, choice: Choice, state: Known, root: Path, folder: 
 
     text = read_documents(root) if request.is_project else ""
     ranked = in_order(choice.candidates, score(choice.candidates, text))
-    chosen = ask([(draft.id, choice.names[draft.id], draft.title or draft.description) for draft in ranked])
+    chosen = ask([(draft.id, choice.names[draft.id], draft.description or draft.title or "") for draft in ranked])
     if chosen is not None:
         ids = frozenset(chosen)
         return Selection(ids=ids) if len(ids) < len(ranked) else Selection(is_all=True)

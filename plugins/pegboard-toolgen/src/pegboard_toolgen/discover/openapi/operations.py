@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 Json = Any
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_CODE = re.compile(
+    r"\b(?:runs?|executes?|executing|execution of|evaluates?|eval)\b[^.;\n]{0,40}?\b(?:arbitrary|python|javascript|js"
+    r"|ruby|lua|perl|php|groovy|shell|bash|powershell) (?:code|commands?|scripts?|expressions?|snippets?|programs?)\b"
+    r"|\b(?:runs?|executes?) (?:an? |the )?commands? (?:in|inside|on) (?:an?|the) |\barbitrary code\b",
+    re.IGNORECASE,
+)
+_CODE_WORDS = frozenset(("exec", "shell", "repl"))
 _READS = frozenset(("get", "head", "options", "trace"))
 _REPEATABLE = _READS | {"put", "delete"}
 """RFC 9110, section 9.2: the methods that are safe, and those that are idempotent."""
@@ -118,6 +125,9 @@ class Reader:
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
             where = pointer_of("paths", path)
+            if said is not None and not isinstance(said, dict):
+                left_out.append(LeftOut(f"http:* {_shown_path(path)}", "it is no object", where))
+                continue
             try:
                 item = self.document.follow(said)
             except UnusableError as problem:
@@ -246,6 +256,7 @@ class Reader:
             examples=_examples(operation, properties, input_schema, self.inputs.defs, output_schema),
             side_effects=_side_effects(method, path),
             notes=[sanitise(note, 2_000, one_line=True) for note in dict.fromkeys(notes)],
+            runs_code=_runs_code(said, path),
             tags=_tags(said),
         )
 
@@ -359,6 +370,15 @@ def _from_id(said: Mapping[str, Json]) -> str:
     answer = line(success.get("description"), 300) if isinstance(success, dict) else ""
     words = " ".join(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", line(said.get("operationId"), 100))).lower()
     return ". ".join(part.rstrip(".") for part in (words.capitalize(), answer) if part) + "." if words or answer else ""
+
+
+def _runs_code(said: Mapping[str, Json], path: str) -> str | None:
+    """Why an operation runs code that its caller sends, by its own words or the last word of its path."""
+    words = [word.lower() for word in path.split("/") if word and "{" not in word]
+    texts = (str(said.get("summary") or ""), str(said.get("description") or "")[:2_000].split("\n\n")[0])
+    if (words and words[-1] in _CODE_WORDS) or any(map(_CODE.search, texts)):
+        return "it runs code or commands that the caller sends"
+    return None
 
 
 def _side_effects(method: str, path: str) -> list[str]:
