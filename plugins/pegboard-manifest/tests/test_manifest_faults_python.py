@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
 
 import pytest
@@ -213,15 +214,21 @@ async def test_whatever_a_function_raises_is_an_error_of_its_own(session):
         assert "/root" not in str(error.to_json())
 
 
-@pytest.mark.parametrize("isolate", ["thread", "process"])
-async def test_an_interrupt_that_nobody_pressed_ends_nothing(session_of, isolate):
-    """Ctrl-C reaches the main thread alone: what a function raises beside it is the function's own."""
-    if isolate == "process":
-        pytest.importorskip("trio_parallel")
-    session = await session_of(isolate)
+async def test_an_interrupt_that_nobody_pressed_ends_nothing(session):
     for name in INTERRUPTS:
         assert (await session.call(name, {})).error.code in ("UPSTREAM_ERROR", "INVALID_INPUT")
     assert_ok(await session.call("text", {}))
+
+
+async def test_an_interrupt_that_somebody_pressed_passes(session_of):
+    session = await session_of("inline")
+    library = sys.modules.get("faultslib") or __import__("faultslib")
+    library.text, kept = (lambda: signal.raise_signal(signal.SIGINT)), library.text
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            await session.call("text", {})
+    finally:
+        library.text = kept
 
 
 async def test_a_worker_that_dies_costs_its_call_alone(session_of):

@@ -10,8 +10,10 @@ from __future__ import annotations
 import builtins
 import os
 import re
+import signal
 import sys
 from threading import current_thread, main_thread
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError
@@ -93,16 +95,26 @@ def _secrets_of_the_host() -> list[str]:
 
 
 def is_the_hosts(problem: BaseException) -> bool:
-    """Whether what came out of a function was never raised by it: Ctrl-C reaches the main thread alone, and a
-    cancellation belongs to whoever cancelled. Anything else is the function's own, whatever it calls it."""
+    """Whether what came out of a function was never raised by it: somebody pressed Ctrl-C, or a cancellation, which
+    belongs to whoever cancelled. Anything else is the function's own, whatever it calls it."""
     if isinstance(problem, (Exception, SystemExit, GeneratorExit)):
         return False
     import trio
 
-    parts = (KeyboardInterrupt, trio.Cancelled) if current_thread() is main_thread() else trio.Cancelled
     if isinstance(problem, BaseExceptionGroup):
-        return problem.subgroup(parts) is not None
-    return isinstance(problem, parts)
+        return any(map(is_the_hosts, problem.exceptions))
+    return isinstance(problem, trio.Cancelled) or (isinstance(problem, KeyboardInterrupt) and _was_pressed(problem))
+
+
+def _was_pressed(problem: KeyboardInterrupt) -> bool:
+    """Whether the handler of the signal raised it. It runs in the main thread alone; Python's own leaves no trace."""
+    handler = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(handler):
+        return False
+    if handler is signal.default_int_handler:
+        return True
+    code = getattr(handler, "__code__", None)
+    return any(frame.f_code is code for frame, _ in walk_tb(problem.__traceback__))
 
 
 def _fits(name: str) -> Callable[[BaseException], bool]:
