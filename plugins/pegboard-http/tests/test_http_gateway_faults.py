@@ -230,12 +230,11 @@ async def test_http_2_is_not_spoken(host_with: Any, data: bytes, status: int) ->
     ],
 )
 async def test_a_client_that_asks_for_a_websocket_gets_http_and_its_connection_ends(
-    host_with: Any, monkeypatch: pytest.MonkeyPatch, lines: bytes
+    host_with: Any, lines: bytes
 ) -> None:
     """A handshake that is refused would be a connection that no timeout ends, before anybody asked for a token."""
-    monkeypatch.setattr(serving, "KEPT_S", 0.05)
     async with gateway(host_with, tokens={"good": "ada"}) as (port, _):
-        head = b"GET /tools HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        head = b"GET /tools HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, close\r\nUpgrade: websocket\r\n"
         assert status_of(await answer_to(port, head + lines + b"\r\n")) == 401
         assert status_of(await answer_to(port, head + lines + b"Authorization: Bearer good\r\n\r\n")) == 200
 
