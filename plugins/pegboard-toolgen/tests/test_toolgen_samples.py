@@ -71,6 +71,12 @@ def test_a_parameter_gets_a_value_that_makes_sense(name: str, schema: Any, value
     assert sample_of(closed({name: schema}), defs) == {name: value}
 
 
+def test_an_example_of_the_source_that_was_cut_short_is_passed_over() -> None:
+    digest = {"type": "string", "pattern": "^sha256:[a-f0-9]{64}$", "minLength": 71, "maxLength": 71}
+    schema = {"type": "object", "properties": {"d": {**digest, "examples": ["sha256:0ecb..."]}}, "required": ["d"]}
+    assert len(sample_of(schema)["d"]) == 71
+
+
 def test_only_what_is_required_is_given() -> None:
     assert sample_of(closed({"a": {"type": "string"}, "b": {"type": "string"}}, ["b"])) == {"b": "example"}
 

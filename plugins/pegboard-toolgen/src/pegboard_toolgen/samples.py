@@ -325,6 +325,11 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def _may_be(value: Json, whole: Mapping[str, Any]) -> bool:
+    """Whether an offered value has the type and the length; whether it fits is seen when all are put together."""
+    if isinstance(value, str):
+        least, most = (_number(whole.get(key)) for key in ("minLength", "maxLength"))
+        if (least is not None and len(value) < least) or (most is not None and len(value) > most):
+            return False
     said = whole.get("type")
     kinds = [said] if isinstance(said, str) else said if isinstance(said, list) else []
     if not kinds:
