@@ -285,3 +285,18 @@ def test_long_texts_are_read_in_bounded_time(text):
     command = Command(levels=(Level(word=None, parameters=read.parameters),), text=read.text, terminator=False)
     check(draft_of(command, Program(id="x", name="x", kind="help")))
     assert time.monotonic() - begun < 8
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "hint"),
+    [(0o755, "lies-here", "./"), (0o644, "./lies-here", "chmod +x"), (0o755, "is-nowhere", "put it on PATH")],
+)
+def test_a_program_that_is_not_found_comes_with_the_way_to_it(
+    mode: int, name: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lies-here").write_text("#!/bin/sh\n")
+    Path("lies-here").chmod(mode)
+    with pytest.raises(DiscoveryError) as caught:
+        discover_program(name)
+    assert hint in str(caught.value.hint)

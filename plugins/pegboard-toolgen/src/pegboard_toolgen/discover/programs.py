@@ -213,7 +213,7 @@ def _find(name_or_path: str, arguments: tuple[str, ...]) -> _Found:
     shown = sanitise(Path(name_or_path).name, 60, one_line=True)
     place = shutil.which(name_or_path)
     if place is None or "\0" in name_or_path:
-        raise DiscoveryError(f"there is no program {shown!r} that can be run", hint="give its path, or put it on PATH")
+        raise DiscoveryError(f"there is no program {shown!r} that can be run", hint=_how_to_reach(name_or_path))
     file = Path(place).absolute()
     name = file.name.removesuffix(".exe")
     if arguments[:1] == ("-m",) and len(arguments) == 2 and _PYTHON.match(name):
@@ -223,6 +223,14 @@ def _find(name_or_path: str, arguments: tuple[str, ...]) -> _Found:
     interpreter = None if arguments else _interpreter(file)
     script = str(file) if interpreter else ""
     return _Found(name=name, file=file, interpreter=interpreter, script=script, module="", arguments=arguments)
+
+
+def _how_to_reach(name_or_path: str) -> str:
+    if "\0" in name_or_path or not Path(name_or_path).is_file():
+        return "give its path, or put it on PATH"
+    if os.access(name_or_path, os.X_OK):
+        return "a file of this folder is named by its path: ./ and its name"
+    return "make it executable: chmod +x"
 
 
 def _interpreter(file: Path) -> str | None:
