@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import time
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover import help_text, programs
 from pegboard_toolgen.discover._program_drafts import Command, Level, Program, draft_of
-from pegboard_toolgen.drafts import Draft, LeftOut
+from pegboard_toolgen.discover.programs import discover_program
+from pegboard_toolgen.drafts import DiscoveryError, Draft, LeftOut
 
 FORMAT = json.loads(
     importlib.resources.files("pegboard_manifest").joinpath("manifest.schema.json").read_text(encoding="utf-8")
