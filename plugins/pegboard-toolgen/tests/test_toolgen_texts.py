@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard_manifest.hygiene import sanitise
-from pegboard_toolgen._texts import to_bytes
+from pegboard_toolgen._texts import as_word, to_bytes
 
 HIDDEN = "a\u202eb\u200b\U000e0041\x1b[31m\x85\u2028\ufe0f\ud800\x00"
 TEXTS = st.text(max_size=20) | st.sampled_from([HIDDEN, "Grüße, 日本 ✓"])
@@ -24,3 +24,8 @@ def test_a_file_is_the_same_value_and_shows_every_character(value: dict[str, Any
 
 def test_letters_of_every_script_stay_as_they_are() -> None:
     assert to_bytes({"b": "Grüße", "a": ["日本 ✓"]}).decode() == '{\n  "a": [\n    "日本 ✓"\n  ],\n  "b": "Grüße"\n}\n'
+
+
+def test_a_path_is_one_word_of_a_command_that_a_person_copies() -> None:
+    assert as_word("llm-tooling/pegboard.toml") == "llm-tooling/pegboard.toml"
+    assert as_word("it's $here\n") == "'it'\"'\"'s $here'"

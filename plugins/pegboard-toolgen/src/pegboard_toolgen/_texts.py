@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import shlex
 from typing import Any
 
 from pegboard.doctor import BIDI, TAGS, ZERO_WIDTH
@@ -24,6 +25,11 @@ def shown(value: object, limit: int = 200) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _hidden().sub(lambda match: ascii(match[0])[1:-1], text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def as_word(value: object, limit: int = 200) -> str:
+    """The same as one word of a command line, for a person to copy."""
+    return shlex.quote(shown(value, limit))
 
 
 def to_bytes(value: Any, *, sort_keys: bool = True) -> bytes:

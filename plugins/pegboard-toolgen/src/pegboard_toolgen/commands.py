@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pegboard_toolgen._texts import counted, shown
+from pegboard_toolgen._texts import as_word, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,11 +177,11 @@ def _few(names: Sequence[str]) -> str:
 def _tell_next(report: Report) -> None:
     from pegboard_toolgen.flow import example_command
 
-    place = _shown_path(report.folder)
-    _note(f"next: pegboard --config {place}/pegboard.toml list")
+    config = as_word(f"{_shown_path(report.folder)}/pegboard.toml", 320)
+    _note(f"next: pegboard --config {config} list")
     command = example_command(report.document)
     if command:
-        _note(f"      pegboard --config {place}/pegboard.toml {command}")
+        _note(f"      pegboard --config {config} {command}")
 
 
 def _list(lines: Iterable[str]) -> None:

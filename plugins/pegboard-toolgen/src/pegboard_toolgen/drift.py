@@ -12,7 +12,7 @@ import attrs
 
 from pegboard_toolgen import flow
 from pegboard_toolgen import folder as places
-from pegboard_toolgen._texts import shown, to_line
+from pegboard_toolgen._texts import as_word, shown, to_line
 from pegboard_toolgen.assemble import Assembled, choose, gather
 from pegboard_toolgen.drafts import DiscoveryError
 
@@ -50,7 +50,7 @@ def check(path: Path) -> Checked:
     .. versionadded:: 0.1
     """
     folder = flow.existing_folder(path)
-    name = shown(path, 100)
+    name = as_word(path)
     outcome, more = flow.built(folder)
     found = list(_of_files(folder, {**outcome.files, **more}, name))
     found += [Difference(str(one), "take it over, or put yours into overrides/") for one in outcome.conflicts]
