@@ -128,10 +128,10 @@ class Built:
         """One call; the line of its result."""
         return self.batch([(name, arguments)], **env)[0]
 
-    def batch(self, calls: list[tuple[str, Mapping[str, Any]]], **env: str) -> list[dict[str, Any]]:
+    def batch(self, calls: list[tuple[str, Mapping[str, Any]]], parallel: int = 8, **env: str) -> list[dict[str, Any]]:
         """Many calls in one run; their results in the order of the calls."""
         lines = [json.dumps({"id": str(i), "name": name, "arguments": args}) for i, (name, args) in enumerate(calls)]
-        done = self.pegboard("batch", said="\n".join(lines) + "\n", **env)
+        done = self.pegboard("batch", "--parallel", str(parallel), said="\n".join(lines) + "\n", **env)
         assert done.returncode in (0, 1), done.stderr
         results = [json.loads(line) for line in done.stdout.splitlines()]
         assert [one["id"] for one in results] == [str(i) for i in range(len(calls))]

