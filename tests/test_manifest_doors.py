@@ -173,3 +173,14 @@ def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(folder: Path) ->
     assert (server["command"], server["args"][-1]) == ("pegboard", "serve")
     assert through_mcp([*PROGRAM, *server["args"][:-1]], folder, dict(os.environ))["ok"] is True
     assert (folder / "made").exists()
+
+
+def test_whoever_stands_in_the_folder_makes_it_anew_as_its_readme_says(folder: Path) -> None:
+    assert "`llm-toolgen build`" in (folder / "README.md").read_text(encoding="utf-8")
+    (folder / "skill.md").unlink()
+    program = "import sys; from pegboard_toolgen.program import main; sys.argv[0] = 'llm-toolgen'; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "build"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "skill.md").is_file()

@@ -25,7 +25,7 @@ def render(view: View) -> dict[str, bytes]:
     lines = [f"# Tools of {inline(view.title, 128)}", "", *paragraphs(view.description)]
     lines += [
         f"`{MANIFEST}` is the source of everything here. To change a tool, edit `toolgen.toml`, `overrides/` or the",
-        "manifest, then run `pegboard toolgen build`; the other files are made from it.",
+        "manifest, then run `llm-toolgen build` here (of pegboard-toolgen); the other files are made from it.",
         "",
         *_what_it_needs(view),
         *_how_to_run(view),

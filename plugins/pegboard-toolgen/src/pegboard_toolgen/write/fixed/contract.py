@@ -1,7 +1,7 @@
 """Contract tests of the tools in the folder above; plain pytest runs them.
 
 Nothing is started or sent: every schema compiles, every example fits, errors have the codes that the manifest says, and
-requests and responses are still what `golden/` holds. After a wanted change, `pegboard toolgen build` writes it anew.
+requests and responses are still what `golden/` holds. After a wanted change, `llm-toolgen build` writes it anew.
 """
 
 from __future__ import annotations
