@@ -206,7 +206,7 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             warnings.append(f"{_called(parameter)} names a database by an address, which allowed_paths cannot judge.")
             if category in ("read", "analytics"):
                 category, idempotency = None, None
-        if parameter.form == "value" and not parameter.access and _takes_queries(parameter):
+        elif parameter.form == "value" and not parameter.access and _takes_queries(parameter):
             category, risk = "admin" if category == "admin" else "write", "high"
             idempotency = None
             warnings.append(
