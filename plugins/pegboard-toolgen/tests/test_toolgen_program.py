@@ -277,6 +277,15 @@ def test_a_program_of_the_project_is_called_where_it_lies(dogs: Path, tmp_path: 
     assert (called.returncode, called.stdout.strip()) == (0, "rex"), called.stderr
 
 
+def test_a_link_to_a_program_keeps_its_own_name(dogs: Path, tmp_path: Path) -> None:
+    project = dogs.parent.parent
+    dogs.rename(tmp_path / "many")
+    dogs.symlink_to(tmp_path / "many")
+    made = start("-m", "pegboard_toolgen.program", "init", "--program", "scripts/dogs", cwd=project)
+    assert made.returncode == 0, made.stderr
+    assert argv0_of(project / "llm-tooling") == ["../scripts/dogs"]
+
+
 def test_a_program_of_an_environment_on_path_goes_by_its_name(dogs: Path) -> None:
     project = dogs.parent.parent
     place = project / ".venv" / "bin"

@@ -335,8 +335,8 @@ def url_without_secrets(url: str) -> str:
 def _inside(path: Path, root: Path, *, is_path: bool) -> str:
     if not is_path:
         return ""
-    whole = path.resolve()
-    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else ""
+    whole = path.parent.resolve() / path.name  # a program goes by what it is called, not by what a link leads to
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) and path.name != ".." else ""
 
 
 def sources_of(profile: Mapping[str, Any], root: Path) -> list[Source]:
