@@ -89,6 +89,28 @@ def test_its_contract_tests_pass_with_plain_pytest(built: Any, run_program: Call
     assert files_of(built.folder) == before
 
 
+def test_its_contract_tests_fail_where_a_tool_does_something_else(
+    built: Any, run_program: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A binding that was changed by hand gives other words, requests or calls than the golden pairs."""
+    own = built.copied(tmp_path)
+    manifest = own.manifest
+    for tool in manifest["tools"]:
+        binding = tool["binding"]
+        if binding["kind"] == "http":
+            binding["path"] += "-other"
+        elif binding["kind"] == "python":
+            for one in binding["parameters"]:
+                one.update({"pass": "keyword", "keyword": f"other_{one['parameter']}"})
+        else:
+            binding["arguments"] = [{"kind": "literal", "value": "other"}, *binding["arguments"]]
+    (own.folder / "tool.manifest.json").write_text(json.dumps(manifest))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(own.folder / "tests")]
+    done = run_program(command, cwd=own.folder, env={**own.env, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr
+    assert "golden" in done.stdout
+
+
 def test_no_schema_is_large_or_points_nowhere(built: Any) -> None:
     manifest = built.manifest
     for one in manifest["tools"]:
