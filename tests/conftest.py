@@ -22,7 +22,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -205,3 +205,41 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Peers:
             return Peers(folder)
     except OSError:
         return Peers(tmp_path_factory.mktemp("peers"))
+
+
+@pytest.fixture(scope="session")
+def over_stdio() -> Callable[..., list[dict[str, Any]]]:
+    """`over_stdio(command, *requests, cwd=, env=None)` starts an MCP server and gives the result of each request."""
+    return _over_stdio
+
+
+def _over_stdio(
+    command: list[str], *requests: Mapping[str, Any], cwd: Path, env: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a-client", "version": "1"}}
+    sent: list[Mapping[str, Any]] = [
+        {"method": "initialize", "params": hello, "id": 0},
+        {"method": "notifications/initialized"},
+        *({**request, "id": number} for number, request in enumerate(requests, 1)),
+    ]
+    said: dict[int, dict[str, Any]] = {}
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in sent:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+            while "id" in message and message["id"] not in said:
+                answer = json.loads(server.stdout.readline())
+                said[answer.get("id", -1)] = answer
+        server.stdin.close()
+        assert server.wait(20) == 0
+    return [said[number]["result"] for number in range(1, len(requests) + 1)]

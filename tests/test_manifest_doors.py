@@ -21,6 +21,8 @@ for needed in ("pegboard_toolgen", "pegboard_mcp", "pegboard_http", "pegboard_ch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    Door = Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]]
+
 TOUCHES: dict[str, Any] = {
     "id": "program:touch",
     "name": "touch_made",
@@ -78,37 +80,6 @@ def through_the_program(command: list[str], cwd: Path, env: Mapping[str, str]) -
     return result
 
 
-def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a-client", "version": "1"}}
-    sent: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": hello},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "touch_made", "arguments": {}}},
-    ]
-    said: dict[int, Any] = {}
-    with subprocess.Popen(
-        [*command, "serve"],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        for message in sent:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            server.stdin.flush()
-            while "id" in message and message["id"] not in said:
-                answer = json.loads(server.stdout.readline())
-                said[answer.get("id", 0)] = answer
-        server.stdin.close()
-        server.wait(20)
-    result = said[2]["result"]
-    return {"ok": not result.get("isError", False), "said": result["content"][0]["text"]}
-
-
 @contextlib.contextmanager
 def gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
     with subprocess.Popen(
@@ -153,25 +124,42 @@ def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> d
     return dict(result)
 
 
-@pytest.mark.parametrize("door", [through_the_program, through_mcp, through_the_gateway, through_the_chat])
+@pytest.fixture
+def through(over_stdio: Callable[..., Any]) -> dict[str, Door]:
+    """Each door: the command with its configuration, the working directory and the environment, to the result."""
+
+    def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+        call = {"method": "tools/call", "params": {"name": "touch_made", "arguments": {}}}
+        (result,) = over_stdio([*command, "serve"], call, cwd=cwd, env=env)
+        return {"ok": not result.get("isError", False), "said": result["content"][0]["text"]}
+
+    return {
+        "program": through_the_program,
+        "mcp": through_mcp,
+        "gateway": through_the_gateway,
+        "chat": through_the_chat,
+    }
+
+
+@pytest.mark.parametrize("door", ["program", "mcp", "gateway", "chat"])
 def test_a_tool_that_writes_is_served_from_anywhere_and_refused_in_read_only_mode(
-    door: Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]], folder: Path, elsewhere: Path
+    door: str, through: dict[str, Door], folder: Path, elsewhere: Path
 ) -> None:
     command = [*PROGRAM, "--config", str(folder / "pegboard.toml")]
-    refused = door(command, elsewhere, {**os.environ, "READ_ONLY": "1"})
+    refused = through[door](command, elsewhere, {**os.environ, "READ_ONLY": "1"})
     assert refused["ok"] is False
     assert "read-only mode" in json.dumps(refused)
     assert not (folder / "made").exists()
 
-    assert door(command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
+    assert through[door](command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
     assert (folder / "made").exists()
     assert list(elsewhere.iterdir()) == []
 
 
-def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(folder: Path) -> None:
+def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(through: dict[str, Door], folder: Path) -> None:
     (server,) = json.loads((folder / "mcp.json").read_text(encoding="utf-8"))["mcpServers"].values()
     assert (server["command"], server["args"][-1]) == ("pegboard", "serve")
-    assert through_mcp([*PROGRAM, *server["args"][:-1]], folder, dict(os.environ))["ok"] is True
+    assert through["mcp"]([*PROGRAM, *server["args"][:-1]], folder, dict(os.environ))["ok"] is True
     assert (folder / "made").exists()
 
 

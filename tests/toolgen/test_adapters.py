@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -236,41 +237,19 @@ with open_tools() as tools:
     assert said["function"]["required"] == ["data"]
 
 
-def test_the_bundle_serves_the_tools_from_wherever_it_is_started(folder: Path, tmp_path: Path) -> None:
+def test_the_bundle_serves_the_tools_from_wherever_it_is_started(
+    over_stdio: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
     bundle = tmp_path / "bundle"
     shutil.copytree(folder / "adapters" / "mcpb", bundle)
     for name in ("tool.manifest.json", "pegboard.toml"):
         shutil.copy(folder / name, bundle)
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a-client", "version": "1"}}
-    sent = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-        {"jsonrpc": "2.0", "id": 3, "method": "tools/call"}
-        | {"params": {"name": "prices_mean", "arguments": {"data": [1, 2, 6]}}},
-    ]
-    with subprocess.Popen(
-        [sys.executable, str(bundle / "server" / "main.py")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        said: dict[int, Any] = {}
-        for message in sent:
-            server.stdin.write(json.dumps(message) + "\n")
-            server.stdin.flush()
-            while "id" in message and message["id"] not in said:
-                answer = json.loads(server.stdout.readline())
-                said[answer.get("id", 0)] = answer
-        server.stdin.close()
-        assert server.wait(20) == 0
-    assert [tool["name"] for tool in said[2]["result"]["tools"]] == ["orders_items_post", "prices_mean", "shop_list"]
-    assert said[3]["result"]["structuredContent"] == {"result": 3.0}
+    call = {"method": "tools/call", "params": {"name": "prices_mean", "arguments": {"data": [1, 2, 6]}}}
+    command = [sys.executable, str(bundle / "server" / "main.py")]
+    listed, answer = over_stdio(command, {"method": "tools/list"}, call, cwd=Path("/"))
+    assert [tool["name"] for tool in listed["tools"]] == ["orders_items_post", "prices_mean", "shop_list"]
+    assert answer["structuredContent"] == {"result": 3.0}
 
 
 def test_the_gateway_is_what_the_openapi_document_and_the_utcp_manual_say(peers: Any, folder: Path) -> None:
