@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,36 @@ def test_a_folder_that_was_made_of_the_project_is_no_part_of_it(tmp_path: Path) 
     )
     profile = profile_project(tmp_path)
     assert (profile.sources, profile.routes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "routes"),
+    [
+        ("urls.py", "urls = [\n  path('dogs/<int:id>/', show),\n  path('api/', include('x.urls')),\n]",
+         ["ANY /dogs/<int:id>/"]),
+        ("views.py", "path('dogs/', show)\n", []),
+        ("app.py", "Route('/dogs', dogs)\napp.router.add_get('/cats', cats)\n", ["ANY /dogs", "GET /cats"]),
+        ("main.go", 'mux.HandleFunc("GET /dogs/{id}", f)\nr.POST("/cats", g)\nhttp.Handle("/all", h)\n',
+         ["GET /dogs/{id}", "POST /cats", "ANY /all"]),
+        ("main.rs", '#[get("/dogs")]\nasync fn f() {}\nlet a = Router::new().route("/cats", get(g));\n',
+         ["GET /dogs", "ANY /cats"]),
+        ("Dogs.java", '@GetMapping("/dogs")\n@RequestMapping(value = "/cats")\n', ["GET /dogs", "ANY /cats"]),
+        ("app.rb", "get '/dogs' do\n", ["GET /dogs"]),
+        ("web.php", "Route::post('dogs', [D::class, 'add']);\n", ["POST /dogs"]),
+    ],
+)  # fmt: skip
+def test_routes_of_many_frameworks_are_found(file: str, text: str, routes: list[str], tmp_path: Path) -> None:
+    write(tmp_path, {file: text})
+    assert [f"{one.method} {one.path}" for one in find_routes(tmp_path)] == routes
+
+
+@pytest.mark.parametrize("text", ["\n", "@a.", "path(", "app.get(\n", "@GetMapping( ", ".Handle( "])
+def test_the_scan_of_routes_takes_no_time_for_a_file_of_nothing(text: str, tmp_path: Path) -> None:
+    for name in ("urls.py", "a.js", "a.go", "a.rs", "a.java", "a.rb", "a.php"):
+        write(tmp_path, {name: text * (400_000 // len(text))})
+    began = time.process_time()
+    assert list(find_routes(tmp_path)) == []
+    assert time.process_time() - began < 5
 
 
 def test_the_scan_of_routes_ends(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ project and follows no link out of it; a marker that cannot be read costs itself
 from __future__ import annotations
 
 import configparser
+import itertools
 import os
 import re
 import tomllib
@@ -50,21 +51,51 @@ _SPEC_NAME = re.compile(r"(.*[._-])?(openapi|swagger|api-docs)([._-].*)?\.(json|
 _SPEC_HEAD = re.compile(r"""["']?(openapi|swagger)["']?\s*:\s*["']?[23]""")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100}")
-_ROUTES = (
-    (
-        re.compile(
-            r"^\s*@(?:\w+\.)+(route|get|post|put|patch|delete|head|options|websocket)\(\s*[rbu]?[\"']([^\"'\n]{1,200})[\"']",
-            re.MULTILINE,
+_METHOD = r"(?P<method>get|post|put|patch|delete|head|options)"
+_ROUTES = tuple(
+    (re.compile(pattern, re.MULTILINE), suffixes)
+    for pattern, suffixes in (
+        # Flask, FastAPI and their like; Starlette and aiohttp; Django
+        (
+            r"^[ \t]*@(?:\w+\.)+(?P<method>route|get|post|put|patch|delete|head|options|websocket)\("
+            r"\s*[rbu]?[\"'](?P<path>[^\"'\n]{1,200})[\"']",
+            (".py",),
         ),
-        (".py",),
-    ),
-    (
-        re.compile(
-            r"\b(?:app|router|server|api|fastify)\.(get|post|put|patch|delete|head|options|all)\(\s*[\"'`](/[^\"'`\n]{0,200})[\"'`]"
+        (
+            r"\b(?:add_(?P<method>get|post|put|patch|delete|head)|Route)\(\s*[\"'](?P<path>/[^\"'\n]{0,200})[\"']",
+            (".py",),
         ),
-        (".js", ".ts", ".mjs", ".cjs"),
-    ),
-)
+        (r"^[ \t]*path\(\s*[\"'](?P<path>[^\"'\n]{0,200})[\"']\s*,(?!\s*include\()", ("urls.py",)),
+        # Express, Fastify, Koa, Hono
+        (
+            r"\b(?:app|router|server|api|fastify)\.(?P<method>get|post|put|patch|delete|head|options|all)\("
+            r"\s*[\"'`](?P<path>/[^\"'`\n]{0,200})[\"'`]",
+            (".js", ".ts", ".mjs", ".cjs"),
+        ),
+        # net/http, whose pattern may begin with a method; gin, echo and chi
+        (
+            r"\.Handle(?:Func)?\(\s*[\"`](?:(?P<method>[A-Z]{3,7}) )?(?P<path>/[^\"`\n]{0,200})[\"`]",
+            (".go",),
+        ),
+        (
+            r"\.(?P<method>GET|POST|PUT|PATCH|DELETE|Get|Post|Put|Patch|Delete)\(\s*\"(?P<path>/[^\"\n]{0,200})\"",
+            (".go",),
+        ),
+        # axum, and the attributes of actix and rocket
+        (r"\.route\(\s*\"(?P<path>/[^\"\n]{0,200})\"", (".rs",)),
+        (rf"#\[{_METHOD}\(\s*\"(?P<path>/[^\"\n]{{0,200}})\"", (".rs",)),
+        # Spring
+        (
+            r"@(?P<method>Get|Post|Put|Patch|Delete|Request)Mapping\(\s*(?:(?:value|path)\s*=\s*)?\"(?P<path>[^\"\n]{1,200})\"",
+            (".java", ".kt"),
+        ),
+        # Sinatra, Rails and Laravel
+        (rf"^[ \t]*{_METHOD} [\"'](?P<path>/[^\"'\n]{{0,200}})[\"']", (".rb",)),
+        (r"\bRoute::(?P<method>get|post|put|patch|delete|any)\(\s*[\"'](?P<path>[^\"'\n]{1,200})[\"']", (".php",)),
+    )
+)  # fmt: skip
+_ANY = frozenset(("route", "all", "any", "request"))
+"""What stands where a method does, and is none."""
 _OTHER_RUNTIMES = (
     ("pom.xml", "java"), ("build.gradle", "java"), ("build.gradle.kts", "java"), ("Gemfile", "ruby"),
     ("composer.json", "php"),
@@ -372,7 +403,7 @@ def find_routes(root: Path) -> Iterator[Route]:
     """Routes of web frameworks, as a bounded scan of the text finds them; nothing is imported."""
     found = scanned = 0
     for path in _walk(root.resolve(), depth=8):
-        patterns = [pattern for pattern, suffixes in _ROUTES if path.suffix in suffixes]
+        patterns = [pattern for pattern, suffixes in _ROUTES if path.name.endswith(suffixes)]
         if not patterns or path.is_symlink():
             continue
         scanned += 1
@@ -383,15 +414,17 @@ def find_routes(root: Path) -> Iterator[Route]:
                 text = file.read(MAX_SOURCE).decode("utf-8", "replace")
         except OSError:
             continue
-        for pattern in patterns:
-            for match in pattern.finditer(text):
-                line = text.count("\n", 0, match.start(2)) + 1
-                where = f"{path.relative_to(root.resolve()).as_posix()}:{line}"
-                method = match[1].upper() if match[1] not in ("route", "all") else "ANY"
-                yield Route(method=method, path=sanitise(match[2], 200, one_line=True), where=where)
-                found += 1
-                if found >= MAX_ROUTES:
-                    return
+        matches = [match for pattern in patterns for match in itertools.islice(pattern.finditer(text), MAX_ROUTES)]
+        for match in sorted(matches, key=lambda match: match.start("path")):
+            line = text.count("\n", 0, match.start("path")) + 1
+            where = f"{path.relative_to(root.resolve()).as_posix()}:{line}"
+            said = match.groupdict().get("method") or "any"
+            method = "ANY" if said.lower() in _ANY else said.upper()
+            plain = "/" + sanitise(match["path"], 200, one_line=True).lstrip("/")
+            yield Route(method=method, path=plain, where=where)
+            found += 1
+            if found >= MAX_ROUTES:
+                return
 
 
 _PART = re.compile(r"\{[^{}/]*\}|<[^<>/]*>|(?<=/):\w+|(?<=/)\*\w*")
