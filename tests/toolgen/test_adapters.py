@@ -244,7 +244,8 @@ def test_the_bundle_serves_the_tools_from_wherever_it_is_started(
     bundle = tmp_path / "bundle"
     shutil.copytree(folder / "adapters" / "mcpb", bundle)
     for name in ("tool.manifest.json", "pegboard.toml"):
-        shutil.copy(folder / name, bundle)
+        shutil.copy(folder / name, bundle / "server")
+    assert "cp tool.manifest.json pegboard.toml bundle/server/" in (folder / "README.md").read_text(encoding="utf-8")
     call = {"method": "tools/call", "params": {"name": "prices_mean", "arguments": {"data": [1, 2, 6]}}}
     command = [sys.executable, str(bundle / "server" / "main.py")]
     listed, answer = over_stdio(command, {"method": "tools/list"}, call, cwd=Path("/"))

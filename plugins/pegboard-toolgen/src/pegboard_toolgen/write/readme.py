@@ -101,7 +101,7 @@ def _how_to_run(view: View) -> list[str]:
 def _how_to_share(view: View) -> list[str]:
     bundle = (
         "cp -r adapters/mcpb bundle\n"
-        f"cp {MANIFEST} {CONFIG} bundle/\n"
+        f"cp {MANIFEST} {CONFIG} bundle/server/\n"
         f"npx @anthropic-ai/mcpb pack bundle {view.slug}.mcpb"
     )
     return [

@@ -1,7 +1,7 @@
 """Start the board on the manifest of this bundle, as an MCP server on its standard input and output.
 
-The bundle is this folder with `tool.manifest.json` and `pegboard.toml` beside `manifest.json`; the Python that runs it
-needs pegboard, pegboard-mcp and pegboard-manifest.
+`tool.manifest.json` and `pegboard.toml` lie beside this file: programs that work in the folder above theirs stay in the
+bundle then. The Python that runs it needs pegboard, pegboard-mcp and pegboard-manifest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def main() -> None:
     """Serve until the client goes away."""
     from pegboard.cli import main as pegboard
 
-    os.chdir(Path(__file__).resolve().parent.parent)
+    os.chdir(Path(__file__).resolve().parent)
     pegboard(["--config", "pegboard.toml", "serve"])
 
 
