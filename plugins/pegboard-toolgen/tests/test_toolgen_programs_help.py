@@ -224,3 +224,51 @@ def test_a_bare_word_of_the_usage_is_an_argument_where_the_arguments_are_listed(
         "usage: x [-h] [--y Y] name\n\npositional arguments:\n  name  its name\n\noptions:\n  --y Y\n", ("x",)
     )
     assert [one.name for one in read.positionals] == ["name"]
+
+
+BOXES = """
+ Usage: zoo bye [OPTIONS] NAMES... [FILE]
+
+ Say bye.
+
+╭─ Arguments ──────────────────────────────────────────────────╮
+│ *    names      NAMES...  [required]                         │
+│      file       [FILE]    Where to.                          │
+╰──────────────────────────────────────────────────────────────╯
+╭─ Options ────────────────────────────────────────────────────╮
+│ *  --colour          <red|deep blue>  [default: red]         │
+│ --mode            <a|b>            One of two. This goes on  │
+│                                    in the next row.          │
+│ --loud    -l      --no-loud        Loudly.                   │
+│ --times           <int range>      [default: 1]              │
+│ --tag     -t      TEXT             What it is about.         │
+│ --force           <bool>                                     │
+│ --help                             Show this.                │
+╰──────────────────────────────────────────────────────────────╯
+"""
+BOXED_COMMANDS = """
+ Usage: zoo [OPTIONS] COMMAND [ARGS]...
+
+╭─ Options ────────────────────────────────────────────────────╮
+│ --help          Show this.                                   │
+╰──────────────────────────────────────────────────────────────╯
+╭─ Commands ───────────────────────────────────────────────────╮
+│ bye      Say bye.                                            │
+│ hello    Say hello.                                          │
+╰──────────────────────────────────────────────────────────────╯
+"""
+
+
+def test_lists_in_boxes_are_read_as_lists() -> None:
+    found = help_text.parse(BOXES, ("zoo", "bye"))
+    options = {one.name: one for one in found.options}
+    assert found.text == "Say bye."
+    assert [(one.name, one.required) for one in found.positionals] == [("names", True), ("file", False)]
+    assert {name: one.form for name, one in options.items()} == {
+        "colour": "value", "mode": "value", "loud": "negatable", "times": "value", "tag": "value", "force": "flag",
+    }  # fmt: skip
+    assert options["mode"].schema == {"type": "string", "enum": ["a", "b"]}
+    assert options["mode"].text == "One of two. This goes on in the next row."
+    assert options["loud"].off_flags == ("--no-loud",)
+    assert options["tag"].flags == ("-t", "--tag")
+    assert help_text.parse(BOXED_COMMANDS, ("zoo",)).commands == ("bye", "hello")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Json = Any
 MAX_LINES = 6_000
+_BOX_VALUE = re.compile(r"<[^<>]{1,80}>(?:\.\.\.)?|\[[^\[\]]{1,80}\]|[A-Z][A-Z_]{0,40}(?:\.\.\.)?")
+_BOX = re.compile(r"^╭─+ ?([A-Za-z][^─╮]{0,60}?) ?─*╮")
 MAX_LINE = 600
 MAX_OPTIONS = 400
 MAX_COMMANDS = 400
@@ -111,6 +113,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
         words: the program and its command, as they stand in its usage.
     """
     lines = [line[:MAX_LINE].expandtabs(8) for line in text.split("\n")[:MAX_LINES]]
+    lines = _unboxed(lines) if any(_BOX.match(line) for line in lines) else lines
     usages = list(_usages(lines, words))
     commands = tuple(_commands(lines))
     options = tuple(_options(lines))
@@ -124,6 +127,33 @@ def parse(text: str, words: Sequence[str]) -> Help:
         is_command=not commands or (not needs_command and bool(positionals) and not _only_words(usages)),
         notes=("Read from its help text; what that does not say is not known.", *notes),
     )
+
+
+def _unboxed(lines: Sequence[str]) -> list[str]:
+    """Lists that are drawn in boxes, as lists under a header."""
+    found = []
+    for line in lines:
+        if header := _BOX.match(line):
+            found += ["", f"{header[1]}:"]
+        elif line.startswith("│"):
+            found.append(_row(line))
+        else:
+            found.append("" if line.startswith("╰") else line.removeprefix(" ").rstrip())
+    return found
+
+
+def _row(line: str) -> str:
+    """A row of a box: a mark of what is required, flags, what they take, and what is said; or more of the last."""
+    columns = re.split(r" {2,}", re.sub(r"^\* +", "", line.strip("│ ")))
+    flags = [one for one in columns if _FLAG.match(one)]
+    if columns[: len(flags)] != flags or not flags:
+        return " " * (10 if line.startswith("│" + " " * 8) else 2) + "  ".join(columns)
+    rest = columns[len(flags) :]
+    value = rest.pop(0) if rest and _BOX_VALUE.fullmatch(rest[0]) else ""
+    if " " in value:
+        value = "<text>" if "|" in value else value.replace(" ", "-")
+    spec = ", ".join(sorted(flags, key=len)) + (f" {value}" if value not in ("", "<bool>") else "")
+    return "  ".join(["", spec, *rest])
 
 
 def _only_words(usages: Sequence[str]) -> bool:
