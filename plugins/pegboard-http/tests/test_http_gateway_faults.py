@@ -19,7 +19,8 @@ from hypercorn.protocol.h11 import H11Protocol
 from trio.testing import wait_all_tasks_blocked
 
 from pegboard import CallContext, Tool, ToolError, tool
-from pegboard_http import app, plugin, serving
+from pegboard.fronts import worker
+from pegboard_http import app, plugin
 from pegboard_http.serving import serve_gateway
 from pegboard_http.settings import HttpSettings
 
@@ -307,7 +308,7 @@ async def test_a_body_that_drips_is_given_up(host_with: Any, monkeypatch: pytest
 
 
 async def test_a_head_that_drips_is_given_up(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "KEPT_S", 0.05)
+    monkeypatch.setattr(worker, "KEPT_S", 0.05)
     async with gateway(host_with) as (port, _):
         assert await answer_to(port, b"POST /tools/add HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A") == b""
 
@@ -372,7 +373,7 @@ async def test_a_thousand_calls_at_once_are_served_or_refused_and_leave_nothing(
 async def test_a_client_that_never_reads_does_not_hold_up_the_end(
     host_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "LAST_S", 0.05)
+    monkeypatch.setattr(worker, "LAST_S", 0.05)
 
     @tool
     async def large() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -110,15 +111,15 @@ class Authority:
 async def an_authority() -> AsyncIterator[Authority]:
     import socket
 
-    from pegboard_mcp.server._worker import Worker
-    from pegboard_mcp.server.http import _config
+    from pegboard.fronts.worker import Worker, config_for
 
     authority = Authority()
     bound = socket.create_server(("127.0.0.1", 0))
     authority.url = f"http://127.0.0.1:{bound.getsockname()[1]}/introspect"
     closing = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(Worker(authority, _config(McpSettings())).serve, bound, closing)
+        log = logging.getLogger("authority")
+        await nursery.start(Worker(authority, config_for(log), log=log).serve, bound, closing)
         yield authority
         closing.set()
 

@@ -10,20 +10,11 @@ import trio
 from pegboard.fronts import bound_socket, refuse_open_door
 
 if TYPE_CHECKING:
-    from hypercorn.config import Config
-
     from pegboard.host import Host
     from pegboard_http.app import Gateway
     from pegboard_http.settings import HttpSettings
 
 log = logging.getLogger("pegboard.http")
-
-MAX_HEAD = 64 * 1024
-"""The longest head of a request, in bytes."""
-KEPT_S = 75.0
-"""How long a connection is kept for the next request."""
-LAST_S = 3.0
-"""How long answers may take to leave after the last call is done, in seconds."""
 
 
 async def serve_gateway(
@@ -52,7 +43,7 @@ async def serve_gateway(
 
     .. versionadded:: 0.1
     """
-    from pegboard_http._worker import Worker
+    from pegboard.fronts.worker import Worker, config_for
     from pegboard_http.app import Gateway
 
     gateway = Gateway(host, settings, user_id=user_id, bind=bind)
@@ -63,7 +54,7 @@ async def serve_gateway(
     hurry = trio.Event() if hurry is None else hurry
     bound = bound_socket(bind, port)
     address = bound.getsockname()
-    worker = Worker(gateway.app(), _config())
+    worker = Worker(gateway.app(), config_for(logging.getLogger("pegboard.http.server")), log=log)
 
     async def run(task_status: trio.TaskStatus[None]) -> None:
         with trio.CancelScope(shield=True):
@@ -95,20 +86,3 @@ async def _end(gateway: Gateway, limit_s: float, hurry: trio.Event) -> None:
     if left:
         why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
         log.warning("%d calls were not done and were cut off %s", left, why)
-
-
-def _config() -> Config:
-    from hypercorn.config import Config
-
-    config = Config()
-    config.accesslog = None
-    config.errorlog = logging.getLogger("pegboard.http.server")
-    config.loglevel = "WARNING"
-    config.include_date_header = config.include_server_header = False
-    config.keep_alive_timeout = KEPT_S
-    config.keep_alive_max_requests = 2**62
-    config.alpn_protocols = ["http/1.1"]
-    config.graceful_timeout = LAST_S
-    config.h11_max_incomplete_size = MAX_HEAD
-    config.max_app_queue_size = 16
-    return config

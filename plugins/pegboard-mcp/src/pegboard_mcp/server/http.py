@@ -1,8 +1,8 @@
 """The board over HTTP: streamable HTTP at `/mcp`, HTTP with SSE at `/sse`, WebSocket at `/ws`.
 
-One ASGI app on hypercorn's trio worker (`_worker`), without a router: a request meets the check of Host and Origin, the
-gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable HTTP it does
-here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
+One ASGI app on hypercorn's trio worker (`pegboard.fronts.worker`), without a router: a request meets the check of Host
+and Origin, the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable
+HTTP it does here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
 
 Host and Origin are always held, as `pegboard.fronts` says.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard.fronts import HostCheck, bound_socket, refuse_open_door
+from pegboard.fronts import LAST_S, HostCheck, bound_socket, refuse_open_door
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
@@ -38,16 +38,10 @@ log = logging.getLogger("pegboard.mcp.serve")
 
 MAX_DEPTH = 72
 """How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
-MAX_HEAD = 64 * 1024
-"""The longest head of a request, in bytes."""
 READ_S = 30.0
 """How long a client may take to send a body, or to read what it is sent, in seconds."""
-LAST_S = 3.0
-"""How long answers may take to leave after the last call is done, in seconds."""
 HURRY_S = 0.4
 """The same, and all else, once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
-KEPT_S = 75.0
-"""How long a connection is kept for the next request."""
 
 JSON = b"application/json"
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
@@ -255,21 +249,11 @@ async def in_flight(
 
 
 def _config(settings: McpSettings) -> Config:
-    from hypercorn.config import Config
+    from pegboard.fronts.worker import config_for
 
-    config = Config()
-    config.accesslog = None
-    config.errorlog = logging.getLogger("pegboard.mcp.http")
-    config.loglevel = "WARNING"
-    config.include_date_header = config.include_server_header = False
-    config.keep_alive_timeout = KEPT_S
-    config.keep_alive_max_requests = 2**62
-    config.alpn_protocols = ["http/1.1"]
-    config.graceful_timeout = LAST_S
-    config.h11_max_incomplete_size = MAX_HEAD
+    config = config_for(logging.getLogger("pegboard.mcp.http"))
     config.websocket_max_message_size = settings.max_body_bytes
     config.websocket_ping_interval = 20.0
-    config.max_app_queue_size = 16
     return config
 
 
@@ -328,7 +312,7 @@ async def serve_server(
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
-    from pegboard_mcp.server._worker import Worker
+    from pegboard.fronts.worker import Worker
 
     refuse_open_door(
         bind,
@@ -339,13 +323,14 @@ async def serve_server(
     front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
     bound = bound_socket(bind, port)
     address = bound.getsockname()
-    config = _config(settings)
+    path = PATHS[transport] if transport == "websocket" else None
+    worker = Worker(front, _config(settings), log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
     shield = trio.CancelScope(shield=True)
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         with shield:
             async with front.open(server):
-                await Worker(front, config).serve(bound, front.closing, task_status)
+                await worker.serve(bound, front.closing, task_status)
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)

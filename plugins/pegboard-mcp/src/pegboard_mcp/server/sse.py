@@ -14,9 +14,10 @@ from mcp.server.sse import SseServerTransport
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from pegboard.fronts import LAST_S
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import answer_plainly
-from pegboard_mcp.server.http import LAST_S, Answering, answer_json, read_message, replaying
+from pegboard_mcp.server.http import Answering, answer_json, read_message, replaying
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -18,10 +18,11 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 from starlette.requests import HTTPConnection
 
+from pegboard.fronts import LAST_S
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import answer_plainly
-from pegboard_mcp.server.http import LAST_S, MAX_DEPTH
+from pegboard_mcp.server.http import MAX_DEPTH
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:

@@ -7,17 +7,21 @@ written. And hypercorn starts a task after each answer that closes the connectio
 deadline.
 
 hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here the end cuts
-such connections off. And what a client makes a connection fail by is the end of that connection alone.
+such connections off. What a client makes a connection fail by is the end of that connection alone. And HTTP/2 in the
+clear is not offered: a client could leave its answers unread there for ever, since its window is its own affair and the
+system sees a connection that lives.
+
+It needs hypercorn, on which the packages of fronts depend and the core does not.
 """
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
@@ -26,16 +30,41 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
 
+from pegboard.fronts import LAST_S
+
 if TYPE_CHECKING:
+    import logging
     import socket
 
-    from hypercorn.config import Config
+    import h11
     from hypercorn.events import Event
 
-log = logging.getLogger("pegboard.mcp.http")
+MAX_HEAD = 64 * 1024
+"""The longest head of a request, in bytes."""
+KEPT_S = 75.0
+"""How long a connection is kept for the next request."""
 
 HEAD = b"HTTP/1.1 "
 LENGTH = b"\r\ncontent-length: "
+
+
+def config_for(log: logging.Logger) -> Config:
+    """hypercorn's configuration of a front: HTTP/1.1 alone, bounded heads, no log but warnings.
+
+    .. versionadded:: 0.1
+    """
+    config = Config()
+    config.accesslog = None
+    config.errorlog = log
+    config.loglevel = "WARNING"
+    config.include_date_header = config.include_server_header = False
+    config.keep_alive_timeout = KEPT_S
+    config.keep_alive_max_requests = 2**62
+    config.alpn_protocols = ["http/1.1"]
+    config.graceful_timeout = LAST_S
+    config.h11_max_incomplete_size = MAX_HEAD
+    config.max_app_queue_size = 16
+    return config
 
 
 class _Context(WorkerContext):
@@ -53,10 +82,36 @@ class _Context(WorkerContext):
 
 
 class _Http1(H11Protocol):
-    """HTTP/1.1 and WebSocket. HTTP/2 in the clear, which no MCP client speaks, is not offered."""
+    """HTTP/1.1, and WebSocket where it is served."""
+
+    websocket_path: str | None = None
 
     async def _check_protocol(self, event: Any) -> None:
         pass
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        """A request to go over to what is not served is one that asks for nothing else (RFC 9110, section 7.8).
+        hypercorn would refuse a handshake of WebSocket and keep the connection without any timeout."""
+        if any(name == b"upgrade" for name, _ in request.headers) and not self._is_handshake(request):
+            request = type(request)(
+                method=request.method,
+                target=request.target,
+                headers=[(name, value) for name, value in request.headers if name != b"upgrade"],
+                http_version=request.http_version,
+            )
+        await super()._create_stream(request)
+
+    def _is_handshake(self, request: h11.Request) -> bool:
+        """RFC 6455, section 4.2.1, as far as hypercorn would not say itself what is wrong."""
+        said = {bytes(name): bytes(value).strip().lower() for name, value in request.headers}
+        path = request.target.split(b"?", 1)[0].decode("latin-1").rstrip("/")
+        return (
+            self.websocket_path == path
+            and request.method == b"GET"
+            and said.get(b"upgrade") == b"websocket"
+            and said.get(b"sec-websocket-version") == b"13"
+            and bool(said.get(b"sec-websocket-key"))
+        )
 
 
 class Connection(TCPServer):
@@ -98,6 +153,7 @@ class Connection(TCPServer):
                     server,
                     self.protocol_send,
                 )
+                self.protocol.websocket_path = self._worker.websocket_path
                 await self.protocol.initiate()
                 self._waiting.deadline = trio.current_time() + self.config.keep_alive_timeout
                 with self._waiting:
@@ -172,12 +228,18 @@ class Worker:
 
     Args:
         app: the app; it is sent no events of a lifespan.
-        config: hypercorn's.
+        config: hypercorn's; see `config_for`.
+        log: hears of connections that failed.
+        websocket_path: where WebSocket is served; None: nowhere.
+
+    .. versionadded:: 0.1
     """
 
-    def __init__(self, app: Any, config: Config) -> None:
+    def __init__(self, app: Any, config: Config, *, log: logging.Logger, websocket_path: str | None = None) -> None:
         self.app = ASGIWrapper(app)
         self.config = config
+        self.websocket_path = websocket_path
+        self._log = log
         self.context = WorkerContext(None)
         self.connections: set[Connection] = set()
         self._left = trio.Event()
@@ -209,8 +271,8 @@ class Worker:
     async def _handle(self, stream: trio.SocketStream) -> None:
         try:
             await Connection(self, stream).run()
-        except Exception:
-            log.exception("a connection failed")  # of one client; the others have nothing to do with it
+        except Exception:  # noqa: BLE001 - of one client; the others have nothing to do with it
+            self._log.exception("a connection failed")
 
     async def _cut_off(self, scope: trio.CancelScope) -> None:
         with trio.move_on_after(self.config.graceful_timeout):

@@ -1,4 +1,4 @@
-"""What front doors over HTTP share: whom they let in, where they listen, and how they end. No I/O but the socket.
+"""What front doors over HTTP share: whom they let in, where they listen, and how they end; `worker` serves them.
 
 Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
 Host is a configured name, the bound address, or a bare IP address, which no name service can move; an Origin is one
@@ -43,6 +43,8 @@ __all__ = [
 MAX_TOKEN = 8_192
 """Longer tokens are refused unread, in characters."""
 MAX_REMEMBERED = 64
+LAST_S = 3.0
+"""How long answers may take to leave after the last call is done, in seconds."""
 UNREAD_S = 30.0
 """How long a client may leave unread what it is sent, in seconds, before the system ends the connection."""
 
