@@ -228,6 +228,25 @@ def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) 
     assert run("check").out.startswith("the source changed, though no tool did: ")
 
 
+def test_check_names_hints_whose_tools_the_source_has_no_more(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
+    monkeypatch.setattr(commands, "_ask", lambda ranked: [ranked[0][0], ranked[3][0]])
+    assert run(*INIT).status == 0
+    api.drafts.pop(3)
+    done = run("check")
+    assert done.status == 1
+    assert (
+        "hints and source do not fit: toolgen.toml: 1 hint fits nothing: select.include: 'http:GET /dogs/03'"
+        in done.out
+    )
+    assert "then pegboard toolgen init --out llm-tooling" in done.out
+    refused = run("init")
+    assert refused.status == 2
+    assert "'http:GET /dogs/03' fits no tool of the source" in refused.err
+
+
 def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Callable[..., Run]) -> None:
     run(*INIT)
     api.fails = "nobody answers"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard import ConfigError
 from pegboard_toolgen import flow
 from pegboard_toolgen import folder as places
 from pegboard_toolgen._texts import as_word, shown, to_line
@@ -95,8 +96,14 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
             )
     if not found or failed:
         return [], notes
-    made = _made(folder, state, found)
     init = f"pegboard toolgen init --out {name}"
+    try:
+        made = _made(folder, state, found)
+    except ConfigError as problem:  # a hint that names what the source has no more
+        text = " ".join(str(problem).split())
+        return [
+            Difference(f"hints and source do not fit: {shown(text, 500)}", f"{problem.hint or 'mend it'}, then {init}")
+        ], notes
     differences = list(_compared(state.generated, made.document, init))
     known = to_line(state.generated.get("provenance", {}).get("sources"))
     if not differences and known != to_line(made.document["provenance"]["sources"]):
