@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -305,9 +306,8 @@ def test_the_rendered_tests_pass_in_a_strict_project_of_several_folders_of_tools
     shop: dict[str, Any], tmp_path: Path
 ) -> None:
     """With a configuration and a conftest of its own, in another working directory, whatever the environment says."""
-    (tmp_path / "pytest.ini").write_text(
-        "[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n"
-    )
+    strict = "[pytest]\naddopts = --strict-markers --strict-config\nfilterwarnings = error\n"
+    (tmp_path / "pytest.ini").write_text(strict)
     (tmp_path / "conftest.py").write_text(
         "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef _elsewhere(tmp_path, monkeypatch):\n"
         "    monkeypatch.chdir(tmp_path)\n"
@@ -322,6 +322,15 @@ def test_the_rendered_tests_pass_in_a_strict_project_of_several_folders_of_tools
     (tmp_path / "here").mkdir()
     done = subprocess.run(
         [*command, ".."], cwd=tmp_path / "here", capture_output=True, text=True, timeout=120, check=False, env=calm
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+    # As the README says it, whatever the project calls its own tests.
+    (tmp_path / "pytest.ini").write_text(strict + "python_files = check_*.py\n")
+    (said,) = re.findall(r"^pytest (\S+)$", (tmp_path / "other" / "README.md").read_text(), re.MULTILINE)
+    done = subprocess.run(
+        [*command, said], cwd=tmp_path / "other", capture_output=True, text=True, timeout=120, check=False, env=calm
     )
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout

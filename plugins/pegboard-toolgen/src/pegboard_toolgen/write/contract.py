@@ -19,14 +19,16 @@ _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "contract.py").read
 
 
 def render(view: View) -> dict[str, bytes]:
-    """The program, and one golden file a tool.
-
-    Two folders of tools may lie in one project, and pytest takes one module of a name: the program has the project's.
-    """
+    """The program, and one golden file a tool."""
     from pegboard_manifest.document import Manifest
     from pegboard_manifest.testing import GOLDEN_FOLDER, golden_of
 
     entries = {tool.name: tool.entry for tool in view.tools}
     manifest = Manifest(document=view.document, folder=GOLDEN_FOLDER, tools=entries)
     golden = {f"tests/golden/{name}.json": bytes_of(golden_of(entry, manifest)) for name, entry in entries.items()}
-    return {f"tests/test_tools_of_{view.slug.replace('-', '_')}.py": _PROGRAM, **golden}
+    return {test_file(view): _PROGRAM, **golden}
+
+
+def test_file(view: View) -> str:
+    """The program. Two folders of tools may lie in one project, and pytest takes one module of a name."""
+    return f"tests/test_tools_of_{view.slug.replace('-', '_')}.py"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, paragraphs, table
+from pegboard_toolgen.write.contract import test_file
 from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def render(view: View) -> dict[str, bytes]:
         *_what_it_needs(view),
         *_how_to_run(view),
         *_how_to_share(view),
-        *_how_to_test(),
+        *_how_to_test(view),
         "## What lies here",
         "",
         *table(["File", "What it is"], _files(view)),
@@ -116,11 +117,11 @@ def _how_to_share(view: View) -> list[str]:
     ]
 
 
-def _how_to_test() -> list[str]:
+def _how_to_test(view: View) -> list[str]:
     return [
         "## How to test it",
         "",
-        *fence("pip install pytest\npytest tests", "sh"),
+        *fence(f"pip install pytest\npytest {test_file(view)}", "sh"),
         "Nothing is started or sent: schemas, examples, the table of errors, and the recorded pairs in `tests/golden`.",
         "",
     ]
