@@ -148,6 +148,26 @@ def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: 
     assert run("check").status == 0
 
 
+def test_a_name_that_a_person_gave_in_the_manifest_or_an_override_is_given_to_no_other_tool(
+    api: Api, run: Callable[..., Run]
+) -> None:
+    Path("llm-tooling/overrides").mkdir(parents=True)
+    Path("llm-tooling/overrides/a.json").write_text('{"http:GET /cats": {"name": "get_birds"}}')
+    run(*INIT)
+    assert tools().keys() == {"get_birds", "get_dogs"}
+    assert run(*INIT).out.endswith("nothing changed\n")
+    edit(lambda document: document["tools"][1].update(name="get_cows"))
+    api.drafts += [draft("/birds"), draft("/cows")]
+    done = run("init")
+    assert done.status == 0, done.err
+    named = {one["id"]: name for name, one in tools().items()}
+    assert (named["http:GET /cats"], named["http:GET /dogs"]) == ("get_birds", "get_cows")
+    assert named["http:GET /birds"].startswith("get_birds_")
+    assert named["http:GET /cows"].startswith("get_cows_")
+    assert run(*INIT).out.endswith("nothing changed\n")
+    assert run("check").status == 0
+
+
 def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., Run]) -> None:
     run(*INIT)
     edit(lambda document: document["tools"][1].update(description="My dogs."))

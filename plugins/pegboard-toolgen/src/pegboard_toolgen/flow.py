@@ -34,7 +34,7 @@ from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.folder import Folder
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
 from pegboard_toolgen.merge import Conflict, merge_manifests
-from pegboard_toolgen.names import Lock
+from pegboard_toolgen.names import Lock, reserve
 from pegboard_toolgen.overrides import apply_overrides, read_overrides
 from pegboard_toolgen.profile import Profile, Source
 
@@ -175,12 +175,12 @@ def init(request: Request, ask: Ask) -> Report:
                 {key: value for key in OPTIONS if (value := getattr(request, key)) is not None},
             )
         ),
-        places.LOCK: to_bytes(made.lock.to_json()),
     }
     if not folder.exists(places.HINTS):
         chosen = sorted(selection) if selection is not None else []
         kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen, selected.ranked).encode()
     outcome = _build(folder, made.document, state)
+    kept[places.LOCK] = to_bytes(reserve(made.lock, names_in(outcome.document)).to_json())
     written = folder.write({**outcome.files, **kept}, replace=request.replace)
     return Report(
         folder=folder.path,
@@ -229,8 +229,13 @@ class Known:
             generated=generated,
             base=_object(folder, places.BASE),
             mine=mine,
-            lock=Lock() if said is None else Lock.from_json(said),
+            lock=reserve(Lock() if said is None else Lock.from_json(said), names_in(mine)),
         )
+
+
+def names_in(document: Mapping[str, Any] | None) -> dict[str, str]:
+    """The name of each id in a manifest."""
+    return {tool["id"]: tool["name"] for tool in (document or {}).get("tools", ())}
 
 
 def _object(folder: Folder, name: str) -> dict[str, Any] | None:

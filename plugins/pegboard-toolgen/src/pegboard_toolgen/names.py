@@ -142,6 +142,13 @@ def next_lock(lock: Lock, names: Mapping[str, str]) -> Lock:
     return Lock(dict(sorted(names.items())), dict(sorted(tombstones.items())))
 
 
+def reserve(lock: Lock, names: Mapping[str, str]) -> Lock:
+    """The lock with names that a person gave otherwise, in overrides or in the manifest: no other tool gets them."""
+    known = {*lock.names.values(), *lock.tombstones}
+    more = {name: id_ for id_, name in names.items() if name not in known}
+    return Lock(lock.names, dict(sorted({**lock.tombstones, **more}.items()))) if more else lock
+
+
 def _names_of(lock: Lock, words: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """The name that an id comes back with, of all that it had: what its words make, before what was chosen once."""
     had = defaultdict(list)
