@@ -174,10 +174,10 @@ def test_the_words_of_a_server_are_cleaned_bounded_and_without_secrets():
 
 
 def test_a_redirect_that_is_not_followed_says_where_it_led_and_no_more():
-    location = {"Location": "https://u:p@evil.example/a?token=x#f"}
+    location = {"Location": "https://u:p@evil.example:8443/a?token=x#f"}
     error = read(302, location)
     assert error.code is ErrorCode.UPSTREAM_ERROR
-    assert "sends elsewhere (302): https://evil.example/a;" in error.message
+    assert "sends elsewhere (302): https://evil.example:8443/a;" in error.message
     assert error.details["reason"] == "redirect"
     assert "(301);" in read(301, {"location": "http://[broken"}).message
 

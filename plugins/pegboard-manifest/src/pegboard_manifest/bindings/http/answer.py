@@ -314,7 +314,8 @@ def _place_of(location: str) -> str:
 
     try:
         parts = urlsplit(location)
-        place = f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
+        host = parts.netloc.rpartition("@")[2]
+        place = f"{parts.scheme}://{host}{parts.path}" if host else parts.path
     except ValueError:
         return ""
     return sanitise(place, 200, one_line=True)
