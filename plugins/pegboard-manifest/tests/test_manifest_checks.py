@@ -202,3 +202,12 @@ def test_a_reader_that_is_kept_out_of_read_only_mode_is_a_note():
     assert "f" in text
     writes = python("pegboard") | kept_out | {"category": "write"}
     assert said(a_document(writes, modules={"m": {"import": "pegboard"}}))[0] == set()
+
+
+def test_a_secret_that_is_written_down_is_a_note_without_its_value():
+    said_there = {"API_TOKEN": "of-these-tests", "LESSKEY": "x", "PAGER": "a-long-value"}
+    program = {"argv0": [sys.executable], "set_environment": said_there}
+    found, text = said(a_document(PROGRAM, programs={"p": program}))
+    assert found == {("a secret may stand in a manifest", "note")}
+    assert "API_TOKEN" in text
+    assert not {"of-these-tests", "LESSKEY", "PAGER"} & set(text.split())

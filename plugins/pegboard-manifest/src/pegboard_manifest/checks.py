@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pegboard import Finding, ToolError
 from pegboard_manifest._cross import is_loopback
-from pegboard_manifest.bindings.subprocess.program import Program
+from pegboard_manifest.bindings.subprocess.program import MIN_VALUE, Program, secret_names
 from pegboard_manifest.canonical import fingerprint_of
 from pegboard_manifest.document import ManifestError
 from pegboard_manifest.source import ManifestSource
@@ -48,6 +48,7 @@ def findings_of(manifest: Manifest, where: str) -> Iterator[Finding]:
     .. versionadded:: 0.1
     """
     yield from _missing_programs(manifest, where)
+    yield from _written_secrets(manifest, where)
     yield from _missing_modules(manifest, where)
     yield from _servers(manifest, where)
     yield from _readers(manifest, where)
@@ -76,6 +77,17 @@ def _missing_programs(manifest: Manifest, where: str) -> Iterator[Finding]:
         except ToolError as problem:
             fix = "install it" if not variable else f"install it, or set {variable} to its path"
             yield Finding("a program is not there", f"{where}: programs.{key}", problem.message, fix)
+
+
+def _written_secrets(manifest: Manifest, where: str) -> Iterator[Finding]:
+    for key, program in manifest.programs.items():
+        said = program.get("set_environment", {})
+        for name in sorted(secret_names({"environment": said})):
+            if len(said[name]) >= MIN_VALUE:
+                place = f"{where}: programs.{key}.set_environment"
+                why = f"{name} is called like one, and manifests are handed on"
+                fix = "if it is one, set it where the host runs, and name it under environment"
+                yield Finding("a secret may stand in a manifest", place, why, fix, "note")
 
 
 def _missing_modules(manifest: Manifest, where: str) -> Iterator[Finding]:
