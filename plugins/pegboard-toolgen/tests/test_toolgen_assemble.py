@@ -366,6 +366,29 @@ def test_an_operation_keeps_its_name_when_that_of_another_service_goes(make: Mak
     assert back.document == first.document
 
 
+def test_a_package_and_a_part_of_it_are_one_module(make: Make) -> None:
+    def library(name: str, *functions: str) -> Discovery:
+        drafts = [
+            Draft(
+                id=f"python:m.{one}",
+                words=("m", one),
+                input_schema={"type": "object", "additionalProperties": False},
+                output_schema=OBJECT,
+                description="d",
+                kind="library",
+                where="m.py:1",
+                binding={"kind": "python", "module": "m", "qualified_name": f"m.{one}", "parameters": []},
+            )
+            for one in functions
+        ]
+        modules = {"m": {"import": "m", "allow": [f"m.{one}" for one in functions]}}
+        return found(*drafts, modules=modules, servers={}, source={"kind": "library", "name": name})
+
+    made = make(library("m", "f", "g"), library("m.part", "g", "h"))
+    assert made.document["modules"] == {"m": {"import": "m", "allow": ["m.f", "m.g", "m.h"]}}
+    assert [tool["id"] for tool in made.document["tools"]] == ["python:m.f", "python:m.g", "python:m.h"]
+
+
 def test_one_api_in_two_documents_is_one_server(make: Make) -> None:
     made = make(zoo("a.json", draft(), host="x"), zoo("b.json", draft(), draft("http:GET /b"), host="x"))
     assert list(made.document["servers"]) == ["api"]

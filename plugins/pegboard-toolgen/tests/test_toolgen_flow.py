@@ -412,13 +412,41 @@ def test_what_is_in_the_way_is_left_alone(api: Api, run: Callable[..., Run]) -> 
     assert [path.name for path in Path("llm-tooling").iterdir()] == ["README.md"]
 
 
-def test_the_folder_lies_in_the_project(api: Api, run: Callable[..., Run], tmp_path: Path) -> None:
-    assert "does not lie inside the project" in run(*INIT, "--out", "../elsewhere").err
+def test_the_folder_is_what_out_names_or_one_of_the_project(api: Api, run: Callable[..., Run], tmp_path: Path) -> None:
     Path("project").mkdir()
-    assert run("init", "project", "--openapi", "https://x/y", "--out", "tools/here").status == 0
-    assert (tmp_path / "project" / "tools" / "here" / "tool.manifest.json").exists()
-    assert run("init", "project", "--openapi", "https://x/y", "--out", "project/other").status == 0
-    assert (tmp_path / "project" / "other" / "tool.manifest.json").exists()
+    init = ("init", "project", "--openapi", "https://x/y")
+    assert run(*init).status == 0
+    assert (tmp_path / "project" / "llm-tooling" / "tool.manifest.json").exists()
+    assert run(*init, "--out", "tools/here").status == 0
+    assert (tmp_path / "tools" / "here" / "tool.manifest.json").exists()
+    assert run(*init, "--out", "project").status == 0
+    assert (tmp_path / "project" / "tool.manifest.json").exists()
+
+
+def test_a_folder_elsewhere_is_kept_as_any_other_and_names_no_place_of_the_project(
+    api: Api, run: Callable[..., Run], tmp_path: Path
+) -> None:
+    elsewhere = str(tmp_path.parent / f"{tmp_path.name}-elsewhere" / "out")
+    assert run(*INIT, "--out", elsewhere).status == 0
+    assert run("check", elsewhere).status == 0
+    assert "nothing changed" in run("init", "--out", elsewhere).out
+    assert json.loads(Path(elsewhere, "project.profile.json").read_text())["levels"] == 0
+
+
+@pytest.mark.parametrize(("out", "argv0", "cwd"), [("llm-tooling", "../greet", ".."), ("../out", "greet", ".")])
+def test_a_program_of_the_project_is_called_where_it_lies_from_a_folder_inside_alone(
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, argv0: str, cwd: str
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    program = folder / "greet"
+    program.write_text("#!/bin/sh\necho 'usage: greet [--loud]\n\n  --loud  say it loud'\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(folder)
+    done = run("init", "--program", "./greet", "--out", out)
+    assert done.status == 0, done.err
+    made = json.loads(Path(out, "tool.manifest.json").read_text())["programs"]["greet"]
+    assert (made["argv0"], made["cwd"]) == ([argv0], cwd)
 
 
 def test_a_project_is_classified_and_a_source_that_fails_is_told(

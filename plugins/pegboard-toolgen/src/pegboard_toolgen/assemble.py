@@ -92,7 +92,7 @@ def gather(discoveries: Iterable[Discovery], lock: Lock | None = None) -> Source
     """
     ordered = sorted(discoveries, key=lambda one: (one.source["kind"], one.source["name"], to_line(dict(one.source))))
     tags = _tags(ordered)
-    servers = _shared_servers(ordered)
+    shared = {place: _shared(ordered, place) for place, _ in PLACES.values()}
     drafts: dict[str, Draft] = {}
     left_out: list[LeftOut] = []
     parts: dict[str, dict[str, Json]] = {place: {} for place, _ in PLACES.values()}
@@ -106,12 +106,12 @@ def gather(discoveries: Iterable[Discovery], lock: Lock | None = None) -> Source
         places: dict[str, dict[str, str]] = {place: {} for place in parts}
         for place in parts:
             for key, value in getattr(one, place).items():
-                if place == "servers" and key in servers:
+                if key in shared[place]:
                     places[place][key], value = _tagged(key, tag, 64), _own_variables(value, tag)
                 parts[place].setdefault(places[place].get(key, key), value)
         left_out += one.left_out
         moved += [_moved(draft, renamed, places) for draft in sorted(one.drafts, key=lambda draft: draft.id)]
-    for draft in _told_apart(moved, parts["servers"], lock or Lock()):
+    for draft in _told_apart(moved, parts, lock or Lock()):
         if draft.id in drafts:
             left_out.append(LeftOut(draft.id, "another source, or the same once more, has it already", draft.where))
         else:
@@ -146,31 +146,38 @@ def _tagged(name: str, tag: str, limit: int) -> str:
     return f"{name[: limit - len(tag) - 1]}-{tag}"
 
 
-def _shared_servers(ordered: Sequence[Discovery]) -> set[str]:
-    """Ids of servers that are different ones in several sources, or would take one variable for different ones."""
+def _shared(ordered: Sequence[Discovery], place: str) -> set[str]:
+    """Ids of a place that mean different things in several sources, or would take one variable for different ones."""
     owners: dict[str, dict[str, set[str]]] = {}
     for one in ordered:
-        for key, server in one.servers.items():
-            for name in (f"id {key}", *_variables_of(server)):
-                owners.setdefault(name, {}).setdefault(to_line(server), set()).add(key)
+        for key, value in getattr(one, place).items():
+            for name in (f"id {key}", *_variables_of(value)):
+                owners.setdefault(name, {}).setdefault(_as_bound(value), set()).add(key)
     return {key for lines in owners.values() if len(lines) > 1 for keys in lines.values() for key in keys}
 
 
-def _variables_of(server: Mapping[str, Json]) -> list[str]:
-    entries = (server, *server.get("auth", ()))
-    return [entry[key] for entry in entries for key in ("base_url_env", "secret_env", "username_env") if key in entry]
+def _as_bound(value: Json) -> str:
+    """What tells one server, program or module from another; the names that are let in are put together."""
+    return to_line(
+        {key: said for key, said in value.items() if key != "allow"} if isinstance(value, Mapping) else value
+    )
 
 
-def _own_variables(server: Mapping[str, Json], tag: str) -> dict[str, Json]:
-    """A server whose variables no other has: what a person set for one is not sent to another."""
+def _variables_of(value: Mapping[str, Json]) -> list[str]:
+    entries = (value, *value.get("auth", ()))
+    return [said for entry in entries for key, said in entry.items() if key.endswith("_env")]
+
+
+def _own_variables(value: Mapping[str, Json], tag: str) -> dict[str, Json]:
+    """A server or program whose variables no other has: what a person set for one is not sent to another."""
 
     def own(entry: Mapping[str, Json]) -> dict[str, Json]:
         return {
-            key: f"{value[: 128 - len(tag) - 1]}_{tag.upper()}" if key.endswith("_env") else value
-            for key, value in entry.items()
+            key: f"{said[: 128 - len(tag) - 1]}_{tag.upper()}" if key.endswith("_env") else said
+            for key, said in entry.items()
         }
 
-    return {**own(server), **({"auth": [own(entry) for entry in server["auth"]]} if "auth" in server else {})}
+    return {**own(value), **({"auth": [own(entry) for entry in value["auth"]]} if "auth" in value else {})}
 
 
 def _shared_defs(ordered: Sequence[Discovery]) -> set[str]:
@@ -205,15 +212,21 @@ def _refs(schema: Json) -> Iterator[str]:
             left += value
 
 
-def _told_apart(drafts: Sequence[Draft], servers: Mapping[str, Json], lock: Lock) -> list[Draft]:
-    """Drafts of one id that go to different servers: each has its server in its id."""
+def _told_apart(drafts: Sequence[Draft], parts: Mapping[str, Mapping[str, Json]], lock: Lock) -> list[Draft]:
+    """Drafts of one id that go to different places: each has its place in its id."""
     known = {*lock.names, *lock.tombstones.values()}
     bound: dict[str, set[str]] = {}
+
+    def where(draft: Draft) -> tuple[str, str]:
+        place, member = PLACES[draft.binding["kind"]]
+        return place, str(draft.binding.get(member))
+
     for draft in drafts:
-        bound.setdefault(draft.id, set()).add(to_line(servers.get(str(draft.binding.get("server")))))
+        place, key = where(draft)
+        bound.setdefault(draft.id, set()).add(_as_bound(parts[place].get(key)))
     found = []
     for draft in drafts:
-        longer = f"{draft.id} @{draft.binding.get('server')}"
+        longer = f"{draft.id} @{where(draft)[1]}"
         is_told = len(bound[draft.id]) > 1 or longer in known
         found.append(attrs.evolve(draft, id=longer) if is_told else draft)
     return found
@@ -322,7 +335,8 @@ def assemble(
         project: the manifest's `project`; hints are laid over it.
         generator: the distribution and version that this is.
         selected: ids; None: all candidates.
-        levels: how many levels below the project the folder of the manifest lies: programs work in the project.
+        levels: how many levels below the project the folder of the manifest lies: programs work in the project; 0: it
+            does not lie there, and they work in that folder.
         before: what was generated the last time: outputs that were recorded then stay where the input is the same.
 
     Raises:
@@ -578,7 +592,7 @@ def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints:
             said = {name: list(one) if isinstance(one, tuple) else one for name, one in laid.get(key, {}).items()}
             value = {**parts[place].get(key, {}), **said}
             if place == "programs":
-                above = "/".join([".."] * levels)
+                above = "/".join([".."] * levels) or "."
                 value.setdefault("cwd", above)
                 if "argv0" not in said and value["argv0"][0].startswith("./"):
                     value["argv0"] = [f"{above}/{value['argv0'][0][2:]}", *value["argv0"][1:]]

@@ -125,11 +125,13 @@ def init(request: Request, ask: Ask) -> Report:
     .. versionadded:: 0.1
     """
     root = (request.project or Path.cwd()).resolve()
-    folder = places.open_folder(out_folder(request.out, root), root)
+    folder = places.open_folder(out_folder(request.out, root))
     state = Known.read(folder)
     request = _as_before(request, state.profile)
     profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
     profile, sources = _look(request, root, state)
+    if not folder.path.is_relative_to(root):  # from there no place in the project can be written down
+        sources = tuple(attrs.evolve(one, inside="") for one in sources)
     if request.base_url:
         _require_plain(request.base_url)
         sources = tuple(
@@ -196,11 +198,8 @@ def init(request: Request, ask: Ask) -> Report:
 
 
 def out_folder(out: Path | None, root: Path) -> Path:
-    """Where outputs go: a relative `--out` begins at the working directory if that lies in the project, else there."""
-    if out is None:
-        return root / "llm-tooling"
-    here = Path.cwd() / out
-    return here if here.resolve().is_relative_to(root) else root / out
+    """Where outputs go: what `--out` names, from the working directory on, else a folder of the project."""
+    return root / "llm-tooling" if out is None else Path.cwd() / out
 
 
 @attrs.frozen(kw_only=True)
@@ -399,7 +398,7 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
         programs = {
             key: {**one, "argv0": [f"./{source.inside}", *one["argv0"][1:]]} for key, one in made.programs.items()
         }
-        return attrs.evolve(made, programs=programs)
+        return attrs.evolve(made, programs=programs, source={**made.source, "location": source.inside})
     if source.kind == "library":
         from pegboard_toolgen.discover.library import discover_library
 
@@ -553,18 +552,19 @@ def selected_before(profile: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 def _levels(folder: Folder, root: Path) -> int:
-    return len(folder.path.relative_to(root).parts)
+    return len(folder.path.relative_to(root).parts) if folder.path.is_relative_to(root) else 0
 
 
 def root_of(folder: Folder, profile: Mapping[str, Any]) -> Path:
-    """The folder of the project: so many levels above the outputs as the profile says."""
-    return folder.path.parents[levels_of(folder, profile) - 1]
+    """The folder of the project: so many levels above the outputs as the profile says; 0: the folder itself, where
+    the outputs do not lie in the project."""
+    return (folder.path, *folder.path.parents)[levels_of(folder, profile)]
 
 
 def levels_of(folder: Folder, profile: Mapping[str, Any]) -> int:
     """How many levels below the project the folder lies, as the profile says."""
     levels = profile.get("levels")
-    return levels if isinstance(levels, int) and 0 < levels <= len(folder.path.parents) else 1
+    return levels if isinstance(levels, int) and 0 <= levels <= len(folder.path.parents) else 1
 
 
 def assembled(
@@ -642,13 +642,15 @@ def _is_installed(name: str) -> bool:
 def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:
     """Programs that lie elsewhere than on PATH: what the manifest calls them, and the path, by their variable."""
     named = [source for source in sources if source.kind == "program" and "/" in source.where]
+    inside = {one.inside: str(Path(one.where).absolute()) for one in named if one.inside}
     paths = {name: str(Path(one.where).absolute()) for one in named for name in (one.name, Path(one.where).name)}
     found = {}
     for program in document.get("programs", {}).values():
         word, variable = program["argv0"][0], program.get("argv0_env")
         name = word.rpartition("/")[2]
-        if variable and name in paths and ("/" in word or not _leads_to(shutil.which(name), paths[name])):
-            found[variable] = (word, paths[name])
+        path = inside.get(re.sub(r"^(?:\.\./)+", "", word), paths.get(name))
+        if variable and path and ("/" in word or not _leads_to(shutil.which(name), path)):
+            found[variable] = (word, path)
     return found
 
 

@@ -242,20 +242,15 @@ class Folder:
         return "a link" if stat.S_ISLNK(mode) else "file" if stat.S_ISREG(mode) else "no file"
 
 
-def open_folder(out: Path, project: Path) -> Folder:
-    """The folder of outputs, which has to lie in the project.
+def open_folder(out: Path) -> Folder:
+    """The folder of outputs.
 
     Raises:
-        ConfigError: it lies elsewhere, by its name or through a link, or is no folder.
+        ConfigError: it is no folder.
     """
-    inside, root = out.resolve(), project.resolve()
-    if not inside.is_relative_to(root) or inside == root:
-        raise ConfigError(
-            f"--out {shown(out, 100)} does not lie inside the project", hint="name a folder of the project: llm-tooling"
-        )
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{shown(out, 100)} is no folder", hint="name another one by --out")
-    return Folder(inside)
+    return Folder(out.resolve())
 
 
 def digest_of(content: bytes) -> str:
