@@ -393,3 +393,30 @@ def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere(tm
     again = start(*words, cwd=one, PYTHONHASHSEED="5")
     assert again.stdout.endswith("nothing changed\n"), again.stdout + again.stderr
     assert start("-m", "pegboard_toolgen.program", "check", cwd=one).returncode == 0
+
+
+def test_two_programs_of_one_name_are_told_apart(dogs: Path) -> None:
+    project = dogs.parent.parent
+    other = project / "other" / "dogs"
+    other.parent.mkdir()
+    other.write_text(DOGS.replace("--most N", "--least N").replace('echo "$@"', 'echo other "$@"'))
+    other.chmod(0o755)
+    words = ("-m", "pegboard_toolgen.program")
+    named = ("--program", "scripts/dogs", "--program", "other/dogs")
+    made = start(*words, "init", *named, cwd=project)
+    assert made.returncode == 0, made.stderr
+    manifest = json.loads((project / "llm-tooling" / "tool.manifest.json").read_text())
+    programs = manifest["programs"]
+    assert sorted(one["argv0"][0] for one in programs.values()) == ["../other/dogs", "../scripts/dogs"]
+    assert len({one["argv0_env"] for one in programs.values()}) == 2
+    least, most = sorted(manifest["tools"], key=lambda tool: "most" in tool["input_schema"]["properties"])
+    assert programs[least["binding"]["program"]]["argv0"] == ["../other/dogs"]
+    assert programs[most["binding"]["program"]]["argv0"] == ["../scripts/dogs"]
+    config = str(project / "llm-tooling" / "pegboard.toml")
+    called = start("-m", "pegboard", "--config", config, "call", least["name"], "name=rex", cwd=project)
+    assert called.stdout.strip() == "other rex", called.stderr
+    before = files_of(project / "llm-tooling")
+    assert start(*words, "init", *named[2:], *named[:2], cwd=project).returncode == 0
+    after = files_of(project / "llm-tooling")
+    assert after["tool.manifest.json"] == before["tool.manifest.json"]
+    assert start(*words, "check", cwd=project).returncode == 0
