@@ -199,6 +199,9 @@ def test_a_folder_that_was_made_of_the_project_is_no_part_of_it(tmp_path: Path) 
     )
     profile = profile_project(tmp_path)
     assert (profile.sources, profile.routes) == ((), ())
+    document = '{"openapi": "3.1.0"}'
+    write(tmp_path, {"tool.manifest.json": "{}", "adapters/openapi.json": document, "api/openapi.json": document})
+    assert [one.name for one in profile_project(tmp_path).sources] == ["api/openapi.json"]
 
 
 @pytest.mark.parametrize(

@@ -457,9 +457,11 @@ def not_covered(routes: Iterable[Route], operations: Iterable[tuple[str, str]]) 
 def _walk(root: Path, depth: int) -> Iterator[Path]:
     for count, (place, inside, names) in enumerate(os.walk(root)):
         level = len(Path(place).relative_to(root).parts)
-        if OURS in names:
+        if OURS in names and level:
             inside.clear()
             continue
+        if OURS in names:  # made right in the project
+            inside[:] = [one for one in inside if one != "adapters"]
         inside[:] = sorted(one for one in inside if not one.startswith(".") and one not in SKIPPED and level < depth)
         if count >= MAX_FOLDERS:
             return
