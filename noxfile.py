@@ -24,7 +24,7 @@ BESIDE = {
     "pegboard-manifest": ["pegboard-jsonschema-rs"],
     "pegboard-mcp": ["pegboard-jsonschema-rs"],
     "pegboard-openai": ["pegboard-chat"],
-    "pegboard-toolgen": ["pegboard-jsonschema-rs", "pegboard-manifest"],
+    "pegboard-toolgen": ["pegboard-http", "pegboard-jsonschema-rs", "pegboard-manifest"],
 }
 """What a package depends on that is made here too, beside the core."""
 FLOORS = {"pegboard": 95}
