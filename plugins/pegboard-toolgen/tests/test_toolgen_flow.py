@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from pegboard_toolgen import commands, flow, program
+from pegboard_toolgen import building, commands, program, sources
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
 from pegboard_toolgen.profile import Source
 
@@ -62,7 +62,7 @@ class Run:
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api:
     made = Api()
-    monkeypatch.setattr(flow, "discover", made.discover)
+    monkeypatch.setattr(sources, "discover", made.discover)
     monkeypatch.chdir(tmp_path)
     return made
 
@@ -461,7 +461,7 @@ def test_a_project_is_classified_and_a_source_that_fails_is_told(
             raise DiscoveryError("zoo is not on PATH")
         return discover(source, base_url)
 
-    monkeypatch.setattr(flow, "discover", some)
+    monkeypatch.setattr(sources, "discover", some)
     done = run("init", ".", "--base-url", "https://zoo.example.com")
     assert done.status == 0, done.err
     assert "note: program:zoo: zoo is not on PATH" in done.err
@@ -575,5 +575,5 @@ def test_an_example_that_a_person_can_type() -> None:
 
     reader = one("a", {"x": "a b", "n": 1})
     for other in (one("b", {}, "write"), one("b", {}, "read", "high")):
-        assert flow.example_command({"tools": [other, reader]}) == "call a 'x=a b' n:=1"
-    assert flow.example_command({"tools": [one("a", {"x": "y" * 200})]}) is None
+        assert building.example_command({"tools": [other, reader]}) == "call a 'x=a b' n:=1"
+    assert building.example_command({"tools": [one("a", {"x": "y" * 200})]}) is None

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ConfigError
-from pegboard_toolgen.flow import sources_of
 from pegboard_toolgen.profile import (
     Profile,
     Route,
@@ -24,6 +23,7 @@ from pegboard_toolgen.profile import (
     to_json,
     wanted_sources,
 )
+from pegboard_toolgen.sources import sources_of
 
 
 def write(root: Path, files: dict[str, str]) -> Path:

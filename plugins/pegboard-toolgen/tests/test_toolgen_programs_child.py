@@ -77,7 +77,6 @@ def _ends(pid: int) -> bool:
         os.close(descriptor)
 
 
-
 def test_a_child_that_leaves_its_output_open_to_a_grandchild_is_waited_for_no_longer_than_the_deadline():
     code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
     begun = time.monotonic()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ConfigError
-from pegboard_toolgen import flow
+from pegboard_toolgen import building, flow, sources
 from pegboard_toolgen import folder as places
 from pegboard_toolgen._texts import as_word, shown, to_line
 from pegboard_toolgen.assemble import Assembled, choose, gather
@@ -50,9 +50,9 @@ def check(path: Path) -> Checked:
 
     .. versionadded:: 0.1
     """
-    folder = flow.existing_folder(path)
+    folder = building.existing_folder(path)
     name = as_word(path)
-    outcome, more = flow.built(folder)
+    outcome, more = building.built(folder)
     found = list(_of_files(folder, {**outcome.files, **more}, name))
     found += [Difference(str(one), "take it over, or put yours into overrides/") for one in outcome.conflicts]
     drifted, notes = _of_source(folder, name)
@@ -79,16 +79,15 @@ def _of_files(folder: Folder, files: Mapping[str, bytes], name: str) -> Iterator
 
 def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     """What the source has now, against the draft."""
-    state = flow.Known.read(folder)
+    state = building.Known.read(folder)
     listed = state.profile.get("sources")
     if state.generated is None or not listed:
         return [], ["the source is not known: nothing is said of its drift"]
     found, failed, notes = [], [], []
     root = flow.root_of(folder, state.profile)
-    sources = flow.sources_of(state.profile, root)
-    for source in sources:
+    for source in sources.sources_of(state.profile, root):
         try:
-            found.append(flow.discover(_where_it_is(source, state.generated), source.base_url or None))
+            found.append(sources.discover(_where_it_is(source, state.generated), source.base_url or None))
         except DiscoveryError as problem:
             failed.append(source.name)
             notes.append(
@@ -121,9 +120,9 @@ def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
     return source
 
 
-def _made(folder: Folder, state: flow.Known, found: list[Any]) -> Assembled:
+def _made(folder: Folder, state: building.Known, found: list[Any]) -> Assembled:
     root = flow.root_of(folder, state.profile)
-    gathered = gather(flow.placed(found, root, state.generated), state.lock)
+    gathered = gather(sources.placed(found, root, state.generated), state.lock)
     hints = flow.hints_of(folder)
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)

@@ -1,44 +1,48 @@
-"""What `init`, `build` and `check` do, from the sources to the folder. Nothing here talks to a person.
+"""What `init` and `build` do, from the sources to the folder. Nothing here talks to a person, and `drift` has `check`.
 
     init    sources -> drafts -> generated -> overrides = theirs; merge with the manifest -> outputs
     build             tools.draft.json -> overrides = theirs; merge with the manifest -> outputs
     check   build without writing, and init without writing, against what lies there
 
+`sources` finds and discovers, `assemble` makes a manifest of it, `building` lays it beside what a person changed.
 Everything is made in memory first; the folder is written at the end, or not at all.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shlex
-import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import attrs
 
 from pegboard import ConfigError
 from pegboard_toolgen import folder as places
 from pegboard_toolgen import profile as profiles
-from pegboard_toolgen._texts import counted, shown, to_bytes, to_line
+from pegboard_toolgen._texts import counted, shown, to_bytes
 from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choose, gather
-from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
-from pegboard_toolgen.folder import Folder
+from pegboard_toolgen.building import Known, built, draft_of, existing_folder, merged_build, names_in
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
-from pegboard_toolgen.merge import Conflict, merge_manifests
 from pegboard_toolgen.names import Lock, reserve
-from pegboard_toolgen.overrides import apply_overrides, read_overrides
 from pegboard_toolgen.profile import Profile, Source
+from pegboard_toolgen.sources import (
+    discover_all,
+    is_installed,
+    named_sources,
+    placed,
+    programs_elsewhere,
+    require_plain,
+    sources_of,
+)
 
-_ENVIRONMENTS = re.compile(r"\./(?:.*/)?(?:\.?venv/bin|node_modules/\.bin)/")
+if TYPE_CHECKING:
+    from pegboard_toolgen.drafts import LeftOut
+    from pegboard_toolgen.folder import Folder
+    from pegboard_toolgen.merge import Conflict
+
 ASK_ABOVE = 40
 """More candidates than this are not taken without asking."""
 MAX_ROUNDS = 50
@@ -133,11 +137,11 @@ def init(request: Request, ask: Ask) -> Report:
     if not folder.path.is_relative_to(root):  # from there no place in the project can be written down
         sources = tuple(attrs.evolve(one, inside="") for one in sources)
     if request.base_url:
-        _require_plain(request.base_url)
+        require_plain(request.base_url)
         sources = tuple(
             attrs.evolve(one, base_url=request.base_url) if one.kind == "openapi" else one for one in sources
         )
-    found, failed = _discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
+    found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     hints = hints_of(folder)
     gathered = gather(placed(found, root, state.generated), state.lock)
     choice = choose(gathered, hints, state.lock)
@@ -155,7 +159,7 @@ def init(request: Request, ask: Ask) -> Report:
         for variable, (name, _) in sorted(hidden.items())
         if variable not in os.environ and "/" not in name
     ]
-    missing = [one.name for one in sources if one.kind == "library" and not _is_installed(one.name)]
+    missing = [one.name for one in sources if one.kind == "library" and not is_installed(one.name)]
     notes += [f"{shown(name, 60)} is not installed here: install it before its tools are called" for name in missing]
     if request.record:
         programs = {variable: path for variable, (_, path) in hidden.items()}
@@ -181,7 +185,7 @@ def init(request: Request, ask: Ask) -> Report:
     if not folder.exists(places.HINTS):
         chosen = sorted(selection) if selection is not None else []
         kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen, selected.ranked).encode()
-    outcome = _build(folder, made.document, state)
+    outcome = merged_build(folder, made.document, state)
     kept[places.LOCK] = to_bytes(reserve(made.lock, names_in(outcome.document)).to_json())
     written = folder.write({**outcome.files, **kept}, replace=request.replace)
     return Report(
@@ -202,64 +206,6 @@ def out_folder(out: Path | None, root: Path) -> Path:
     return root / "llm-tooling" if out is None else Path.cwd() / out
 
 
-@attrs.frozen(kw_only=True)
-class Known:
-    """What lies in the folder from the last time."""
-
-    profile: Mapping[str, Any]
-    generated: Mapping[str, Any] | None
-    base: Mapping[str, Any] | None
-    mine: Mapping[str, Any] | None
-    lock: Lock
-
-    @classmethod
-    def read(cls, folder: Folder) -> Known:
-        said = folder.read_json(places.LOCK)
-        draft = _object(folder, places.DRAFT)
-        generated = None if draft is None else draft.get("generated")
-        for name, one in ((places.DRAFT, generated), (places.BASE, _object(folder, places.BASE))):
-            if one is not None and not _is_manifest(one):
-                raise ConfigError(f"{name} is not what was written there", hint="take it back from version control")
-        mine = _object(folder, places.MANIFEST)
-        if mine is not None:
-            _validated(mine, folder)
-        return cls(
-            profile=_object(folder, places.PROFILE) or {},
-            generated=generated,
-            base=_object(folder, places.BASE),
-            mine=mine,
-            lock=reserve(Lock() if said is None else Lock.from_json(said), names_in(mine)),
-        )
-
-
-def names_in(document: Mapping[str, Any] | None) -> dict[str, str]:
-    """The name of each id in a manifest."""
-    return {tool["id"]: tool["name"] for tool in (document or {}).get("tools", ())}
-
-
-def _object(folder: Folder, name: str) -> dict[str, Any] | None:
-    value = folder.read_json(name)
-    if value is not None and not isinstance(value, dict):
-        raise ConfigError(f"{name} is no JSON object", hint="take it back from version control")
-    return value
-
-
-def _is_manifest(value: Any) -> bool:
-    tools = value.get("tools") if isinstance(value, dict) else None
-    return isinstance(tools, list) and all(
-        isinstance(tool, dict) and isinstance(tool.get("id"), str) and isinstance(tool.get("name"), str)
-        for tool in tools
-    )
-
-
-def _require_plain(url: str) -> None:
-    if url_without_secrets(url) != url.rstrip("?#") or not url.lower().startswith(("http://", "https://")):
-        raise ConfigError(
-            "--base-url is an http or https address without user, query and fragment",
-            hint="credentials are named in toolgen.toml: [servers.ID] auth, by variables of the environment",
-        )
-
-
 OPTIONS = ("type", "runtime", "execution_model")
 
 
@@ -274,7 +220,7 @@ def _as_before(request: Request, profile: Mapping[str, Any]) -> Request:
 
 def _look(request: Request, root: Path, state: Known) -> tuple[Profile, tuple[Source, ...]]:
     """The profile of the project, and the sources to discover."""
-    named = _named_sources(request, root)
+    named = named_sources(request.programs, request.libraries, request.openapi, root, request.base_url)
     if request.is_project:
         before = tuple(sources_of(state.profile, root)) if request.project is None else ()
         if before and not state.profile.get("markers"):
@@ -301,159 +247,6 @@ def _nothing_here(profile: Profile) -> str:
     if profile.routes:
         text += f", only {counted(len(profile.routes), 'route')} that no OpenAPI document covers"
     return text
-
-
-def _named_sources(request: Request, root: Path) -> tuple[Source, ...]:
-    found = []
-    for name in request.programs:
-        path = Path(name)
-        found.append(
-            Source(kind="program", name=path.name, where=name, inside=_inside(path, root, is_path="/" in name))
-        )
-    found += [Source(kind="library", name=name) for name in request.libraries]
-    for where in request.openapi:
-        if where.lower().startswith(("http://", "https://")):
-            name = url_without_secrets(where)
-            found.append(Source(kind="openapi", name=name, where=where, base_url=request.base_url or ""))
-        else:
-            path = Path(where)
-            inside = _inside(path, root, is_path=True)
-            found.append(
-                Source(
-                    kind="openapi",
-                    name=inside or path.name,
-                    where=where,
-                    inside=inside,
-                    base_url=request.base_url or "",
-                )
-            )
-    return tuple(dict.fromkeys(found))
-
-
-def url_without_secrets(url: str) -> str:
-    """A URL without user, password, query and fragment: what may be written down."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _inside(path: Path, root: Path, *, is_path: bool) -> str:
-    if not is_path:
-        return ""
-    whole = path.parent.resolve() / path.name  # a program goes by what it is called, not by what a link leads to
-    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) and path.name != ".." else ""
-
-
-def sources_of(profile: Mapping[str, Any], root: Path) -> list[Source]:
-    """The sources that a profile names, where they may be now."""
-    found = []
-    listed = profile.get("sources")
-    for one in listed if isinstance(listed, list) else []:
-        if not isinstance(one, dict) or not all(isinstance(text, str) for text in one.values()):
-            continue
-        kind, name, inside = one.get("kind"), one.get("name", ""), one.get("inside", "")
-        if kind not in profiles.SOURCE_TYPES or not name or ".." in Path(inside).parts or Path(inside).is_absolute():
-            continue
-        where = str(root / inside) if inside else name
-        found.append(
-            Source(
-                kind=kind, name=name, inside=inside, base_url=one.get("base_url", ""),
-                where="" if kind == "library" else where,
-                search_paths=(where,) if kind == "library" and inside else (),
-            )
-        )  # fmt: skip
-    return found
-
-
-def _discover_all(
-    sources: Sequence[Source], *, explicit: bool, base_url: str | None
-) -> tuple[list[Discovery], list[LeftOut]]:
-    """What every source gives. One that fails is fatal where it was named or is the only one."""
-    found, failed = [], []
-    for source in sources:
-        try:
-            found.append(discover(source, base_url or source.base_url or None))
-        except DiscoveryError as problem:
-            if explicit or len(sources) == 1:
-                raise ConfigError(shown(problem, 500), hint=problem.hint and shown(problem.hint, 300)) from None
-            kind = {"library": "python", "openapi": "http"}.get(source.kind, source.kind)
-            failed.append(LeftOut(f"{kind}:{shown(source.name, 200)}", shown(problem, 300)))
-    if not found:
-        reasons = "; ".join(f"{one.id}: {one.why}" for one in failed[:3])
-        raise ConfigError(f"none of {counted(len(failed), 'source')} can be read: {reasons}", hint="see what they say")
-    return found, failed
-
-
-def discover(source: Source, base_url: str | None = None) -> Discovery:
-    """Ask the discovery of this kind. A program that lies in the project is called `./` and its place there.
-
-    Raises:
-        DiscoveryError: the source cannot be read at all.
-    """
-    if source.kind == "program":
-        if not source.inside:
-            return _discover_program(source.where or source.name)
-        from pegboard_toolgen.discover.programs import discover_program
-
-        made = discover_program(source.where, called=source.name)
-        programs = {
-            key: {**one, "argv0": [f"./{source.inside}", *one["argv0"][1:]]} for key, one in made.programs.items()
-        }
-        return attrs.evolve(made, programs=programs, source={**made.source, "location": source.inside})
-    if source.kind == "library":
-        from pegboard_toolgen.discover.library import discover_library
-
-        return discover_library(source.name, search_paths=source.search_paths or None)
-    from pegboard_toolgen.discover.openapi import discover_openapi
-
-    where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)
-    found = discover_openapi(where, base_url=base_url)
-    return attrs.evolve(found, source={**found.source, "location": source.inside}) if source.inside else found
-
-
-def placed(found: Sequence[Discovery], root: Path, before: Mapping[str, Any] | None) -> list[Discovery]:
-    """Programs by name, where they were called so the last time, or an environment that is on PATH holds them.
-
-    What the project itself holds is called where it lies, whatever PATH says.
-    """
-    known = {key: one["argv0"][0] for key, one in (before or {}).get("programs", {}).items()}
-
-    def called(key: str, word: str) -> str:
-        name = word.rpartition("/")[2]
-        there = shutil.which(name) if _ENVIRONMENTS.match(word) else None
-        by_name = "/" not in known[key] if key in known else _leads_to(there, str(root / word))
-        return name if by_name else word
-
-    return [
-        attrs.evolve(
-            one,
-            programs={
-                key: {**program, "argv0": [called(key, program["argv0"][0]), *program["argv0"][1:]]}
-                if program["argv0"][0].startswith("./")
-                else program
-                for key, program in one.programs.items()
-            },
-        )
-        for one in found
-    ]
-
-
-def _discover_program(where: str) -> Discovery:
-    """A program; or all those of an installed distribution, where there is no program of that name."""
-    from pegboard_toolgen.discover.programs import discover_program, discover_programs, programs_of
-
-    if "/" not in where and shutil.which(where) is None:
-        for interpreter in dict.fromkeys(
-            filter(None, (shutil.which("python3"), shutil.which("python"), sys.executable))
-        ):
-            try:
-                names = programs_of(where, interpreter=interpreter)
-            except DiscoveryError:
-                continue
-            if names:
-                beside = Path(interpreter).parent
-                found = [name if shutil.which(name) else str(beside / name) for name in names]
-                return discover_programs(found)
-    return discover_program(where)
 
 
 def hints_of(folder: Folder) -> Hints:
@@ -629,35 +422,6 @@ def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
     )
 
 
-def _is_installed(name: str) -> bool:
-    """Whether a package can be imported wherever this runs; it is not."""
-    top = name.partition(".")[0]
-    here = str(Path.cwd())
-    elsewhere = [place for place in sys.path if place not in ("", ".", here)]
-    if top in sys.builtin_module_names or PathFinder.find_spec(top, elsewhere) is not None:
-        return True
-    return PathFinder.find_spec(top) is None and find_spec(top) is not None
-
-
-def programs_elsewhere(document: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, tuple[str, str]]:
-    """Programs that lie elsewhere than on PATH: what the manifest calls them, and the path, by their variable."""
-    named = [source for source in sources if source.kind == "program" and "/" in source.where]
-    inside = {one.inside: str(Path(one.where).absolute()) for one in named if one.inside}
-    paths = {name: str(Path(one.where).absolute()) for one in named for name in (one.name, Path(one.where).name)}
-    found = {}
-    for program in document.get("programs", {}).values():
-        word, variable = program["argv0"][0], program.get("argv0_env")
-        name = word.rpartition("/")[2]
-        path = inside.get(re.sub(r"^(?:\.\./)+", "", word), paths.get(name))
-        if variable and path and ("/" in word or not _leads_to(shutil.which(name), path)):
-            found[variable] = (word, path)
-    return found
-
-
-def _leads_to(there: str | None, path: str) -> bool:
-    return there is not None and Path(path).exists() and Path(path).samefile(there)
-
-
 def _record(
     made: Assembled, folder: Folder, *, remote: bool, programs: Mapping[str, str]
 ) -> tuple[Assembled, list[str]]:
@@ -675,15 +439,6 @@ def generator() -> str:
         return "pegboard-toolgen"
 
 
-def draft_of(document: Mapping[str, Any], left_out: Sequence[LeftOut]) -> dict[str, Any]:
-    """`tools.draft.json`."""
-    return {
-        "draft_version": "1.0",
-        "generated": document,
-        "left_out": [{key: value for key, value in attrs.asdict(one).items() if value} for one in left_out],
-    }
-
-
 def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
     """The tools that have no example with an output."""
     return tuple(
@@ -692,15 +447,6 @@ def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 # -- build
-
-
-@attrs.frozen(kw_only=True)
-class Outcome:
-    """What a build makes, before it is written."""
-
-    document: Mapping[str, Any]
-    files: Mapping[str, bytes]
-    conflicts: tuple[Conflict, ...] = ()
 
 
 def build(path: Path, *, replace: bool = False) -> Report:
@@ -718,139 +464,3 @@ def build(path: Path, *, replace: bool = False) -> Report:
         folder=folder.path, document=outcome.document, written=tuple(written), conflicts=outcome.conflicts,
         silent=silent_tools(outcome.document),
     )  # fmt: skip
-
-
-def existing_folder(path: Path) -> Folder:
-    """A folder that holds a manifest.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    if not path.is_dir():
-        raise ConfigError(f"there is no folder {shown(path, 100)}", hint="pegboard toolgen init makes one")
-    folder = Folder(path.resolve())
-    if not folder.exists(places.MANIFEST) and not folder.exists(places.DRAFT):
-        raise ConfigError(f"{shown(path, 100)} holds no {places.MANIFEST}", hint="pegboard toolgen init makes one")
-    return folder
-
-
-def built(folder: Folder) -> tuple[Outcome, dict[str, bytes]]:
-    state = Known.read(folder)
-    more: dict[str, bytes] = {}
-    generated = state.generated
-    if generated is None:  # written by hand: from here on it is what was generated once
-        assert state.mine is not None, "there is a manifest or a draft"
-        generated = without_fingerprints(state.mine)
-        more[places.DRAFT] = to_bytes(draft_of(generated, ()))
-    return _build(folder, generated, state), more
-
-
-def _build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcome:
-    from pegboard_toolgen.write import render
-
-    theirs = apply_overrides(without_fingerprints(generated), read_overrides(folder))
-    _validated(theirs, folder, called="what overrides make of it")
-    mine = theirs if state.mine is None else without_fingerprints(state.mine)
-    base = mine if state.base is None else state.base
-    merged = merge_manifests(base, mine, theirs)
-    _require_examples(merged.value, generated)
-    document = in_order(finished(merged.value))
-    _validated(document, folder, called="the merged manifest")
-    files = {
-        **render(document),
-        places.MANIFEST: to_bytes(document, sort_keys=False),
-        places.BASE: to_bytes(merged.base),
-    }
-    return Outcome(document=document, files=files, conflicts=merged.conflicts)
-
-
-def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any]) -> None:
-    """Refuse a tool whose examples a person's change made wrong; those of what was generated are right.
-
-    Raises:
-        ConfigError: an example does not fit.
-    """
-    from pegboard_toolgen.samples import Checker, NoSampleError
-
-    known = {tool["id"]: to_line(tool) for tool in generated["tools"]}
-    for tool in document["tools"]:
-        if known.get(tool["id"]) == to_line(tool):
-            continue
-        for part, key in (("input_schema", "input"), ("output_schema", "output")):
-            try:
-                checker = Checker(tool.get(part, {}), document.get("$defs", {}))
-            except NoSampleError as problem:
-                raise ConfigError(f"{shown(tool['name'], 64)}: {part}: {shown(problem, 200)}") from None
-            for example in tool["examples"]:
-                if key in example and not checker.fits(example[key]):
-                    raise ConfigError(
-                        f"{shown(tool['name'], 64)}: the {key} of an example does not fit its {part}: "
-                        + shown(checker.why_not(example[key]), 200),
-                        hint="change the example where you changed the schema, in overrides/ or the manifest",
-                    )
-
-
-def _validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> None:
-    from pegboard_manifest.document import of_document
-
-    of_document(document, folder.path, called=called)
-
-
-def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as it is merged: what is computed is no edit."""
-    plain = {key: value for key, value in document.items() if key != "fingerprint"}
-    plain["tools"] = [{key: value for key, value in tool.items() if key != "fingerprint"} for tool in document["tools"]]
-    return plain
-
-
-def finished(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as it is written: tools by name, with fingerprints."""
-    from pegboard_manifest.canonical import fingerprint_of, fingerprint_of_document
-
-    tools = sorted(document["tools"], key=lambda tool: tool["name"])
-    whole = {**document, "tools": tools}
-    whole["tools"] = [{**tool, "fingerprint": fingerprint_of(tool, whole)} for tool in tools]
-    whole["fingerprint"] = fingerprint_of_document(whole)
-    return whole
-
-
-_ORDER = (
-    "manifest_version", "schema_dialect", "project", "fingerprint", "provenance", "servers", "programs", "modules",
-    "tools", "$defs",
-)  # fmt: skip
-_ORDER_OF_TOOL = (
-    "id", "name", "title", "description", "category", "risk", "idempotency", "timeout_ms", "input_schema",
-    "output_schema", "errors", "error_schema", "examples", "constraints", "annotations", "binding", "provenance",
-    "fingerprint",
-)  # fmt: skip
-
-
-def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest with its members as people read them; everything deeper is sorted."""
-    deep = json.loads(to_bytes(document))
-    deep["tools"] = [{key: tool[key] for key in _ORDER_OF_TOOL if key in tool} for tool in deep["tools"]]
-    return {key: deep[key] for key in _ORDER if key in deep}
-
-
-def example_command(document: Mapping[str, Any]) -> str | None:
-    """A call that a person can type, of a tool that reads if there is one; None where no example is plain enough."""
-    from pegboard_manifest.tools import is_read_only
-
-    def rank(tool: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
-        example = tool["examples"][0]
-        return (
-            not is_read_only(tool),
-            "output" not in example,
-            len(example["input"]),
-            tool["name"],
-        )
-
-    for tool in sorted(document["tools"], key=rank):
-        words = [tool["name"]]
-        for key, value in tool["examples"][0]["input"].items():
-            text = f"{key}={value}" if isinstance(value, str) else f"{key}:={json.dumps(value)}"
-            words.append(text)
-        line = "call " + shlex.join(words)
-        if len(line) <= 160 and line.isascii() and line.isprintable():
-            return line
-    return None
