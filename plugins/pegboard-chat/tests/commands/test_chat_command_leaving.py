@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)])
+HANG_UP = getattr(signal, "SIGHUP", signal.SIGTERM)
+IS_IGNORED = pytest.mark.skipif(signal.getsignal(HANG_UP) is signal.SIG_IGN, reason="this run ignores SIGHUP (nohup)")
+BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(HANG_UP, marks=IS_IGNORED)])
 PROMPT = "\x1b[?2004h"
 
 
