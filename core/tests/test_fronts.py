@@ -69,8 +69,10 @@ def test_a_token_is_a_user_or_a_user_with_a_profile() -> None:
     assert not Tokens({}, section="plugins.x.tokens")
 
 
-@pytest.mark.parametrize("tokens", [{"": "ada"}, {"  ": "ada"}, {"t": " "}, {"t" * (MAX_TOKEN + 1): "ada"}])
-def test_blank_tokens_and_users_are_refused_without_showing_them(tokens: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "tokens", [{"": "ada"}, {"  ": "ada"}, {"t": " "}, {"t" * (MAX_TOKEN + 1): "ada"}, {"tö": "ada"}, {" t": "ada"}]
+)
+def test_tokens_that_nobody_can_say_and_blank_users_are_refused_without_showing_them(tokens: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"\[plugins\.x\.tokens\]") as refused:
         Tokens(tokens, section="plugins.x.tokens")
     assert "ttt" not in str(refused.value)

@@ -43,6 +43,8 @@ __all__ = [
 MAX_TOKEN = 8_192
 """Longer tokens are refused unread, in characters."""
 MAX_REMEMBERED = 64
+BACKLOG = 100
+"""How many connections may wait to be accepted."""
 LAST_S = 3.0
 """How long answers may take to leave after the last call is done, in seconds."""
 UNREAD_S = 30.0
@@ -96,10 +98,10 @@ class Tokens:
         self._callers: list[tuple[bytes, Caller]] = []
         for token, owner in tokens.items():
             user_id, profile = (owner, None) if isinstance(owner, str) else (owner.user_id, owner.profile)
-            if not token.strip() or len(token) > MAX_TOKEN or not user_id.strip():
+            if not _is_token(token) or not user_id.strip():
                 raise ConfigError(
-                    f"a token in [{section}] is blank or too long, or has no user",
-                    hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} characters',
+                    f"a token in [{section}] is blank or too long, holds what no header can, or has no user",
+                    hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} characters of ASCII, without blanks around it',
                 )
             digest = hashlib.sha256(token.encode()).digest()
             self._callers.append((digest, Caller(user_id.strip(), profile, f"token:{digest.hex()[:16]}")))
@@ -118,6 +120,11 @@ class Tokens:
             if hmac.compare_digest(known, digest):
                 found = caller
         return found
+
+
+def _is_token(token: str) -> bool:
+    """Whether a header can say it, whatever the client does about blanks and encodings."""
+    return 0 < len(token) <= MAX_TOKEN and token == token.strip() and all(" " <= sign <= "~" for sign in token)
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
@@ -230,7 +237,7 @@ def _is_local(name: str) -> bool:
 
 
 def bound_socket(bind: str, port: int) -> socket.socket:
-    """A TCP socket that is bound to the address, and does not yet listen.
+    """A TCP socket that listens at the address.
 
     Raises:
         ConfigError: it cannot be, and why.
@@ -259,6 +266,7 @@ def bound_socket(bind: str, port: int) -> socket.socket:
         if hasattr(socket, "TCP_USER_TIMEOUT"):  # a client that does not read: hypercorn would wait for it for ever
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * UNREAD_S))
         bound.bind(address)
+        bound.listen(BACKLOG)  # here: where another one is bound there, only this says so
     except OSError as problem:
         bound.close()
         hint = hints.get(problem.errno or 0, "choose another --host or --port")

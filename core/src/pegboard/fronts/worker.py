@@ -254,7 +254,6 @@ class Worker:
         self, bound: socket.socket, closing: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         """Accept until `closing` is set; then let the answers that are being written leave, and cut the others off."""
-        bound.listen(self.config.backlog)
         bound.setblocking(False)
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
         async with trio.open_nursery() as serving:

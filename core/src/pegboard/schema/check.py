@@ -67,8 +67,9 @@ def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
     .. versionadded:: 0.1
     """
     global _last_looked_at
-    if schema is _last_looked_at[0] and foreign is _last_looked_at[1]:  # as with `is_plain`
-        return list(_last_looked_at[2])
+    last = _last_looked_at  # another host's thread may replace it meanwhile
+    if schema is last[0] and foreign is last[1]:  # as with `is_plain`
+        return list(last[2])
     faults = _faults_of(schema, foreign=foreign)
     if type(schema) is FrozenDict:
         _last_looked_at = (schema, foreign, tuple(faults))
