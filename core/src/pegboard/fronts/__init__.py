@@ -101,7 +101,7 @@ class Tokens:
             if not _is_token(token) or not user_id.strip():
                 raise ConfigError(
                     f"a token in [{section}] is blank or too long, holds what no header can, or has no user",
-                    hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} characters of ASCII, without blanks around it',
+                    hint=f'say TOKEN = "USER", with a token of 1 to {MAX_TOKEN} letters, digits and signs of ASCII',
                 )
             digest = hashlib.sha256(token.encode()).digest()
             self._callers.append((digest, Caller(user_id.strip(), profile, f"token:{digest.hex()[:16]}")))
