@@ -1,6 +1,6 @@
 """`manifest_load.py COUNT`: what loading a board with a manifest of so many tools takes, in milliseconds of wall time.
 
-One process a figure, so that nothing is imported or compiled beforehand but the host itself.
+One process a figure, so that nothing is compiled beforehand; the host and its plugins are imported.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from pegboard import load_board
 
 
 def main(count):
-    """Print the figures as JSON: the manifest's, and those of a board without one."""
+    """Print the figure as JSON."""
     with tempfile.TemporaryDirectory(prefix="pegboard-bench-") as folder:
         file = Path(folder) / "tool.manifest.json"
         file.write_text(json.dumps(many_tools(count)))
-        began = time.perf_counter()
-        load_board({})
-        without = time.perf_counter() - began
+        load_board({})  # the plugins are imported: what is timed is the manifest
         began = time.perf_counter()
         board = load_board({"plugins": {"manifest": {"files": [str(file)]}}})
         took = time.perf_counter() - began
         assert len(board.view().plans) >= count
-    print(json.dumps({"load_ms": took * 1e3, "without_ms": without * 1e3}))
+    print(json.dumps({"load_ms": took * 1e3}))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ import pytest
 import trio
 
 import pegboard
+import pegboard.fronts
 import pegboard_chat
 import pegboard_mcp
 from pegboard import ErrorCode, hookspecs, load_board
@@ -465,6 +466,11 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
         assert f"`{member}`" in text, f"{heading} {member} is not documented"
         assert [one for one in said.get("enum", ()) if f"`{one}`" not in text] == []
         assert said.get("description", "").rstrip(".") in text, f"{heading} {member} is described in other words"
+
+
+def test_every_name_of_the_fronts_is_documented() -> None:
+    text = section(reference("python-api"), "Doors over HTTP: `pegboard.fronts`")
+    assert [name for name in pegboard.fronts.__all__ if not re.search(rf"`{name}\b", text)] == []
 
 
 # -- the floors are as they are drawn
