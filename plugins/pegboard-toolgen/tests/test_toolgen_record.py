@@ -178,6 +178,23 @@ def test_what_may_be_run(more: dict[str, Any], remote: bool, may: bool) -> None:
     assert may_run(tool("x", **more), document, remote=remote) is may
 
 
+@pytest.mark.parametrize(
+    ("url", "said", "may"),
+    [
+        ("http://127.0.0.1:1/x", "https://example.com/x", False),
+        ("https://example.com/x", "http://localhost:1/x", True),
+        ("http://127.0.0.1:1/x", "http://[::1", False),
+        ("http://127.0.0.1:1/x", "", True),
+    ],
+)
+def test_a_server_is_where_its_variable_says(url: str, said: str, may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHERE_KEEP_IS", said)
+    document = manifest(servers={"api": {"base_url": url, "base_url_env": "WHERE_KEEP_IS"}})
+    one = tool("x", binding={"kind": "http", "server": "api"})
+    assert may_run(one, document, remote=False) is may
+    assert may_run(one, document, remote=True)
+
+
 def test_answers_of_this_machine_or_day_are_not_kept() -> None:
     now = datetime.datetime.now(datetime.UTC)
     for value in (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard_toolgen._texts import as_word, counted, shown
+from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,15 +44,15 @@ def toolgen() -> None:
 @click.option("--library", "libraries", metavar="NAME", multiple=True, help="An installed Python package; repeatable.")
 @click.option("--openapi", metavar="FILE|URL", multiple=True, help="An OpenAPI document; repeatable.")
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="The folder to write: llm-tooling.")
-@click.option("--type", "type_", type=click.Choice(["program", "library", "http-api", "mixed"]), help="Only these.")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only these.")
 @click.option(
     "--runtime",
-    type=click.Choice(["python", "node", "go", "rust", "java", "dotnet", "ruby", "php", "other"]),
+    type=click.Choice(RUNTIMES),
     help="What the project is written in.",
 )
 @click.option(
     "--execution-model",
-    type=click.Choice(["subprocess", "in-process", "remote-http", "mixed"]),
+    type=click.Choice(EXECUTION_MODELS),
     help="How its tools are reached.",
 )
 @click.option("--base-url", metavar="URL", help="Where the HTTP API answers, if its document does not say.")

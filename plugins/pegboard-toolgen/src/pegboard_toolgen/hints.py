@@ -153,6 +153,15 @@ def read_hints(text: str | bytes) -> Hints:
     return hints
 
 
+class _UnfitError(Exception):
+    """A value is not what was expected; the text says what that is."""
+
+
+def _require(is_right: bool, expected: str) -> None:
+    if not is_right:
+        raise _UnfitError(expected)
+
+
 class _Reader:
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -209,27 +218,29 @@ class _Reader:
                 self.faults.append(f"{where + '.' if where else ''}{shown(key, 60)}: nothing is called so ({hint})")
 
     def _value(self, value: Any, field: _Field, where: str) -> Any:
-        read = self._READERS[field.kind](self, value, field, where)
-        if isinstance(read, str) and read.startswith("expected "):
-            self.faults.append(f"{where}: {read}, got {shown(repr(value), 60)}")
+        try:
+            return self._READERS[field.kind](self, value, field, where)
+        except _UnfitError as problem:
+            self.faults.append(f"{where}: expected {problem}, got {shown(repr(value), 60)}")
             return None
-        return read
 
     def _text(self, value: Any, field: _Field, where: str) -> Any:
-        if not isinstance(value, str) or (field.of and value not in field.of) or value.startswith("expected "):
-            return f"expected one of {', '.join(field.of)}" if field.of else "expected a text"
+        _require(isinstance(value, str) and (not field.of or value in field.of),
+                 f"one of {', '.join(field.of)}" if field.of else "a text")  # fmt: skip
         return value
 
     def _texts(self, value: Any, field: _Field, where: str) -> Any:
-        is_right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return tuple(value) if is_right else "expected a list of texts"
+        _require(isinstance(value, list) and all(isinstance(item, str) for item in value), "a list of texts")
+        return tuple(value)
 
     def _flag(self, value: Any, field: _Field, where: str) -> Any:
-        return value if isinstance(value, bool) else "expected true or false"
+        _require(isinstance(value, bool), "true or false")
+        return value
 
     def _number(self, value: Any, field: _Field, where: str) -> Any:
         is_right = isinstance(value, int) and not isinstance(value, bool) and field.least <= value <= field.most
-        return value if is_right else f"expected a whole number from {field.least:,} to {field.most:,}"
+        _require(is_right, f"a whole number from {field.least:,} to {field.most:,}")
+        return value
 
     def _rate(self, value: Any, field: _Field, where: str) -> Any:
         from pegboard import RateLimit
@@ -237,31 +248,30 @@ class _Reader:
         try:
             RateLimit.parse(value)
         except (ValueError, TypeError, AttributeError):
-            return 'expected a rate such as "10/minute"'
+            raise _UnfitError('a rate such as "10/minute"') from None
         return value
 
     def _any(self, value: Any, field: _Field, where: str) -> Any:
-        return value if _is_json(value) else "expected a JSON value, without dates"
+        _require(_is_json(value), "a JSON value, without dates")
+        return value
 
-    def _tables_of(self, value: Any, fields: Mapping[str, _Field], where: str) -> Any:
-        if not isinstance(value, list):
-            return "expected a list of tables"
-        return tuple(self._table(item, fields, f"{where}[{index}]") for index, item in enumerate(value))
+    def _tables_of(self, value: Any, fields: Mapping[str, _Field], where: str) -> list[dict[str, Any]]:
+        _require(isinstance(value, list), "a list of tables")
+        return [self._table(item, fields, f"{where}[{index}]") for index, item in enumerate(value)]
 
     def _examples(self, value: Any, field: _Field, where: str) -> Any:
         found = self._tables_of(value, _EXAMPLE, where)
-        if isinstance(found, tuple):
-            for index, example in enumerate(found):
-                if "input" not in example:
-                    self.faults.append(f"{where}[{index}]: expected input, a table")
-        return found
+        for index, example in enumerate(found):
+            if "input" not in example:
+                self.faults.append(f"{where}[{index}]: expected input, a table")
+        return tuple(found)
 
     def _free_table(self, value: Any, field: _Field, where: str) -> Any:
-        return value if isinstance(value, dict) and _is_json(value) else "expected a table of JSON values"
+        _require(isinstance(value, dict) and _is_json(value), "a table of JSON values")
+        return value
 
     def _auth(self, value: Any, field: _Field, where: str) -> Any:
-        found = self._tables_of(value, _AUTH, where)
-        return list(found) if isinstance(found, tuple) else found
+        return self._tables_of(value, _AUTH, where)
 
     _READERS = {  # noqa: RUF012 - never changed
         "text": _text, "texts": _texts, "flag": _flag, "number": _number, "rate": _rate, "any": _any,

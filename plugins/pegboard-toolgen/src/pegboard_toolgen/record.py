@@ -102,13 +102,21 @@ def may_run(tool: Mapping[str, Any], document: Mapping[str, Any], *, remote: boo
         return False
     binding = tool["binding"]
     if binding["kind"] == "http":
-        host = urlsplit(document["servers"][binding["server"]]["base_url"]).hostname or ""
-        return remote or host in LOOPBACK
+        return remote or _is_here(document["servers"][binding["server"]])
     if binding["kind"] == "python":  # a process of its own would have the true day
         isolate = binding.get("run") or document["modules"][binding["module"]].get("isolate")
         return bool(isolate != "process")
     program = document["programs"][binding["program"]]
     return not any(Path(path).is_absolute() for path in (program.get("cwd", "."), *program.get("allowed_paths", ())))
+
+
+def _is_here(server: Mapping[str, Any]) -> bool:
+    """Whether calls of a server stay on this machine: its variable, which the child gets too, goes before its URL."""
+    try:
+        host = urlsplit(os.environ.get(server.get("base_url_env", "")) or server["base_url"]).hostname
+    except ValueError:
+        return False
+    return host in LOOPBACK
 
 
 def _calls(document: Mapping[str, Any], *, remote: bool) -> list[_Call]:

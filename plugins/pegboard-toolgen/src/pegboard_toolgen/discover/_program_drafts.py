@@ -36,7 +36,6 @@ MAX_ITEMS = 1_000
 _FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
 _WORD = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9_.:@+-]{0,63}")
 _ID = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,63}")
-_NO_DASH = "^[^-]"
 _INPUT = "input_text"
 _TEXT_RESULT = {
     "type": "object",
