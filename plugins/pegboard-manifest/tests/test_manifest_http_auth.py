@@ -7,6 +7,7 @@ import pytest
 from pegboard import ErrorCode, ToolError
 from pegboard_manifest.bindings.http.auth import NONE, credentials_of, variables_of, with_credentials
 from pegboard_manifest.bindings.http.request import Base, Request
+from pegboard_manifest.hygiene import is_loopback
 
 HTTPS = Base.of("https://api.example")
 REQUEST = Request("GET", "https://api.example/x", (("Accept", "*/*"),))
@@ -31,13 +32,13 @@ def test_every_kind_goes_where_it_belongs():
         {"kind": "cookie", "name": "sid", "secret_env": "COOKIE"},
         {"kind": "header", "name": "X-Unset", "secret_env": "UNSET"},
     ]
-    environ = {"TOKEN": "t0ken", "PASSWORD": "pass", "USER": "me", "KEY": "k3y", "QUERY": "a b&c", "COOKIE": "c00kie"}
+    environ = {"TOKEN": "t0ken", "PASSWORD": "pass", "USER": "me", "KEY": "k3yy", "QUERY": "a b&c", "COOKIE": "c00kie"}
     found = credentials(auth, environ)
     sent = with_credentials(Request("GET", "https://api.example/x?q=1", (("Cookie", "lang=de"),)), found)
     assert sent.url == "https://api.example/x?q=1&api%20key=a%20b%26c"
     # One Authorization: the first that is set wins.
-    assert sent.headers == (("Cookie", "lang=de; sid=c00kie"), ("Authorization", "Bearer t0ken"), ("X-Key", "k3y"))
-    assert {"t0ken", "pass", "k3y", "a b&c", "c00kie"} <= set(found.secrets)
+    assert sent.headers == (("Cookie", "lang=de; sid=c00kie"), ("Authorization", "Bearer t0ken"), ("X-Key", "k3yy"))
+    assert {"t0ken", "pass", "k3yy", "a b&c", "c00kie"} <= set(found.secrets)
     assert found.derived == ("bWU6cGFzcw==", "a%20b%26c", "a+b%26c")
     assert not any(secret in repr(found) for secret in found.secrets)
     assert variables_of({"auth": auth}) == ("TOKEN", "PASSWORD", "KEY", "QUERY", "COOKIE", "UNSET")
@@ -74,6 +75,30 @@ def test_credentials_go_in_the_clear_to_this_machine_alone():
     assert credentials(auth, {}, Base.of("http://api.example")) == NONE
     for here in ("http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"):
         assert credentials(auth, {"T": "s3cret"}, Base.of(here)).headers
+
+
+def test_a_secret_too_short_to_be_one_is_sent_and_shreds_no_result():
+    auth = [{"kind": "bearer", "secret_env": "T"}, {"kind": "query", "name": "q", "secret_env": "Q"}]
+    found = credentials(auth, {"T": "a", "Q": "&"})
+    assert found.headers == (("Authorization", "Bearer a"),)
+    assert found.query == ("q=%26",)
+    assert found.secrets == found.derived == ()
+    assert credentials(auth, {"T": "abcd"}).secrets == ("abcd",)
+
+
+def test_one_list_says_what_this_machine_is():
+    assert {host for host in ("localhost", "127.0.0.1", "::1", "[::1]", "LOCALHOST") if is_loopback(host)} == {
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        "[::1]",
+        "LOCALHOST",
+    }
+    # Neither is free of proxies, nor of a resolver that says something else.
+    for host in ("127.0.0.2", "localhost.localdomain", "ip6-localhost", "localhost.example", "", "2130706433"):
+        assert not is_loopback(host)
+    auth = [{"kind": "bearer", "secret_env": "T"}]
+    assert refusal(auth, {"T": "s3cret"}, Base.of("http://127.0.0.2:1")).code is ErrorCode.FORBIDDEN
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def tool_of(host_with, monkeypatch):
 
             @hookimpl
             def open_resources(self):
-                return open_client(None, jitter=lambda: 0.0, http=http)
+                return open_client(jitter=lambda: 0.0, http=http)
 
         host = await host_with(Plugin())
         session = host.session()

@@ -115,8 +115,11 @@ def test_two_values_cannot_make_dots_together():
     assert request_of(one, SERVER, {"a": "x", "b": "y"}).url.endswith("/v1/xy/x")
     assert refusal(request_of, one, SERVER, {"a": ".", "b": "."}).code is ErrorCode.INVALID_INPUT
     label = binding("GET", "/{a}/x", [{"parameter": "a", "in": "path", "name": "a", "style": "label", "explode": True}])
-    assert (
-        "another path" in refusal(request_of, label, SERVER, {"a": ["", "", "x"][:0] or ["", None, ""]}).message or True
+    error = refusal(request_of, label, SERVER, {"a": ["", None, ""]})
+    assert (error.code, error.message) == (
+        ErrorCode.INVALID_INPUT,
+        "a: expected something that a path segment can hold, got an array of 3 items (an empty value would name another"
+        " resource); nothing was sent",
     )
     assert request_of(label, SERVER, {"a": ["b", "c"]}).url.endswith("/v1/.b.c/x")
 

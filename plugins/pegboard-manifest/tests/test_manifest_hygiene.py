@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
+from pegboard.config._files import NAMES
 from pegboard_manifest.hygiene import (
+    PROTECTED,
     OutsideError,
     Roots,
     has_parent,
@@ -245,3 +247,17 @@ def test_the_refusal_says_where_the_long_text_stands_and_does_not_repeat_it() ->
     assert refused.value.code is ErrorCode.INVALID_INPUT
     assert refused.value.details["faults"][0]["path"] == "a[0]"
     assert LONG[:100] not in str(refused.value)
+
+
+TOOLGEN = ("tools.draft.json", "project.profile.json", "toolgen.toml", "names.lock", "overrides", ".toolgen")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "tool.manifest.json", *TOOLGEN])
+def test_what_decides_what_the_board_runs_is_not_written(name, tmp_path):
+    """Every name under which the core finds a configuration, and what the manifest is made of."""
+    assert name in PROTECTED
+    roots = Roots(tmp_path, ["."])
+    for path in (name, f"sub/{name.upper()}", f"{name}/below"):
+        with pytest.raises(OutsideError, match="no configuration"):
+            roots.resolve(path)
+    assert roots.resolve(name, write=False) == f"./{name}"

@@ -24,7 +24,6 @@ _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]")
 _ERROR = {"$ref": "#/$defs/error"}
 """What every tool says as its `error_schema`, by convention."""
-LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
 def cross_faults(
@@ -294,18 +293,6 @@ def _server_faults(server: Mapping[str, Any], path: Path) -> Iterator[Fault]:
         if not _HOST.fullmatch(host):
             yield Fault((*path, "allowed_hosts", index), "host or host:port", shorten(host))
     yield from faults_of_server(server, path)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this very machine, as far as its name or address tells."""
-    if host.lower().rstrip(".") in LOOPBACK_NAMES:
-        return True
-    import ipaddress  # 2 ms that only doctor pays
-
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _http_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pegboard import Finding, ToolError
-from pegboard_manifest._cross import is_loopback
 from pegboard_manifest.bindings.subprocess.program import MIN_VALUE, Program, secret_names
 from pegboard_manifest.canonical import fingerprint_of
 from pegboard_manifest.document import ManifestError
+from pegboard_manifest.hygiene import is_loopback
 from pegboard_manifest.source import ManifestSource
 from pegboard_manifest.tools import READS
 

@@ -38,15 +38,32 @@ MAX_TEXT = 1_000_000
 MAX_NAME = 255
 """The longest part of a path that common file systems take, in bytes."""
 
+MIN_SECRET = 4
+"""A shorter secret is not masked: it would be found everywhere, and tell what it is by shredding a text. In characters.
+
+.. versionadded:: 0.1
+"""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The names of this machine, for everyone who asks: those that mean it on every system, and for which the client asks
+no proxy. Others (127.0.0.2, localhost.localdomain) may be answered by a proxy or by DNS.
+
+.. versionadded:: 0.1
+"""
+
 PROTECTED = frozenset(
     {
         "tool.manifest.json",
         "tools.draft.json",
+        "project.profile.json",
+        "overrides",
         "toolgen.toml",
         "names.lock",
         "pegboard.toml",
+        "pyproject.toml",
         "pegboard.yaml",
+        "pegboard.yml",
         "agent.yaml",
+        "agent.yml",
         "mcp.json",
         ".toolgen",
         ".git",
@@ -180,6 +197,17 @@ def refuse_long_texts(arguments: Mapping[str, Any]) -> None:
 
 def _control(character: str) -> str:
     return f"the control character U+{ord(character):04X}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this very machine: secrets may go there unencrypted, and tools may be tried out there.
+
+    Args:
+        host: a name or an address, without a port; an IPv6 address with or without brackets.
+
+    .. versionadded:: 0.1
+    """
+    return host.lower().strip("[]") in LOOPBACK
 
 
 def has_leading_dash(text: str) -> bool:

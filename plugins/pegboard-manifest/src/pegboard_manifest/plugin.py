@@ -28,7 +28,7 @@ def open_resources(settings: ManifestSettings) -> AbstractAsyncContextManager[Ht
         return None
     from pegboard_manifest.bindings.http.client import open_client
 
-    return open_client(settings)
+    return open_client()
 
 
 @hookimpl

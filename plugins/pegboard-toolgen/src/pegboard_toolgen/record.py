@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_manifest.hygiene import is_loopback
 from pegboard_manifest.tools import is_read_only
 from pegboard_toolgen._texts import counted, to_bytes, to_line
 from pegboard_toolgen.assemble import is_made_up
@@ -41,7 +42,6 @@ MAX_FILE = 5_000_000
 MAX_FILES = 50
 ALL_S = 180.0
 SHIFT_S = 431 * 86_400 + 7 * 3_600
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NUMBER = re.compile(r"(?<![\d.])\d{10}(?:\d{3})?(?![\d])")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -116,7 +116,7 @@ def _is_here(server: Mapping[str, Any]) -> bool:
         host = urlsplit(os.environ.get(server.get("base_url_env", "")) or server["base_url"]).hostname
     except ValueError:
         return False
-    return host in LOOPBACK
+    return is_loopback(host)
 
 
 def _calls(document: Mapping[str, Any], *, remote: bool) -> list[_Call]:

@@ -17,14 +17,13 @@ import attrs
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.bindings.http.request import MAX_URL, Request
 from pegboard_manifest.bindings.http.styles import encode
+from pegboard_manifest.hygiene import MIN_SECRET, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pegboard_manifest.bindings.http.request import Base
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine: no proxy is asked for them, and credentials may go there over plain HTTP."""
 MAX_SECRET = 8_000
 _COOKIE_OCTETS = frozenset(chr(code) for code in range(0x21, 0x7F)) - frozenset('",;\\')
 """RFC 6265, section 4.1.1."""
@@ -38,7 +37,7 @@ class Credentials:
         headers: names and values.
         query: `name=value` pairs, encoded.
         cookies: `name=value` pairs.
-        secrets: everything that must not be shown.
+        secrets: everything that must not be shown, but for what is shorter than `MIN_SECRET`.
         derived: those of them that were made of secrets, and that nobody else knows to mask.
     """
 
@@ -93,7 +92,7 @@ def credentials_of(server: Mapping[str, Any], base: Base, environ: Mapping[str, 
         user_variable = auth.get("username_env") if kind == "basic" else None
         if user_variable and not environ.get(user_variable) and auth.get("required"):
             raise _missing(user_variable)
-        if base.scheme == "http" and base.host not in LOOPBACK:
+        if base.scheme == "http" and not is_loopback(base.host):
             raise ToolError(
                 ErrorCode.FORBIDDEN,
                 f"{variable} would go to {base.netloc} unencrypted; let the base URL begin with https://",
@@ -118,6 +117,7 @@ def credentials_of(server: Mapping[str, Any], base: Base, environ: Mapping[str, 
         else:
             cookies.append(f"{auth['name']}={secret}")
         plain += [secret, json.dumps(secret)[1:-1]]
+    plain, derived = ([one for one in texts if len(one) >= MIN_SECRET] for texts in (plain, derived))
     secrets = tuple(dict.fromkeys([*plain, *derived]))
     return Credentials(tuple(headers.values()), tuple(query), tuple(cookies), secrets, tuple(derived))
 

@@ -29,10 +29,11 @@ from pegboard_manifest.bindings.http.answer import (
     broken_answer,
     retry_after_of,
 )
-from pegboard_manifest.bindings.http.auth import LOOPBACK, with_credentials
+from pegboard_manifest.bindings.http.auth import with_credentials
 from pegboard_manifest.bindings.http.redirects import MAX_REDIRECTS, redirected
 from pegboard_manifest.bindings.http.statuses import REPEATABLE, code_of
 from pegboard_manifest.bindings.http.unpack import CODINGS, PackedError, Unpacker
+from pegboard_manifest.hygiene import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -110,15 +111,11 @@ class Exchange:
 
 @contextlib.asynccontextmanager
 async def open_client(
-    settings: Any = None,
-    *,
-    jitter: Callable[[], float] = random.random,
-    http: httpx2.AsyncBaseTransport | None = None,
+    *, jitter: Callable[[], float] = random.random, http: httpx2.AsyncBaseTransport | None = None
 ) -> AsyncIterator[HttpClient]:
     """The client for as long as the host lives; nothing is imported or opened before its first request.
 
     Args:
-        settings: of the plugin; none of them matters here.
         jitter: a number from 0 to 1, for the waits between tries.
         http: what carries the requests instead of sockets, for tests.
 
