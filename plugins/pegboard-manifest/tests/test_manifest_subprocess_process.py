@@ -274,6 +274,37 @@ async def test_a_secret_that_the_program_repeats_is_masked_in_its_result(make_to
     assert assert_ok(await session.call("tool", {})).data == {"result": "***\n"}
 
 
+SECRET = (
+    "API_KEY APIKEY OPENAI_API_KEY_2 AWS_SECRET_ACCESS_KEY MY_TOKEN GITHUB_TOKENS AUTHTOKEN DB_PASS SSHPASS PGPASSWORD"
+    " MYSQL_PWD PASSPHRASE BASIC_AUTH AUTH OAUTH2 AUTHORIZATION GOOGLE_CREDENTIALS CREDS DATABASE_URL SENTRY_DSN"
+    " HTTP_COOKIE BW_SESSION SESSION_ID CLIENTSECRET api_key"
+)
+PLAIN = (
+    "GIT_AUTHOR_NAME KEYBOARD KEYMAP MONKEY COMPASS BYPASS XDG_SESSION_TYPE XDG_SESSION_ID DESKTOP_SESSION"
+    " SESSION_MANAGER TOKENIZERS_PARALLELISM MAX_TOKENS CURL_CA_BUNDLE SACRED COOKIECUTTER_CONFIG PWD OLDPWD"
+)
+
+
+@pytest.mark.parametrize("name", SECRET.split())
+def test_a_name_of_a_secret_is_known_by_its_words(name: str) -> None:
+    assert secret_names({"environment": [name]}) == {name}
+
+
+@pytest.mark.parametrize("name", PLAIN.split())
+def test_a_name_that_merely_holds_such_letters_is_none(name: str) -> None:
+    assert secret_names({"environment": [name]}) == frozenset()
+
+
+async def test_a_switch_or_a_short_value_shreds_no_result(make_tool, session_with, monkeypatch) -> None:
+    values = {"USE_AUTH": "1", "BASIC_AUTH": "true", "API_KEY": "k3y", "GIT_AUTHOR_NAME": "Ada Lovelace"}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    words = "1, true, k3y, Ada Lovelace"
+    session = await session_with(make_tool([*PYTHON, f"print({words!r})"], program={"environment": [*values]}))
+
+    assert assert_ok(await session.call("tool", {})).data == {"result": f"{words}\n"}
+
+
 async def test_a_status_may_be_a_success_and_the_table_gives_codes(make_tool, session_with) -> None:
     code = "import sys; print('said'); print('no such table', file=sys.stderr); sys.exit(int(sys.argv[1][4:]))"
     exits = [{"status": 5, "stderr": "no such", "code": "NOT_FOUND", "message": "nothing there"}]

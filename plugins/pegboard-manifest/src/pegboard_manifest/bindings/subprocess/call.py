@@ -51,7 +51,7 @@ def compile_call(
 
     async def call(context: CallContext, arguments: Mapping[str, Any]) -> Any:
         line = line_of(arguments)
-        context.hide(*(os.environ.get(name, "") for name in program.secret_names))
+        context.hide(*program.named_secrets())
         async with _children():
             ended = await _run(program, line, most)
         marks = context.tool.annotations

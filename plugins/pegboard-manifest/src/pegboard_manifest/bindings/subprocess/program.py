@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard_manifest.hygiene import MIN_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,10 +24,22 @@ if TYPE_CHECKING:
 ALWAYS = frozenset({"HOME", "LANG", "PATH", "TMPDIR", "TZ"})
 """Variables that every program sees; so are all that begin with `LC_`."""
 
-_SECRET_NAME = re.compile(r"key|token|secret|pass|auth|cred|cookie|session|dsn|url|private", re.IGNORECASE)
-MIN_SECRET = 4
+# Whole words: AUTHOR, KEYBOARD, COMPASS, TOKENIZERS, CURL, XDG_SESSION_TYPE and MAX_TOKENS are no secrets.
+_SECRET_NAME = re.compile(
+    r"(?:(?<![a-z])(?:auth|o?auth2?|authorization|creds?|credentials?|dsn|jwt|pass|private|urls?)"
+    r"|(?<![a-z])(?:api|access|account|auth|encryption|license|master|private|secret|signing|ssh)?keys?"
+    r"|(?<!max_)(?<!min_)(?<!num_)tokens?"
+    r"|secrets?|cookies?|passw(?:or)?ds?|passphrase|passcode|_pwd"
+    r"|(?:ssh|smtp|user|db|pg|basic|http)(?:pass|auth)|(?:database|db|base|webhook)url"
+    r"|(?:^|(?<!xdg)(?<!desktop)_)session(?:_?id)?$"
+    r")(?![a-z])"
+    r"|^op_session_",
+    re.IGNORECASE,
+)
+_SWITCHES = frozenset({"true", "false", "none", "null", "auto", "always", "never", "enabled", "disabled"})
+"""Values that say whether, and not what: USE_AUTH=true."""
 MIN_VALUE = 8
-"""Shorter values are no secrets, and taking them out would shred a text, in characters."""
+"""Shorter values are no secrets where a name does not say so, and taking them out would shred a text, in characters."""
 
 
 def secret_names(entry: Mapping[str, Any]) -> frozenset[str]:
@@ -138,12 +151,14 @@ class Program:
 
     def secrets(self) -> list[str]:
         """Values of the host's environment that the program may repeat and a caller may not read."""
-        found = []
-        for name in self.entry.get("environment", ()):
-            value = os.environ.get(name, "")
-            if len(value) >= (MIN_SECRET if name in self.secret_names else MIN_VALUE) and name not in ALWAYS:
-                found.append(value)
-        return found
+        named = self.named_secrets()
+        values = (os.environ.get(name, "") for name in self.entry.get("environment", ()) if name not in ALWAYS)
+        return named + [value for value in values if len(value) >= MIN_VALUE and value not in named]
+
+    def named_secrets(self) -> list[str]:
+        """Those of them whose names say that they are secrets: nobody may read them in a result either."""
+        values = (os.environ.get(name, "") for name in self.secret_names - ALWAYS)
+        return [value for value in values if len(value) >= MIN_SECRET and value.casefold() not in _SWITCHES]
 
     def folders(self) -> dict[str, str]:
         """Folders of the host that a program's words may name, and what is said instead."""
