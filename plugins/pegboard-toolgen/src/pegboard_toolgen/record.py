@@ -116,7 +116,7 @@ def _is_here(server: Mapping[str, Any]) -> bool:
         host = urlsplit(os.environ.get(server.get("base_url_env", "")) or server["base_url"]).hostname
     except ValueError:
         return False
-    return is_loopback(host)
+    return is_loopback(host or "")
 
 
 def _calls(document: Mapping[str, Any], *, remote: bool) -> list[_Call]:
