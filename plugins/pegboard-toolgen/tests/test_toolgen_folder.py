@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,44 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be"):
         Folder(tmp_path / "file" / "below").write(FILES)
+
+
+def failing_replace(monkeypatch: pytest.MonkeyPatch, *calls: int) -> list[str]:
+    """`os.replace`, of which these calls fail, counted from 1; the names that were asked for."""
+    asked: list[str] = []
+    real = os.replace
+
+    def replace(path: str, place: Path) -> None:
+        asked.append(place.name)
+        if len(asked) in calls:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(path, place)
+
+    monkeypatch.setattr(os, "replace", replace)
+    return asked
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_replacement_that_fails_takes_back_those_before_it(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    before = content_of(folder)
+    asked = failing_replace(monkeypatch, number)
+    with pytest.raises(ConfigError, match=r"llm-tooling cannot be written: No space left on device$"):
+        folder.write({"README.md": b"new\n", "schemas/a.schema.json": b"[]\n", "added/one": b"1"})
+    assert content_of(folder) == before
+    assert asked[:number] == ["README.md", "one", "a.schema.json", "outputs.json"][:number]
+
+
+def test_what_cannot_be_put_back_is_named_and_mended_by_the_next_run(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"README.md": b"new\n", "schemas/a.schema.json": b"[]\n"}
+    with monkeypatch.context() as patch:
+        failing_replace(patch, 2, 3)
+        with pytest.raises(ConfigError, match=r"; README\.md is new already$"):
+            folder.write(wanted)
+    assert sorted(path.name for path in folder.path.rglob(".toolgen-*")) == []
+    folder.write(wanted, replace=True)
+    assert folder.compare(wanted).stale == ()
+    assert content_of(folder)["README.md"] == b"new\n"

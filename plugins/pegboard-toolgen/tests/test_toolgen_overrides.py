@@ -122,3 +122,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (here / "overrides").symlink_to(elsewhere)
     with pytest.raises(ConfigError, match="no folder"):
         read_overrides(Folder(here))
+
+
+def test_a_folder_that_cannot_be_listed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "overrides").mkdir()
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(ConfigError, match=r"^overrides cannot be read: Permission denied$"):
+        read_overrides(Folder(tmp_path))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pegboard import ConfigError
-from pegboard_toolgen import flow, program
+from pegboard_toolgen import drift, flow, program
 
 LIBRARY = '''
 """A zoo."""
@@ -141,6 +143,57 @@ def test_every_way_to_end_is_an_exit_status(
     monkeypatch.setattr(flow, "build", fail)
     assert program.run(["build", "x"]) == status
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("problem", "says"),
+    [
+        (
+            OSError(errno.ENOSPC, "", f"{tempfile.gettempdir()}/toolgen-x/home"),
+            "the temporary folder cannot be used: No space",
+        ),
+        (OSError(errno.ENOSPC, ""), "the temporary folder cannot be used: No space left on device"),
+        (PermissionError(errno.EACCES, "", "/nowhere/of/mine/secret.json"), "secret.json cannot be used: Permission"),
+        (OSError(errno.EMFILE, ""), "a file or folder cannot be used: Too many open files"),
+        (TimeoutError(), "a file or folder cannot be used: TimeoutError"),
+    ],
+)
+@pytest.mark.parametrize("command", ["init", "build", "check"])
+def test_what_the_system_refuses_is_no_matter_of_stdout(
+    command: str, problem: OSError, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(drift if command == "check" else flow, command, fail)
+    assert program.run([command, "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {says}")
+    assert "\nhint: " in said
+    assert "stdout" not in said
+    assert "/nowhere" not in said
+
+
+def test_a_working_directory_that_was_deleted_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = "import os, sys; from pegboard_toolgen.program import main; os.rmdir(os.getcwd()); main(sys.argv[1:])"
+    done = start("-c", code, "init", "--library", "json", cwd=gone)
+    assert (done.returncode, done.stderr) == (
+        2, "error: the working directory is not there any more\nhint: change to one that is\n"
+    )  # fmt: skip
+
+
+def test_no_temporary_folder_is_said(
+    site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/somewhere']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    monkeypatch.syspath_prepend(site)
+    assert program.run(["init", "--library", "keep_zoo", "--out", str(tmp_path / "out")]) == 2
+    assert "error: there is no temporary folder that can be written" in capsys.readouterr().err
 
 
 def test_debug_shows_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

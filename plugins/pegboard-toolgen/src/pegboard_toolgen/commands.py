@@ -6,6 +6,7 @@ done; 1 conflicts (`init`, `build`) or differences (`check`); 2 wrong usage, hin
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pegboard import ConfigError
 from pegboard_toolgen._texts import as_word, counted, shown
 from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pegboard_toolgen.flow import Report
 
@@ -78,7 +80,8 @@ def init(
         execution_model=execution_model, base_url=base_url, all=all_, record=not no_record, record_http=record_http,
         replace=replace,
     )  # fmt: skip
-    report = flow.init(request, _ask)
+    with _files():
+        report = flow.init(request, _ask)
     _tell(report)
     _tell_left_out(report)
     _tell_todo(report)
@@ -93,7 +96,8 @@ def build(folder: Path | None, replace: bool) -> int:
     """Apply overrides, keep changes made by hand, and write all outputs; the source is not asked."""
     from pegboard_toolgen import flow
 
-    report = flow.build(_folder(folder), replace=replace)
+    with _files():
+        report = flow.build(_folder(folder), replace=replace)
     _tell(report)
     _tell_next(report)
     return DIFFERENT if report.conflicts else DONE
@@ -108,8 +112,9 @@ def check(folder: Path | None) -> int:
     """
     from pegboard_toolgen import drift
 
-    place = _folder(folder)
-    found = drift.check(place)
+    with _files():
+        place = _folder(folder)
+        found = drift.check(place)
     for line in found.notes:
         _note(f"note: {line}")
     for one in found.differences:
@@ -117,6 +122,40 @@ def check(folder: Path | None) -> int:
     if not found.differences:
         click.echo(f"{shown(place.name or place, 100)} is as it should be: {counted(found.tools, 'tool')}")
     return DIFFERENT if found.differences else DONE
+
+
+@contextlib.contextmanager
+def _files() -> Iterator[None]:
+    """What the system refuses while files are read and made, in a sentence: no fault of the program, none of stdout.
+
+    Raises:
+        ConfigError: it refused something.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise _refused(problem) from problem
+
+
+def _refused(problem: OSError) -> ConfigError:
+    try:
+        Path.cwd()
+    except OSError:
+        return ConfigError("the working directory is not there any more", hint="change to one that is")
+    import errno
+    import os
+    import tempfile
+
+    why = os.strerror(problem.errno) if problem.errno else type(problem).__name__
+    name = problem.filename if isinstance(problem.filename, str) else ""
+    try:
+        temporary = tempfile.gettempdir()
+    except OSError:
+        return ConfigError("there is no temporary folder that can be written", hint="set TMPDIR to one that can")
+    if (name and Path(name).is_relative_to(temporary)) or (problem.errno in (errno.ENOSPC, errno.EDQUOT) and not name):
+        return ConfigError(f"the temporary folder cannot be used: {why}", hint="make room there, or set TMPDIR")
+    what = shown(Path(name).name, 80) if name else "a file or folder"
+    return ConfigError(f"{what} cannot be used: {why}", hint="look at its rights, and at what it is")
 
 
 def _folder(given: Path | None) -> Path:

@@ -3,7 +3,9 @@
 What was written stands with its digest in `.toolgen/outputs.json`. A file that is not in there is a person's and is
 never written over or deleted; one that is in there and has other bytes now was changed by a person, and is left alone
 until they say otherwise. Every file is replaced whole or not at all, none before all are written beside their places.
-A link in the folder is never followed.
+Where a replacement fails all the same, those before it are put back; only where that fails too, or the process is
+killed, files of two runs lie side by side. The digests are written last: the next run then takes such files for ones
+that a person changed, and `--replace` mends them. A link in the folder is never followed.
 """
 
 from __future__ import annotations
@@ -164,8 +166,9 @@ class Folder:
             The names that were written or deleted.
 
         Raises:
-            ConfigError: a person's file is in the way, or was made of ours; or the folder cannot be written. Nothing
-                was changed then.
+            ConfigError: a person's file is in the way, or was made of ours: nothing was changed. Or the folder cannot
+                be written: what was replaced before that was put back, and what could not be is named; empty folders
+                that were made for files may remain.
         """
         kept = {name: digest for name, digest in self.written().items() if name in also_ours}
         state = self.compare(files, also_ours=also_ours)
@@ -184,33 +187,65 @@ class Folder:
         listing = to_bytes({"files": {**kept, **digests}})
         todo = {name: files[name] for name in sorted({*state.missing, *state.stale, *changed} & set(files))}
         if self.read(OUTPUTS) != listing:
-            todo[OUTPUTS] = listing
+            todo[OUTPUTS] = listing  # the last
         self._replace(todo)
         gone = [name for name in (*state.gone, *changed) if name not in files]
         self._delete(gone)
         return [*todo, *gone]
 
     def _replace(self, files: Mapping[str, bytes]) -> None:
-        beside: list[tuple[str, Path]] = []  # what was written, and where it goes
+        """Put these files in their places, in this order; all, or none as far as that can be had."""
+        beside: dict[str, str] = {}  # what was written, by the name that it will have
+        replaced: dict[str, bytes | None] = {}
         try:
             for name, content in files.items():
-                place = self.path / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                number, path = tempfile.mkstemp(prefix=".toolgen-", suffix=".new", dir=place.parent)
-                beside.append((path, place))
-                with os.fdopen(number, "wb") as file:
-                    file.write(content)
-                os.chmod(path, 0o666 & ~_umask())  # noqa: PTH101 - a path of mkstemp
-            for path, place in beside:
-                os.replace(path, place)  # noqa: PTH105
-        except OSError as problem:
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                beside[name] = self._beside(name, content)
+            for name, path in beside.items():
+                before = self.read(name)
+                os.replace(path, self.path / name)  # noqa: PTH105
+                replaced[name] = before
+        except (OSError, ConfigError) as problem:
+            stuck = self._put_back(replaced)
+            why = problem.strerror if isinstance(problem, OSError) else problem
+            text = f"; {_listed(stuck)} {_are(stuck)} new already" if stuck else ""
             raise ConfigError(
-                f"{shown(self.path.name)} cannot be written: {problem.strerror}", hint="look at its rights and room"
+                f"{shown(self.path.name)} cannot be written: {why}{text}", hint="look at its rights and room"
             ) from None
         finally:
-            for path, _ in beside:
+            for path in beside.values():
                 with contextlib.suppress(OSError):
                     os.unlink(path)  # noqa: PTH108
+
+    def _beside(self, name: str, content: bytes) -> str:
+        """Write a file beside its place, and say where."""
+        number, path = tempfile.mkstemp(prefix=".toolgen-", suffix=".new", dir=(self.path / name).parent)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(content)
+            os.chmod(path, 0o666 & ~_umask())  # noqa: PTH101 - a path of mkstemp
+        except OSError:
+            os.unlink(path)  # noqa: PTH108
+            raise
+        return path
+
+    def _put_back(self, replaced: Mapping[str, bytes | None]) -> list[str]:
+        """Give files their former content; the names of those that could not have it."""
+        stuck = []
+        for name, before in reversed(replaced.items()):
+            try:
+                if before is None:
+                    (self.path / name).unlink()
+                else:
+                    path = self._beside(name, before)
+                    try:
+                        os.replace(path, self.path / name)  # noqa: PTH105
+                    finally:
+                        with contextlib.suppress(OSError):
+                            os.unlink(path)  # noqa: PTH108
+            except OSError:
+                stuck.append(name)
+        return stuck
 
     def _delete(self, names: Iterable[str]) -> None:
         for name in names:

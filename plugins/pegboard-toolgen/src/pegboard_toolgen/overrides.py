@@ -58,7 +58,11 @@ def read_overrides(folder: Folder) -> list[Override]:
         if place.is_symlink() or place.exists():
             raise ConfigError(f"{OVERRIDES} is no folder", hint="move it away")
         return []
-    names = sorted(one.name for one in place.iterdir() if one.name.endswith(".json") and not one.name.startswith("."))
+    try:
+        listed = [one.name for one in place.iterdir()]
+    except OSError as problem:
+        raise ConfigError(f"{OVERRIDES} cannot be read: {problem.strerror}", hint="look at its rights") from None
+    names = sorted(name for name in listed if name.endswith(".json") and not name.startswith("."))
     if len(names) > MAX_FILES:
         raise ConfigError(f"{OVERRIDES} has more than {MAX_FILES} files")
     found: list[Override] = []

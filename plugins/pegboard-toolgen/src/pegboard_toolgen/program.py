@@ -59,7 +59,7 @@ def _told(problem: BaseException, *, debug: bool) -> int:
     if isinstance(problem, PegboardError):
         _error(str(problem), problem.hint)
         return WRONG_USAGE
-    if isinstance(problem, OSError):
+    if isinstance(problem, OSError):  # of a write: what commands do with files and folders they tell themselves
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _note(f"error: stdout cannot be written: {problem.strerror}")
         return FAILED
