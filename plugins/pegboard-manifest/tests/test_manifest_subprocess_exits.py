@@ -129,7 +129,18 @@ def test_what_was_said_is_short_and_clean() -> None:
     [
         ("cannot open '/home/ada/.ssh/id_rsa'", "cannot open '…/id_rsa'"),
         ("/usr/lib/x.so: no version", "…/x.so: no version"),
-        ("GET /api/v1/items failed", "GET /api/v1/items failed"),
+        ("no /data2/customers/acme.db", "no …/acme.db"),  # whatever the first part is called
+        ("GET /api/v1/items failed", "GET …/items failed"),  # nobody can tell
+        ("no '/srv/my data/a key.pem' or \"/x y/z\"", "no '…/a key.pem' or \"…/z\""),
+        ("PATH=/usr/bin:/home/ada/bin", "PATH=…/bin:…/bin"),
+        ("error:/etc/ssl/key", "error:…/key"),
+        ("cc -I/home/ada/include x.c", "cc -I…/include x.c"),
+        ("//etc//ssl/key", "…/key"),
+        ("file:///etc/ssl/key", "file:…/key"),
+        ("sqlite:////data2/acme.db", "sqlite:…/acme.db"),
+        (r"in \\server\share\x.txt and C:/Users/ada/x.txt", "in …/x.txt and …/x.txt"),
+        ("http://[::1]:80/usr/lib/x?f=/a/b", "http://[::1]:80/usr/lib/x?f=/a/b"),
+        ("<tmp>/a/b ~/c/d ../e/f", "<tmp>/a/b ~/c/d ../e/f"),
         ("see https://docs.example/usr/lib/x", "see https://docs.example/usr/lib/x"),
         ("postgres://ada:hunter2@db/x is down", "postgres://***@db/x is down"),
         (r"in C:\Users\ada\x.txt", "in …/x.txt"),
@@ -158,6 +169,29 @@ def test_a_caller_reads_its_own_names_and_no_secret() -> None:
     )  # neither before nor after it is cleaned
     error = error_of({}, 1, "key hunter2 in /srv/project/x", scrub=scrub)
     assert error.message == "the program ended with status 1: key *** in ./x"
+
+
+def test_a_caller_reads_the_whole_paths_that_it_named_and_no_others() -> None:
+    given = ["/data/my file.csv", "/data/in"]
+
+    said = hide_paths("/data/my file.csv: bad. See /data/in, /data/in.bak/x, /data/in/sub/x, /x/data/in", given)
+
+    assert said == "/data/my file.csv: bad. See /data/in, …/x, …/x, …/in"
+    assert hide_paths("no /data/in.", given) == "no /data/in."
+
+
+@given(
+    st.lists(st.from_regex(r"[a-z0-9_-]{3,8}", fullmatch=True), min_size=2, max_size=5), st.sampled_from(" =:,(['\"@")
+)
+def test_of_no_absolute_path_more_than_the_last_part_is_told(parts: list[str], before: str) -> None:
+    assert hide_paths(f"xy{before}/{'/'.join(parts)}") == f"xy{before}…/{parts[-1]}"
+
+
+def test_texts_full_of_slashes_take_no_time() -> None:
+    started = time.process_time()
+    for text in ("/a" * 8_000, "a:" * 8_000, "'/" * 8_000, '"/ ' * 5_000, "a+" * 8_000, "\\\\a" * 5_000, "/" * 16_000):
+        hide_paths(text)
+    assert time.process_time() - started < 1.0
 
 
 LINES = st.lists(

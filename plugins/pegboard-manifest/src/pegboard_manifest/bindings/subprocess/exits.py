@@ -34,15 +34,16 @@ USAGE_STATUS = 2
 _TRACE = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r"""\s*(?:File "[^"]*", line \d+|at .*\(?[^()\s]*:\d+(?::\d+)?\)?$|[~^\s]+$)""")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]{1,300}@")
-_ABSOLUTE = re.compile(
-    r"(?<![\w.:/])/[^\s/'\"`<>|:;,()\[\]{}]+(?:/[^\s/'\"`<>|:;,()\[\]{}]*)+|\b[A-Za-z]:\\[^\s'\"<>|]+"
+_PART = r"[^\s/'\"`<>|:;,()\[\]{}]"
+_ABSOLUTE = (
+    r"(?P<url>\b(?!file:)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/'\"`<>][^\s'\"`<>]*)"  # with a host: not of this one
+    r"|(?<=')/[^'\n]+(?=')|(?<=\")/[^\"\n]+(?=\")|(?<=`)/[^`\n]+(?=`)"  # blanks in quotes are of the path
+    rf"|(?:(?<![\w./~])(?<!<tmp>)(?<!<python>)(?<!<program>)|(?<=\s-[A-Za-z]))/+{_PART}+(?:/+{_PART}*)+"
+    r"|\b[A-Za-z]:[\\/][^\s'\"<>|]+|(?<![\w\\])\\\\[\w.$-]+\\[^\s'\"<>|]+"
 )
+"""A path that begins at the root, wherever that is: every one but those behind `~` and the names that `scrubber` gives.
+A text that begins so may be of an HTTP API; nobody can tell."""
 _CAUSE = re.compile(r"(?:[\w./-]{1,100}: )?(?:fatal|error|[\w.]{0,100}(?:Error|Exception))(?::|\[)", re.IGNORECASE)
-_SYSTEM = re.compile(
-    "/(?:bin|boot|dev|etc|home|lib|lib32|lib64|media|mnt|mount|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var"
-    "|app|code|data|src|work|workspace|workspaces|Applications|Library|System|Users|Volumes|private)/"
-)
-"""First parts of paths on a host; other texts that begin with a slash may be of an HTTP API."""
 
 
 def error_of(
@@ -142,16 +143,22 @@ def _telling(said: str) -> str:
 
 
 def hide_paths(text: str, keep: Iterable[str] = ()) -> str:
-    """The text with each absolute path of the host reduced to its last part, and credentials taken out of URLs."""
-    kept = tuple(keep)
+    """The text with each absolute path reduced to its last part, and credentials taken out of URLs.
+
+    Args:
+        text: what a program said.
+        keep: paths that stay, where they stand whole.
+    """
+    kept = sorted({path for path in keep if path in text}, key=len, reverse=True)
+    own = "|".join(map(re.escape, kept)) or r"(?!)"
+    pattern = rf"(?P<kept>(?<![\w./~])(?:{own})(?=\.?(?:[\s'\"`<>|:;,()\[\]{{}}]|$)))|{_ABSOLUTE}"
 
     def shortened(match: re.Match[str]) -> str:
-        path = match[0]
-        if path in kept or (path[0] == "/" and not _SYSTEM.match(path)):
-            return path
-        return "…/" + re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+        if match["kept"] or match["url"]:
+            return match[0]
+        return "…/" + re.split(r"[/\\]", match[0].rstrip("/\\"))[-1]
 
-    return _CREDENTIALS.sub("***@", _ABSOLUTE.sub(shortened, text))
+    return _CREDENTIALS.sub("***@", re.sub(pattern, shortened, text))
 
 
 def scrubber(
