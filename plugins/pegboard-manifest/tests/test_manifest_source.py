@@ -142,6 +142,27 @@ def test_projects_of_one_name_are_told_apart_by_their_files_whatever_the_order(t
     assert all(source.name.startswith("manifest:Source Lib-") for source in forth)
 
 
+def test_names_of_sources_are_the_same_wherever_the_files_lie(tmp_path):
+    names = []
+    for place in (tmp_path / "here", tmp_path / "else" / "where"):
+        place.mkdir(parents=True)
+        files = [
+            write(place / "a"),
+            write(place / "b", names=("g",)),
+            write(place / "c", surprise=1),
+            f"{place}/no.json",
+        ]
+        (place / "d").mkdir()
+        names.append([source.name.replace(place.name, "PLACE") for source in make_sources([*files, f"{place}/d"])])
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 5
+
+
+def test_files_that_hold_the_same_are_sources_of_their_own(tmp_path):
+    names = [source.name for source in make_sources([write(tmp_path / one) for one in "abc"])]
+    assert names[1:] == [f"{names[0]}-2", f"{names[0]}-3"]
+
+
 def test_paths_that_are_none_are_faults_of_their_own(tmp_path):
     (source,) = make_sources(["a\0b"])
     assert source.known() is None

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pegboard_manifest.document import Manifest
 
 
+MAX_DIGESTED = 16 * 1024 * 1024
+"""Of a file that only its content tells from another, in bytes."""
+
+
 class ManifestSource:
     """The tools of one manifest.
 
@@ -76,14 +80,22 @@ def _tools_of(manifest: Manifest) -> Iterator[Tool]:
 def make_sources(files: Iterable[str]) -> list[ManifestSource]:
     """One source for each manifest that the settings name; a file that is named twice is one.
 
-    A source is called by its project. Where two projects have one name, or a manifest cannot be read, the file's own
-    name decides and not the order: its digest is put behind.
+    A source is called by its project. Where two projects have one name, or a manifest cannot be used, what stands in
+    the file decides, and neither its place nor the order: its digest is put behind. Of files that hold the same, the
+    second has a 2 behind that.
 
     .. versionadded:: 0.1
     """
     read = {file: _load_or_error(file) for file in _once(files)}
     projects = [one.name for one in read.values() if not isinstance(one, ManifestError)]
-    return [ManifestSource(_source_name(file, one, projects), file, one) for file, one in read.items()]
+    sources: dict[str, ManifestSource] = {}
+    for file, one in read.items():
+        name = own = _source_name(file, one, projects)
+        count = 1
+        while name in sources:
+            name = f"{own}-{(count := count + 1)}"
+        sources[name] = ManifestSource(name, file, one)
+    return list(sources.values())
 
 
 def _once(files: Iterable[str]) -> list[str]:
@@ -112,7 +124,19 @@ def _load_or_error(file: str) -> Manifest | ManifestError:
 def _source_name(file: str, manifest: Manifest | ManifestError, projects: list[str]) -> str:
     if not isinstance(manifest, ManifestError) and projects.count(manifest.name) == 1:
         return f"manifest:{manifest.name}"
+    called = Path(file).parent.name if isinstance(manifest, ManifestError) else manifest.name
+    return f"manifest:{called or 'file'}-{_digest(file)}"
+
+
+def _digest(file: str) -> str:
+    """Of what stands in a file; of its own name where it cannot be read. Never of its place: that differs between
+    machines."""
     import hashlib  # 3 ms that only clashes pay
 
-    called = Path(file).parent.name if isinstance(manifest, ManifestError) else manifest.name
-    return f"manifest:{called or 'file'}-{hashlib.sha256(file.encode('utf-8', 'replace')).hexdigest()[:6]}"
+    path = Path(file)
+    try:
+        with path.expanduser().open("rb") as opened:
+            content = opened.read(MAX_DIGESTED)
+    except (OSError, ValueError, RuntimeError):
+        content = path.name.encode("utf-8", "replace")
+    return hashlib.sha256(content).hexdigest()[:6]
