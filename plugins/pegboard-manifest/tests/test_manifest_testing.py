@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import subprocess
 import sys
 
@@ -170,7 +171,7 @@ def test_what_is_wrong_is_caught(folder, what):
 
 def test_a_golden_file_of_a_tool_that_is_gone_is_caught(folder):
     change(folder / "golden" / "http.json", lambda golden: golden.update(tool="gone"))
-    assert failing(folder).keys() == {"gone-golden"}
+    assert failing(folder).keys() == {"gone-golden", "http-golden"}
 
 
 def test_a_schema_that_lets_an_unknown_parameter_through_is_caught(folder):
@@ -182,6 +183,21 @@ def test_a_schema_that_lets_an_unknown_parameter_through_is_caught(folder):
     }
     change(folder / "tool.manifest.json", tool_change(0, input_schema=schema))
     assert "python-schemas" in failing(folder)
+
+
+@pytest.mark.parametrize("content", [None, "{}", '{"calls": [], "responses": []}'])
+def test_a_tool_without_golden_pairs_is_caught(folder, content):
+    file = folder / "golden" / "http.json"
+    file.unlink() if content is None else change(
+        file, lambda golden: (golden.clear(), golden.update(json.loads(content), tool="http"))
+    )
+    assert failing(folder).keys() == {"http-golden"}
+    assert "golden/http.json is not there" in failing(folder)["http-golden"]
+
+
+def test_a_folder_of_golden_files_that_is_lost_is_caught(folder):
+    shutil.rmtree(folder / "golden")
+    assert failing(folder).keys() == {f"{name}-golden" for name in BINDINGS}
 
 
 def test_hostile_inputs_are_golden_refusals(folder):

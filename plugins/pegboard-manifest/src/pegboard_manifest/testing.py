@@ -90,7 +90,7 @@ def contract_tests(
 
     Args:
         manifest: the file.
-        golden: the folder of golden files, if there is one.
+        golden: the folder of golden files, one for each tool, if there is one; a tool without a pair is a failing case.
 
     Raises:
         ManifestError: the manifest is wrong; every fault is listed.
@@ -294,6 +294,7 @@ def _found_by(pattern: str) -> str | None:
 
 def _golden_cases(manifest: Manifest, folder: Path) -> Iterator[Case]:
     manifest = attrs.evolve(manifest, folder=GOLDEN_FOLDER)
+    missing = dict.fromkeys(manifest.tools)
     for file in sorted(folder.glob("*.json")):
         golden = loads(file.read_bytes(), max_bytes=MAX_GOLDEN_BYTES)
         name = golden["tool"]
@@ -303,10 +304,15 @@ def _golden_cases(manifest: Manifest, folder: Path) -> Iterator[Case]:
             )
             continue
         entry = manifest.tools[name]
+        if golden.get("calls") or golden.get("responses"):
+            missing.pop(name, None)
         for index, pair in enumerate(golden.get("calls", ())):
             yield Case(f"{name}-call-{index}", partial(_hold_call, entry, manifest, pair))
         for index, pair in enumerate(golden.get("responses", ())):
             yield Case(f"{name}-response-{index}", partial(_hold_response, entry, pair))
+    for name in missing:
+        why = f"{folder.name}/{name}.json is not there, or holds no pair; make it with llm-toolgen build, or golden_of"
+        yield Case(f"{name}-golden", partial(_fail, why))
 
 
 def _fail(why: str) -> None:
