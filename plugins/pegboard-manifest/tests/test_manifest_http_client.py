@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import ssl
+import threading
 import types
 
 import httpx2
@@ -22,7 +23,8 @@ import trio.testing
 import pegboard_manifest.plugin
 from pegboard import BinaryContent, Limits, Tool, hookimpl
 from pegboard.testing import assert_error, assert_ok
-from pegboard_manifest.bindings.http import make_handler, run_of
+from pegboard_manifest.bindings.http import handler, make_handler, run_of
+from pegboard_manifest.bindings.http.answer import read_answer
 from pegboard_manifest.bindings.http.client import HttpClient, open_client
 
 
@@ -704,3 +706,47 @@ async def test_a_manifest_on_the_board_reaches_its_server(serve, host_with, tmp_
     assert server.requests[0].headers["authorization"] == "Bearer t0ken-0123456789"
     assert_error(await host.session().call("get_me", {"x": 1}), "INVALID_INPUT")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "parser", "in_loop"),
+    [
+        (90_000, "auto", True),
+        (110_000, "auto", False),
+        (110_000, "json", False),
+        (900_000, "text", True),
+        (1_100_000, "text", False),
+    ],
+)
+async def test_what_takes_long_to_read_is_read_beside_the_loop(serve, tool_of, monkeypatch, size, parser, in_loop):
+    seen = []
+
+    def read(*arguments):
+        seen.append(threading.current_thread() is threading.main_thread())
+        return read_answer(*arguments)
+
+    monkeypatch.setattr(handler, "read_answer", read)
+    server = await serve(answer(body=b'"' + b"x" * size + b'"'))
+    ask = await tool_of(server.url, output={"parser": parser})
+    assert_ok(await ask())
+    assert seen == [in_loop]
+
+
+async def test_a_call_that_is_given_up_waits_for_no_reader(serve, tool_of, monkeypatch):
+    reading, given_up, ended = trio.Event(), threading.Event(), []
+
+    def read(*arguments):
+        trio.from_thread.run_sync(reading.set)
+        ended.append(given_up.wait(3))
+        return read_answer(*arguments)
+
+    monkeypatch.setattr(handler, "read_answer", read)
+    server = await serve(answer(body=b'"' + b"x" * 110_000 + b'"'))
+    ask = await tool_of(server.url)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await reading.wait()
+        nursery.cancel_scope.cancel()
+    waited = list(ended)
+    given_up.set()
+    assert waited == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,11 +15,14 @@ from pegboard_manifest.bindings.http.answer import MAX_BYTES, Reading, read_answ
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    import trio
+
     from pegboard_manifest.bindings.http.request import Template
     from pegboard_manifest.document import Manifest
 
-LARGE = 1_000_000
-"""A larger answer is read in a thread, in bytes: its JSON would hold up the loop."""
+MAX_IN_LOOP = {"json": 100_000, "auto": 100_000, "text": 1_000_000, "none": 1_000_000}
+"""A longer answer is read in a thread, so that the loop gets air, in bytes; this many take at most some 10 ms, whatever
+stands in them. What an answer of `auto` is nobody knows before."""
 
 
 def handler_of(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., Awaitable[Any]]:
@@ -53,9 +57,13 @@ class _Plan:
     template: Template
     reading: Reading
     override: str
+    most_in_loop: int
+    readers: trio.CapacityLimiter
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], manifest: Manifest, override: str) -> _Plan:
+        import trio
+
         from pegboard_manifest.bindings.http.auth import variables_of
         from pegboard_manifest.bindings.http.request import Template, base_of
 
@@ -73,7 +81,8 @@ class _Plan:
             variables=variables_of(server),
             is_idempotent=entry.get("idempotency") == "idempotent",
         )
-        return cls(binding, server, template, reading, override)
+        most = MAX_IN_LOOP[binding.get("output", {}).get("parser", "auto")]
+        return cls(binding, server, template, reading, override, most, trio.CapacityLimiter(2))
 
     async def call(self, context: CallContext, client: Any, arguments: Mapping[str, Any]) -> Any:
         from pegboard_manifest.bindings.http.auth import NONE, credentials_of
@@ -99,14 +108,13 @@ class _Plan:
             )
         )
         uri = request.url.partition("?")[0]
-        if len(received.body) > LARGE:
+        read = partial(read_answer, self.binding, received.status, received.headers, received.body, reading, uri)
+        if len(received.body) > self.most_in_loop:
             import trio
 
-            value = await trio.to_thread.run_sync(
-                read_answer, self.binding, received.status, received.headers, received.body, reading, uri
-            )
+            value = await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self.readers)
         else:
-            value = read_answer(self.binding, received.status, received.headers, received.body, reading, uri)
+            value = read()
         if isinstance(value, ToolError):
             raise value
         return shown(value)
