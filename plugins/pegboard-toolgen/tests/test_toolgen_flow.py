@@ -277,6 +277,95 @@ def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Calla
     assert (failed.status, failed.err) == (2, "error: nobody answers\nhint: start it\n")
 
 
+def spec(name: str, *drafts: Draft, server: str = "api", **more: Any) -> Discovery:
+    bound = tuple(attrs.evolve(one, binding={**one.binding, "server": server}) for one in drafts)
+    said: dict[str, Any] = {"servers": {server: {"base_url": f"https://{name}.example.com"}}, **more}
+    return Discovery(source={"kind": "openapi", "name": name, "version": "1"}, drafts=bound, name="zoo", **said)
+
+
+@pytest.fixture
+def check_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable[..., Run]) -> Callable[..., Run]:
+    """`check_without(before, now, hints="")`: init with `before`, check with `now`, where None cannot be reached."""
+    monkeypatch.chdir(tmp_path)
+
+    def checked(before: dict[str, Discovery], now: dict[str, Discovery | None], hints: str = "") -> Run:
+        there: dict[str, Discovery | None] = dict(before)
+
+        def discover(source: Source, base_url: str | None = None) -> Discovery:
+            found = there[source.name.rpartition("/")[2]]
+            if found is None:
+                raise DiscoveryError("nobody answers")
+            return found
+
+        monkeypatch.setattr(sources, "discover", discover)
+        named = [word for name in before for word in ("--openapi", f"https://example.com/{name}")]
+        Path("llm-tooling").mkdir()
+        Path("llm-tooling/toolgen.toml").write_text(hints)
+        done = run("init", *named)
+        assert done.status == 0, done.err
+        assert run("check").status == 0
+        there.update(now)
+        return run("check")
+
+    return checked
+
+
+def test_the_other_sources_are_compared_without_one_that_cannot_be_reached(check_without: Callable[..., Run]) -> None:
+    dogs, cats = spec("dogs", draft("/dogs"), draft("/pups"), server="d"), spec("cats", draft("/cats"), server="c")
+    gone = spec("dogs", draft("/dogs", description="Other dogs."), draft("/birds"), server="d")
+    hints = '[select]\nexclude = ["http:GET /secret"]\n[tools.get_cats]\ntitle = "Cats"\n[servers.c]\nretries = 1\n'
+    cats = attrs.evolve(
+        cats, drafts=(*cats.drafts, attrs.evolve(cats.drafts[0], id="http:GET /secret", words=("secret",)))
+    )
+    done = check_without({"dogs": dogs, "cats": cats}, {"dogs": gone, "cats": None}, hints)
+    assert "https://example.com/cats cannot be reached, nothing is said of its drift: nobody answers" in done.err
+    fix = "pegboard toolgen init --out llm-tooling"
+    assert done.out.splitlines() == [
+        f"http:GET /birds is new in its source: {fix}",
+        f"get_dogs changed in its source: description: {fix}",
+        f"get_pups is gone from its source (http:GET /pups): {fix}",
+    ]
+
+
+def test_without_a_source_the_same_others_are_no_drift(check_without: Callable[..., Run]) -> None:
+    """Names that had a suffix for both sources have them keep it while one of them is missing."""
+
+    def one(name: str) -> Discovery:
+        schema = {"type": "object", "properties": {"pet": {"$ref": "#/$defs/Pet"}}}
+        made = draft(f"/{name}", output_schema=schema)
+        defs = {"Pet": {"type": "object", "properties": {"name": {"const": name}}}}
+        auth = [{"kind": "bearer", "secret_env": "TOKEN"}]
+        servers = {"api": {"base_url": f"https://{name}.example.com", "base_url_env": "API_URL", "auth": auth}}
+        same = draft("/health")
+        return spec(name, made, same, defs=defs, servers=servers)
+
+    both = {"dogs": one("dogs"), "cats": one("cats")}
+    done = check_without(both, {"cats": None})
+    assert (done.status, done.out) == (0, "llm-tooling is as it should be: 4 tools\n"), done.err
+    names = [*manifest()["servers"], *manifest()["$defs"]]
+    assert sum(name.startswith(("api-", "Pet-")) for name in names) == 4
+
+
+def test_nothing_is_said_of_what_is_gone_from_a_server_that_a_missing_source_may_share(
+    check_without: Callable[..., Run],
+) -> None:
+    servers = {"api": {"base_url": "https://example.com"}}
+    dogs, cats = spec("dogs", draft("/dogs"), servers=servers), spec("cats", draft("/cats"), servers=servers)
+    changed = spec("dogs", draft("/dogs", title="Dogs"), servers=servers)
+    done = check_without({"dogs": dogs, "cats": cats}, {"cats": None, "dogs": changed})
+    assert done.out.splitlines() == [
+        "get_dogs changed in its source: title: pegboard toolgen init --out llm-tooling",
+    ]
+
+
+def test_hints_that_mean_nothing_without_a_missing_source_are_a_note(check_without: Callable[..., Run]) -> None:
+    tagged = spec("cats", draft("/cats", tags=("felines",)), server="c")
+    hints = '[categories]\nread = ["felines"]\n'
+    done = check_without({"dogs": spec("dogs", draft("/dogs"), server="d"), "cats": tagged}, {"cats": None}, hints)
+    assert done.status == 0
+    assert "note: nothing is said of drift without it, for hints do not fit: toolgen.toml: 1 hint fits" in done.err
+
+
 def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
     asked: list[int] = []

@@ -241,6 +241,8 @@ def test_the_clock_of_the_second_run_is_shifted_for_python_code() -> None:
         assert time.localtime(0)[0] in (1969, 1970)
         assert int(time.strftime("%Y")) > real.now().year
         assert isinstance(real.now(), later) and isinstance(real.now().date(), date)
+        assert repr(date(2024, 1, 2)) == "datetime.date(2024, 1, 2)"
+        assert repr(later(2024, 1, 2, 3, 4)) == "datetime.datetime(2024, 1, 2, 3, 4)"
         """
     )
     import subprocess

@@ -50,10 +50,16 @@ def shift_clock(seconds: float) -> None:
         def today(cls) -> Any:
             return cls.now()
 
+        def __repr__(self) -> str:
+            return f"datetime.datetime({super().__repr__().partition('(')[2]}"
+
     class ShiftedDate(real_date, metaclass=IsDate):  # type: ignore[misc]
         @classmethod
         def today(cls) -> Any:
             return ShiftedDatetime.now().date()
+
+        def __repr__(self) -> str:
+            return f"datetime.date({super().__repr__().partition('(')[2]}"
 
     datetime.datetime, datetime.date = ShiftedDatetime, ShiftedDate  # type: ignore[misc]
 

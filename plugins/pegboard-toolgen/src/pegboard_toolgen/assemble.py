@@ -31,6 +31,7 @@ MAX_EXAMPLE_BYTES = 20_000
 PLACES = {"subprocess": ("programs", "program"), "python": ("modules", "module"), "http": ("servers", "server")}
 """Of each kind of binding: the part of the manifest that it points into, and by which member."""
 MADE_UP = "The example's input is made up."
+EXCLUDED = "select.exclude of toolgen.toml fits it"
 READS = frozenset(("read", "analytics"))
 
 ERROR = {
@@ -303,7 +304,7 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
     for draft in sources.drafts:
         why = None
         if draft.id in excluded:
-            why = "select.exclude of toolgen.toml fits it"
+            why = EXCLUDED
         elif hints.include and draft.id not in included:
             why = "select.include of toolgen.toml does not fit it"
         elif draft.runs_code and draft.id not in safe:

@@ -1,11 +1,16 @@
 """`check`: what in the folder is not as it would be made now, and where the source went on without it.
 
-Nothing is written. A source that cannot be reached is a note: the outputs are held against the manifest all the same.
+Nothing is written. A source that cannot be reached is a note: the outputs are held against the manifest all the same,
+and what the other sources have against the draft. What in the draft is of the source that is missing is told by its
+binding: a program, module or server that no other source has. It takes part as it stands there, so that hints about it
+still mean something, and is not compared. Where a missing source has no such place of its own, it shares one; then
+nobody can tell whose a tool is that is gone from there, and nothing is said of it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,15 +19,20 @@ from pegboard import ConfigError
 from pegboard_toolgen import building, flow, sources
 from pegboard_toolgen import folder as places
 from pegboard_toolgen._texts import as_word, shown, to_line
-from pegboard_toolgen.assemble import Assembled, choose, gather
-from pegboard_toolgen.drafts import DiscoveryError
+from pegboard_toolgen.assemble import EXCLUDED, PLACES, Assembled, choose, gather
+from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
+from pegboard_toolgen.folder import DRAFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pegboard_toolgen.assemble import Sources
     from pegboard_toolgen.folder import Folder
+    from pegboard_toolgen.names import Lock
     from pegboard_toolgen.profile import Source
+
+_TAG = re.compile("-[0-9a-f]{6}")
 
 
 @attrs.frozen
@@ -83,29 +93,34 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     listed = state.profile.get("sources")
     if state.generated is None or not listed:
         return [], ["the source is not known: nothing is said of its drift"]
-    found, failed, notes = [], [], []
+    found: list[Discovery] = []
+    failed: list[Source] = []
+    notes = []
     root = flow.root_of(folder, state.profile)
     for source in sources.sources_of(state.profile, root):
         try:
             found.append(sources.discover(_where_it_is(source, state.generated), source.base_url or None))
         except DiscoveryError as problem:
-            failed.append(source.name)
+            failed.append(source)
             notes.append(
                 f"{shown(source.name, 100)} cannot be reached, nothing is said of its drift: {shown(problem, 200)}"
             )
-    if not found or failed:
+    if not found:
         return [], notes
     init = f"pegboard toolgen init --out {name}"
     try:
-        made = _made(folder, state, found)
+        made, missing = _made(folder, state, found, failed)
     except ConfigError as problem:  # a hint that names what the source has no more
         text = " ".join(str(problem).split())
+        if failed:  # or what the missing one has
+            return [], [*notes, f"nothing is said of drift without it, for hints do not fit: {shown(text, 300)}"]
         return [
             Difference(f"hints and source do not fit: {shown(text, 500)}", f"{problem.hint or 'mend it'}, then {init}")
         ], notes
-    differences = list(_compared(state.generated, made.document, init))
-    known = to_line(state.generated.get("provenance", {}).get("sources"))
-    if not differences and known != to_line(made.document["provenance"]["sources"]):
+    differences = list(_compared(missing.without(state.generated), missing.without(made.document), init))
+    known = [to_line(one) for one in state.generated.get("provenance", {}).get("sources", ())]
+    now = [to_line(one) for one in made.document["provenance"]["sources"]]
+    if not differences and (set(now) - set(known) if failed else now != known):
         differences = [Difference("the source changed, though no tool did", init)]
     return differences, notes
 
@@ -120,14 +135,130 @@ def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
     return source
 
 
-def _made(folder: Folder, state: building.Known, found: list[Any]) -> Assembled:
-    root = flow.root_of(folder, state.profile)
-    gathered = gather(sources.placed(found, root, state.generated), state.lock)
+@attrs.frozen
+class _Missing:
+    """What of a draft is of sources that cannot be reached.
+
+    Args:
+        tools: by id.
+        places: servers, programs and modules.
+        defs: definitions that no other source has.
+        excluded: ids that hints exclude.
+    """
+
+    tools: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    places: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    defs: Mapping[str, Any] = attrs.field(factory=dict)
+    excluded: tuple[str, ...] = ()
+
+    def without(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """A manifest less what is missing."""
+        parts: dict[str, Any] = {**self.places, "$defs": self.defs}
+        less = {
+            part: {key: value for key, value in document.get(part, {}).items() if key not in keys}
+            for part, keys in parts.items()
+        }
+        return {**document, **less, "tools": [tool for tool in document["tools"] if tool["id"] not in self.tools]}
+
+    def added_to(self, gathered: Sources) -> Sources:
+        """What was found, and what is missing as it stood."""
+        drafts = [*gathered.drafts, *(_draft_of(id_, self.tools.get(id_, {})) for id_ in (*self.tools, *self.excluded))]
+        return attrs.evolve(
+            gathered,
+            drafts=tuple(sorted(drafts, key=lambda draft: draft.id)),
+            parts={part: {**self.places.get(part, {}), **said} for part, said in gathered.parts.items()},
+            defs={**self.defs, **gathered.defs},
+        )
+
+
+def _missing(folder: Folder, document: Mapping[str, Any], failed: Sequence[Source], gathered: Sources) -> _Missing:
+    if not failed:
+        return _Missing()
+    kinds = {"program": "subprocess", "library": "python", "openapi": "http"}
+    places: dict[str, dict[str, Any]] = {}
+    shared: set[str] = set()  # kinds of bindings of which a missing source has no place of its own
+    for kind in {kinds[one.kind] for one in failed}:
+        part = PLACES[kind][0]
+        places[part] = {
+            key: value for key, value in document.get(part, {}).items() if key not in gathered.parts.get(part, {})
+        }
+        if len(places[part]) < sum(kinds[one.kind] == kind for one in failed):
+            shared.add(kind)
+    known = {*(one.id for one in gathered.drafts), *(one.id for one in gathered.left_out)}
+    tools = {}
+    for tool in document["tools"]:
+        binding = tool["binding"]
+        part, member = PLACES[binding["kind"]]
+        if tool["id"] not in known and (binding[member] in places.get(part, ()) or binding["kind"] in shared):
+            tools[tool["id"]] = tool
+    draft = folder.read_json(DRAFT)
+    listed = draft.get("left_out") if isinstance(draft, dict) else None
+    excluded = [
+        str(one["id"])
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, dict) and str(one.get("why")) == EXCLUDED and str(one.get("id")) not in known
+    ]
+    defs = {key: value for key, value in document.get("$defs", {}).items() if key not in gathered.defs}
+    return _Missing(tools, places, defs, tuple(excluded))
+
+
+def _draft_of(id_: str, tool: Mapping[str, Any]) -> Draft:
+    return Draft(
+        id=id_,
+        words=tuple(tool.get("name", id_).split("_")),
+        binding=tool.get("binding", {"kind": "http", "server": ""}),
+        input_schema=tool.get("input_schema", {"type": "object"}),
+        output_schema=tool.get("output_schema", {"type": "object"}),
+        description=tool.get("description", ""),
+        kind=tool.get("provenance", {}).get("source", "openapi"),
+        where=id_,
+        category=tool.get("category"),
+        risk=tool.get("risk"),
+        examples=tuple(tool.get("examples", ())),
+    )
+
+
+def _gathered(found: Sequence[Discovery], document: Mapping[str, Any], lock: Lock) -> Sources:
+    """The sources that were found, with the names in the draft: what had a suffix, for a missing source has the same
+    name, keeps it."""
+
+    def other(part: str) -> dict[str, Any]:
+        names = document.get(part, {})
+        return {name[:-7]: {"missing": True} for name in names if _TAG.fullmatch(name[-7:]) and name[:-7] not in names}
+
+    source = {"kind": "missing", "name": ""}
+    clashing = Discovery(
+        source=source,
+        servers=other("servers"),
+        programs=other("programs"),
+        modules=other("modules"),
+        defs=other("$defs"),
+    )
+    gathered = gather([*found, clashing], lock)
+    return attrs.evolve(
+        gathered,
+        parts={part: _real(said) for part, said in gathered.parts.items()},
+        defs=_real(gathered.defs),
+        found_in=tuple(one for one in gathered.found_in if one != source),
+    )
+
+
+def _real(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in said.items() if value != {"missing": True}}
+
+
+def _made(
+    folder: Folder, state: building.Known, found: Sequence[Discovery], failed: Sequence[Source]
+) -> tuple[Assembled, _Missing]:
+    assert state.generated is not None
+    found = sources.placed(found, flow.root_of(folder, state.profile), state.generated)
+    gathered = _gathered(found, state.generated, state.lock) if failed else gather(found, state.lock)
+    missing = _missing(folder, state.generated, failed, gathered)
+    gathered = missing.added_to(gathered)
     hints = flow.hints_of(folder)
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)
-    assert state.generated is not None
-    return flow.assembled(
+    made = flow.assembled(
         gathered,
         choice,
         hints,
@@ -137,6 +268,7 @@ def _made(folder: Folder, state: building.Known, found: list[Any]) -> Assembled:
         state.generated,
         flow.levels_of(folder, state.profile),
     )
+    return made, missing
 
 
 def _compared(was: Mapping[str, Any], now: Mapping[str, Any], init: str) -> Iterator[Difference]:

@@ -232,7 +232,7 @@ class Folder:
     def _put_back(self, replaced: Mapping[str, bytes | None]) -> list[str]:
         """Give files their former content; the names of those that could not have it."""
         stuck = []
-        for name, before in reversed(replaced.items()):
+        for name, before in reversed([*replaced.items()]):
             try:
                 if before is None:
                     (self.path / name).unlink()
