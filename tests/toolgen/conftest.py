@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -295,6 +296,27 @@ def run_program() -> Callable[..., subprocess.CompletedProcess[str]]:
 def run_init() -> Callable[..., subprocess.CompletedProcess[str]]:
     """`init(folder, arguments, env, cwd)`."""
     return init
+
+
+ANOTHER_DAY = """
+import sys
+if "toolgen" in sys.orig_argv:  # and no program, server or worker that is started in its environment
+    from pegboard_toolgen._recorder import shift_clock
+    shift_clock(500 * 86_400 + 5 * 3_600)
+"""
+
+
+@pytest.fixture
+def another_day(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `pegboard toolgen` takes it for another day: Python imports `sitecustomize` first."""
+    folder = tmp_path / "another-day"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(ANOTHER_DAY)
+    command = [sys.executable, "-c", "import time; print(time.time())", "toolgen"]
+    env = {"PYTHONPATH": str(folder)}
+    said = run(command, cwd=folder, env={**os.environ, **env})
+    assert float(said.stdout) - time.time() > 499 * 86_400, said.stderr
+    return env
 
 
 @pytest.fixture

@@ -15,6 +15,11 @@ from pegboard_manifest.projection import project
 
 COUNTS = {"sqlite-utils": 44, "csvkit": 13, "httpbin": 78, "kinto": 44, "humanize": 19, "textdistance": 39}
 """How many tools each has."""
+ANSWERED = {"sqlite-utils": 17, "csvkit": 9, "httpbin": 55, "kinto": 10, "humanize": 19, "textdistance": 39}
+"""How many of them answer the first of their examples, at least: others want a file, a record or a right that is not
+there."""
+UNASKED = {"get_brotli"}
+"""Servers that pack an answer in a way that nobody asked for: httpbin does so on purpose."""
 SEGMENTS = ("..", ".", "a/b", "a\\b", "%2e%2e", "%2F", "", "http://elsewhere.invalid/x")
 """No segment of a path."""
 DASHED = ("--help", "-x", "--")
@@ -35,6 +40,16 @@ def size_of(schema: Any) -> int:
     return len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+def require_honest(tool: dict[str, Any], defs: dict[str, Any], error: dict[str, Any]) -> None:
+    """An error is what the tool says itself: no fault of the host, and no good answer that could not be used."""
+    assert jsonschema_rs.is_valid(project(tool["error_schema"], defs), error), (tool["name"], error)
+    assert error["code"] != "INTERNAL_ERROR", (tool["name"], error)
+    # A tool that ran and said no has a status (a program, a server), or the exception that it raised.
+    details = error.get("details", {})
+    assert details.get("executed") is not True or details.keys() & {"status", "exception"}, (tool["name"], error)
+    assert details.get("reason") != "answer" or tool["name"] in UNASKED, (tool["name"], error)
+
+
 def test_it_has_its_tools(built: Any) -> None:
     tools = built.manifest["tools"]
     assert len(tools) == COUNTS[built.name]
@@ -43,13 +58,14 @@ def test_it_has_its_tools(built: Any) -> None:
     assert all(one["examples"] for one in tools)
 
 
-def test_another_folder_and_another_hash_seed_give_the_same_bytes(
-    built: Any, run_init: Callable[..., Any], tmp_path: Path
+def test_another_folder_hash_seed_zone_and_day_give_the_same_bytes(
+    built: Any, run_init: Callable[..., Any], another_day: dict[str, str], tmp_path: Path
 ) -> None:
     other = tmp_path / "elsewhere" / built.folder.name
     other.parent.mkdir()
     env = {**built.env, "PYTHONHASHSEED": "4711", "TZ": "Pacific/Kiritimati", "COLUMNS": "200", "LANG": "tr_TR.UTF-8"}
-    done = run_init(other, built.arguments, env, other.parent, built.given)
+    path = os.pathsep.join(filter(None, [another_day["PYTHONPATH"], built.env.get("PYTHONPATH")]))
+    done = run_init(other, built.arguments, {**env, "PYTHONPATH": path}, other.parent, built.given)
     assert done.returncode == 0, done.stderr
     first, second = files_of(built.folder), files_of(other)
     assert first.keys() == second.keys()
@@ -154,12 +170,12 @@ async def test_every_tool_is_listed_and_called_over_mcp(built: Any) -> None:
                 if error is None:
                     assert "read_result" in answer.content[-1].text, (name, answer)
                 else:
-                    assert jsonschema_rs.is_valid(project(one["error_schema"], defs), error), (name, error)
+                    require_honest(one, defs, error)
                 continue
             answered += 1
             schema = project(one["output_schema"], defs)
             assert jsonschema_rs.is_valid(schema, answer.structured_content), (name, answer.structured_content)
-        assert answered
+        assert answered >= ANSWERED[built.name]
 
 
 def test_every_answer_is_valid_or_an_error_by_the_error_schema(built: Any) -> None:
@@ -173,8 +189,7 @@ def test_every_answer_is_valid_or_an_error_by_the_error_schema(built: Any) -> No
             schema = project(one["output_schema"], defs)
             assert jsonschema_rs.is_valid(schema, result["data"]), result
         else:
-            assert jsonschema_rs.is_valid(project(one["error_schema"], defs), result["error"]), result
-            assert result["error"]["code"] != "INTERNAL_ERROR", result
+            require_honest(one, defs, result["error"])
 
 
 def test_recorded_examples_are_answered_again_as_they_were(built: Any, tmp_path: Path) -> None:
