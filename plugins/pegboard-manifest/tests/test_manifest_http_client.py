@@ -745,7 +745,8 @@ async def test_a_call_that_is_given_up_waits_for_no_reader(serve, tool_of, monke
     ask = await tool_of(server.url)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask)
-        await reading.wait()
+        with trio.fail_after(5):
+            await reading.wait()
         nursery.cancel_scope.cancel()
     waited = list(ended)
     given_up.set()
