@@ -346,7 +346,9 @@ def metadata_of(package: str, folders: Sequence[Path], distribution: str | None)
     """The distribution that brings a package, by the metadata that is installed in the folders; nothing is imported."""
     wanted = _normal(distribution or package)
     others = []
-    for count, found in enumerate(importlib.metadata.distributions(path=[str(folder) for folder in folders])):
+    # The standard library's own finder: what else was put onto `sys.meta_path` may know the folders of this run alone.
+    context = importlib.metadata.DistributionFinder.Context(path=[str(folder) for folder in folders])
+    for count, found in enumerate(importlib.metadata.MetadataPathFinder.find_distributions(context)):
         if count >= MAX_DISTRIBUTIONS:
             break
         name = found.name or ""
