@@ -30,6 +30,8 @@ BESIDE = {
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
 TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
+TESTS_OF = {"pegboard-http": ["httpx2"]}
+"""What the tests of one package need beside that."""
 ORACLES = ("anthropic", "cohere", "google-genai", "openai")
 """The providers' own libraries: their types judge what the bridges send. No package needs them."""
 
@@ -85,7 +87,7 @@ def tests(session: nox.Session) -> None:
 def alone(session: nox.Session, package: str) -> None:
     """One package with the core and nothing else of ours, against its own tests and the publish gate."""
     ours = folders(package, *BESIDE.get(package, ()), extras=False)
-    install(session, *TESTS, f"{PACKAGES['pegboard']}[testing]", *ours)
+    install(session, *TESTS, *TESTS_OF.get(package, ()), f"{PACKAGES['pegboard']}[testing]", *ours)
     session.run("pytest", "-q", str(PACKAGES[package] / "tests"))
     session.chdir(PACKAGES[package])
     session.run("pegboard", "check")

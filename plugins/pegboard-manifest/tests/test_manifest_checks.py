@@ -120,9 +120,11 @@ def test_something_that_is_loaded_and_says_nothing_of_itself_is_no_module(monkey
 
 def test_worker_processes_need_their_extra(monkeypatch):
     document = a_document(python("json", run="process"), modules={"m": {"import": "json"}})
-    assert said(document)[0] == set()
+    there: list[object] = [importlib.util.find_spec("json")]
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "trio_parallel" else real(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: there[0] if name == "trio_parallel" else real(name))
+    assert said(document)[0] == set()
+    there[0] = None
     found, text = said(document)
     assert found == {("worker processes are not there", "error")}
     assert "pegboard[process]" in text
