@@ -202,7 +202,7 @@ def session_of(library, host_with, tmp_path):
 @pytest.fixture(params=["inline", "thread", "process"])
 async def session(request, session_of):
     if request.param == "process":
-        pytest.importorskip("trio_parallel")
+        pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     return await session_of(request.param)
 
 
@@ -232,7 +232,7 @@ async def test_an_interrupt_that_somebody_pressed_passes(session_of):
 
 
 async def test_a_worker_that_dies_costs_its_call_alone(session_of):
-    pytest.importorskip("trio_parallel")
+    pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     session = await session_of("process")
     for name in ("die", "kill"):
         assert not (await session.call(name, {})).ok
