@@ -3,6 +3,7 @@ next one knows nothing of it."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import signal
@@ -199,10 +200,13 @@ def session_of(library, host_with, tmp_path):
     return make
 
 
-@pytest.fixture(params=["inline", "thread", "process"])
+NEEDS_WORKERS = pytest.mark.skipif(
+    importlib.util.find_spec("trio_parallel") is None, reason="worker processes need pegboard[process]"
+)
+
+
+@pytest.fixture(params=["inline", "thread", pytest.param("process", marks=NEEDS_WORKERS)])
 async def session(request, session_of):
-    if request.param == "process":
-        pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     return await session_of(request.param)
 
 
@@ -231,8 +235,8 @@ async def test_an_interrupt_that_somebody_pressed_passes(session_of):
         library.text = kept
 
 
+@NEEDS_WORKERS
 async def test_a_worker_that_dies_costs_its_call_alone(session_of):
-    pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     session = await session_of("process")
     for name in ("die", "kill"):
         assert not (await session.call(name, {})).ok

@@ -599,10 +599,10 @@ async def test_on_a_host_wrong_arguments_never_reach_the_function(host_with, lib
     _quiet.restore()
 
 
+@pytest.mark.skipif(importlib.util.find_spec("trio_parallel") is None, reason="worker processes need pegboard[process]")
 async def test_in_a_worker_process_it_is_apart_and_ends_with_its_deadline(
     host_with, library, tmp_path, monkeypatch, capfd
 ):
-    pytest.importorskip("trio_parallel", reason="worker processes need pegboard[process]")
     import os
 
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
