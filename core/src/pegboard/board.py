@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import gc
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -625,4 +626,10 @@ def load_board(
     except PluginError:
         config.raise_held()  # a plugin that fails may be one that the configuration names wrongly
         raise
-    return Board(config, loaded)
+    was_collecting = gc.isenabled()
+    gc.disable()  # hanging makes many thousands of values, and all of them stay
+    try:
+        return Board(config, loaded)
+    finally:
+        if was_collecting:
+            gc.enable()

@@ -1,0 +1,33 @@
+"""Loading a board holds the garbage collector back, and leaves it as it was."""
+
+from __future__ import annotations
+
+import gc
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pegboard import ConfigError, hookimpl, load_board
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_collector_is_as_it_was_after_loading(is_on: bool) -> None:
+    seen: list[bool] = []
+
+    @hookimpl
+    def provide_sources(settings: Any) -> list[Any]:
+        seen.append(gc.isenabled())
+        return []
+
+    was_on = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        load_board({}, [SimpleNamespace(provide_sources=provide_sources)])
+        with pytest.raises(ConfigError):
+            load_board({"profile": "nobody's"}, [])
+        now = gc.isenabled()
+    finally:
+        (gc.enable if was_on else gc.disable)()
+    assert seen == [False]
+    assert now is is_on
