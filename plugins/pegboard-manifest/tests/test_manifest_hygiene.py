@@ -196,13 +196,13 @@ def test_the_folder_of_the_manifest_is_read_and_not_written(tmp_path) -> None:
 
 
 def test_who_works_in_the_folder_of_the_manifest_or_is_allowed_one_in_it_writes_there(tmp_path) -> None:
-    (tmp_path / "tools" / "work").mkdir(parents=True)
+    (tmp_path / "tools" / "files").mkdir(parents=True)
     tools = tmp_path / "tools"
 
     assert Roots(tools, ["."], sealed=tools).resolve("x") == "./x"
-    assert Roots(tools / "work", ["."], sealed=tools).resolve("x") == "./x"
-    named = Roots(tmp_path, [".", "tools/work"], sealed=tools)
-    assert named.resolve("tools/work/x") == "./tools/work/x"
+    assert Roots(tools / "files", ["."], sealed=tools).resolve("x") == "./x"
+    named = Roots(tmp_path, [".", "tools/files"], sealed=tools)
+    assert named.resolve("tools/files/x") == "./tools/files/x"
     with pytest.raises(OutsideError):
         named.resolve("tools/x")
 

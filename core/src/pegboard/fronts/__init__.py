@@ -13,7 +13,7 @@ Every board imports this module for the settings of its fronts: nothing heavy is
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
@@ -62,8 +62,7 @@ class TokenSettings:
     profile: str | None = setting(None, help="the profile of the session")
 
 
-@attrs.frozen
-class Caller:
+class Caller(NamedTuple):
     """Who makes a request, and as what.
 
     Args:
@@ -87,7 +86,7 @@ class Tokens:
         section: of the configuration, for what is said of a bad one: `plugins.mcp.tokens`.
 
     Raises:
-        ConfigError: a token or a user is blank.
+        ConfigError: a token is blank or none that a header can say, or a user is blank.
 
     .. versionadded:: 0.1
     """

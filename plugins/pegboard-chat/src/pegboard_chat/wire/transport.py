@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry
+from pegboard.clients import causes_of, masked_http_logs
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire import faults
 from pegboard_chat.wire.keys import HIDDEN, LOOPBACK, MIN_SECRET, Headers, check_address, check_headers
 from pegboard_chat.wire.sse import MAX_EVENT_BYTES, ServerEvent, SseReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from typing import Self
 
     import httpx2
@@ -60,7 +61,6 @@ MAX_BUFFERED = 50_000
 KEEP_ALIVE_S = 4.0
 """Many servers close a connection that was idle for 5 s: a request must not meet that on its way."""
 
-_LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
 
 log = logging.getLogger("pegboard.chat.wire")
 
@@ -116,7 +116,8 @@ async def open_transport(
 
     timeout = REQUEST_TIMEOUT_S.get() if timeout_s is None else timeout_s
     limits = Limits(timeout, idle_s, connect_s, tries, max_wait_s, max_bytes, max_event_bytes)
-    with _masked_logs() as secrets:
+    secrets: set[str] = set()
+    with masked_http_logs(lambda text: _hidden(text, secrets)):
         transport = Transport(limits, jitter, http, secrets)
         try:
             yield transport
@@ -641,7 +642,7 @@ def _why_no_connection(problem: BaseException, host: str) -> tuple[str, str, boo
 
     import httpx2
 
-    causes = list(_causes(problem))
+    causes = list(causes_of(problem))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
@@ -664,19 +665,6 @@ def _why_no_connection(problem: BaseException, host: str) -> tuple[str, str, boo
     return f"no connection to {host}", "check the base_url, the network and the proxy", True
 
 
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    """A problem, what caused it, and what lies in groups of them; bounded."""
-    waiting: deque[BaseException] = deque([problem])
-    for _ in range(50):
-        if not waiting:
-            return
-        one = waiting.popleft()
-        yield one
-        waiting.extend(inner for inner in (one.__cause__, one.__context__) if inner is not None)
-        if isinstance(one, BaseExceptionGroup):
-            waiting.extend(one.exceptions)
-
-
 def _address_of(location: str) -> str:
     """Where a redirect leads, without what may be secret in it."""
     from urllib.parse import urlsplit
@@ -694,30 +682,8 @@ def _user_agent() -> str:
     return f"pegboard-chat/{__version__}"
 
 
-class _Mask(logging.Filter):
-    """Takes the very keys out of what the HTTP libraries log: a server may send them back in a header."""
-
-    def __init__(self, secrets: set[str]) -> None:
-        super().__init__()
-        self._secrets = secrets
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
-        record.msg, record.args = text, ()
-        return True
-
-
-@contextlib.contextmanager
-def _masked_logs() -> Iterator[set[str]]:
-    secrets: set[str] = set()
-    mask = _Mask(secrets)
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    for logger in loggers:
-        logger.addFilter(mask)
-    try:
-        yield secrets
-    finally:
-        for logger in loggers:
-            logger.removeFilter(mask)
+def _hidden(text: str, secrets: set[str]) -> str:
+    """A text without the very keys: a server may send them back in a header."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text

@@ -15,12 +15,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import random
-from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard.clients import causes_of, masked_http_logs
 from pegboard_manifest.bindings.http.answer import (
     MAX_BYTES,
     MAX_READ,
@@ -36,7 +36,7 @@ from pegboard_manifest.bindings.http.unpack import CODINGS, PackedError, Unpacke
 from pegboard_manifest.hygiene import LOOPBACK
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     import httpx2
 
@@ -60,7 +60,6 @@ PIECES_AT_ONCE = 64
 """After so many the loop gets air: what came in one read may be ten thousand chunks of one byte."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
-_LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
 _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
 
@@ -121,7 +120,8 @@ async def open_client(
 
     .. versionadded:: 0.1
     """
-    with _masked_logs() as secrets:
+    secrets: set[str] = set()  # in a URL, where they go into the query
+    with masked_http_logs(lambda text: Reading(secrets=tuple(secrets)).hide(text)):
         client = HttpClient(jitter, http, secrets)
         try:
             yield client
@@ -495,7 +495,7 @@ def _why_no_connection(problem: BaseException, host: str) -> tuple[str, bool]:
 
     import httpx2
 
-    causes = list(_causes(problem))
+    causes = list(causes_of(problem))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             why = str(cause.verify_message)[:100]
@@ -511,43 +511,3 @@ def _why_no_connection(problem: BaseException, host: str) -> tuple[str, bool]:
     if isinstance(problem, httpx2.TimeoutException):
         return f"{host} does not answer; check the base URL and the network", True
     return f"no connection to {host}; check the base URL and the network", True
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    """A problem, what caused it, and what lies in groups of them; bounded."""
-    waiting: deque[BaseException] = deque([problem])
-    for _ in range(50):
-        if not waiting:
-            return
-        one = waiting.popleft()
-        yield one
-        waiting.extend(inner for inner in (one.__cause__, one.__context__) if inner is not None)
-        if isinstance(one, BaseExceptionGroup):
-            waiting.extend(one.exceptions)
-
-
-class _Mask(logging.Filter):
-    """Takes credentials out of what the HTTP libraries log: a URL holds those that go into the query."""
-
-    def __init__(self, secrets: set[str]) -> None:
-        super().__init__()
-        self._secrets = secrets
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = Reading(secrets=tuple(self._secrets)).hide(record.getMessage())
-        record.msg, record.args = text, ()
-        return True
-
-
-@contextlib.contextmanager
-def _masked_logs() -> Iterator[set[str]]:
-    secrets: set[str] = set()
-    mask = _Mask(secrets)
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    for logger in loggers:
-        logger.addFilter(mask)
-    try:
-        yield secrets
-    finally:
-        for logger in loggers:
-            logger.removeFilter(mask)
