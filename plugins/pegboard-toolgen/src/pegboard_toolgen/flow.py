@@ -11,7 +11,7 @@ Everything is made in memory first; the folder is written at the end, or not at 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,13 +134,7 @@ def init(request: Request, ask: Ask) -> Report:
     request = _as_before(request, state.profile)
     profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
     profile, sources = _look(request, root, state)
-    if not folder.path.is_relative_to(root):  # from there no place in the project can be written down
-        sources = tuple(attrs.evolve(one, inside="") for one in sources)
-    if request.base_url:
-        require_plain(request.base_url)
-        sources = tuple(
-            attrs.evolve(one, base_url=request.base_url) if one.kind == "openapi" else one for one in sources
-        )
+    sources = _settled(sources, request, is_inside=folder.path.is_relative_to(root))
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     hints = hints_of(folder)
     gathered = gather(placed(found, root, state.generated), state.lock)
@@ -152,21 +146,12 @@ def init(request: Request, ask: Ask) -> Report:
     if not made.document["tools"]:
         raise _nothing(made, failed)
     profile = attrs.evolve(profile, routes=profiles.not_covered(profile.routes, _operations(gathered)))
-    notes = [*selected.notes, *profile.notes, *(f"{one.id}: {one.why}" for one in failed)]
     hidden = programs_elsewhere(made.document, sources)
-    notes += [
-        f"PATH does not lead to {shown(name, 60)}: put it there, or set {variable} to its path, before it is called"
-        for variable, (name, _) in sorted(hidden.items())
-        if variable not in os.environ and "/" not in name
-    ]
     missing = [one.name for one in sources if one.kind == "library" and not is_installed(one.name)]
-    notes += [f"{shown(name, 60)} is not installed here: install it before its tools are called" for name in missing]
+    notes = [*selected.notes, *profile.notes, *(f"{one.id}: {one.why}" for one in failed), *_lacks(hidden, missing)]
     if request.record:
-        programs = {variable: path for variable, (_, path) in hidden.items()}
-        folders = [path for one in sources if one.name in missing for path in one.search_paths]
-        if folders:
-            programs["PYTHONPATH"] = os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
-        made, said = _record(made, folder, remote=request.record_http, programs=programs)
+        variables = _for_this_run(hidden, missing, sources)
+        made, said = _record(made, folder, remote=request.record_http, programs=variables)
         notes += said
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
     kept = {
@@ -199,6 +184,37 @@ def init(request: Request, ask: Ask) -> Report:
         notes=tuple(notes),
         silent=silent_tools(outcome.document),
     )
+
+
+def _settled(sources: tuple[Source, ...], request: Request, *, is_inside: bool) -> tuple[Source, ...]:
+    """The sources as they are written down: with the base URL that was said, and without places that cannot be."""
+    if not is_inside:  # from a folder elsewhere no place in the project can be written down
+        sources = tuple(attrs.evolve(one, inside="") for one in sources)
+    if not request.base_url:
+        return sources
+    require_plain(request.base_url)
+    return tuple(attrs.evolve(one, base_url=request.base_url) if one.kind == "openapi" else one for one in sources)
+
+
+def _lacks(hidden: Mapping[str, tuple[str, str]], missing: Sequence[str]) -> Iterator[str]:
+    """What has to be there before the tools are called."""
+    for variable, (name, _) in sorted(hidden.items()):
+        if variable not in os.environ and "/" not in name:
+            there = f"put it there, or set {variable} to its path"
+            yield f"PATH does not lead to {shown(name, 60)}: {there}, before it is called"
+    for name in missing:
+        yield f"{shown(name, 60)} is not installed here: install it before its tools are called"
+
+
+def _for_this_run(
+    hidden: Mapping[str, tuple[str, str]], missing: Sequence[str], sources: Sequence[Source]
+) -> dict[str, str]:
+    """Variables with which tools can be run here and now, wherever their programs and libraries lie."""
+    variables = {variable: path for variable, (_, path) in hidden.items()}
+    folders = [path for one in sources if one.name in missing for path in one.search_paths]
+    if folders:
+        variables["PYTHONPATH"] = os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return variables
 
 
 def out_folder(out: Path | None, root: Path) -> Path:
