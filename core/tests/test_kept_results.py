@@ -224,3 +224,54 @@ def test_the_pages_of_any_text_are_that_text_and_each_fits(text: str, max_bytes:
     assert "".join(pages) == text
     assert all(len(page.encode("utf-8", "surrogatepass")) <= max(max_bytes, 4) for page in pages)
     assert isinstance(cut.content[0], TextContent)
+
+
+class CountedKept:
+    """A kept result that counts how often it is looked at."""
+
+    visits = 0
+
+    def __init__(self, pages: tuple[str, ...], size: int, until: float) -> None:
+        self.pages, self._size, self._until = pages, size, until
+
+    @property
+    def size(self) -> int:
+        CountedKept.visits += 1
+        return self._size
+
+    @property
+    def until(self) -> float:
+        CountedKept.visits += 1
+        return self._until
+
+
+@pytest.mark.parametrize("leave", ["nothing", "by bytes", "by time"])
+def test_a_cut_looks_at_few_results_however_many_are_kept(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, leave: str
+) -> None:
+    monkeypatch.setattr("pegboard.kept.Kept", CountedKept)
+    monkeypatch.setattr(CountedKept, "visits", 0)
+    kept = KeptResults(200 * (100 if leave == "by bytes" else 1_000_000), 50.0, clock)
+    for _ in range(2_000):
+        clock.now += 1.0 if leave == "by time" else 0.0
+        kept.cut(ToolResult.text("x" * 200), 100)
+    assert len(kept._kept) == {"nothing": 2_000, "by bytes": 100, "by time": 50}[leave]
+    assert CountedKept.visits <= 6 * 2_000
+
+
+@given(st.lists(st.tuples(st.integers(11, 60), st.sampled_from([0.0, 1.0, 20.0])), max_size=40))
+def test_what_is_kept_is_the_newest_that_is_young_and_fits(steps: list[tuple[int, float]]) -> None:
+    clock = Clock()
+    kept = KeptResults(100, 30.0, clock)
+    made: list[tuple[str, int, float]] = []
+    for size, wait in steps:
+        clock.now += wait
+        result = kept.cut(ToolResult.text("x" * size), 10)
+        made.append((result.details["cut"]["id"], size, clock.now))  # type: ignore[index]
+        left, expected = 100, []
+        for key, taken, _ in reversed([one for one in made if clock.now < one[2] + 30.0]):
+            left -= taken
+            if left < 0:
+                break
+            expected.append(key)
+        assert list(kept._kept) == expected[::-1]

@@ -48,7 +48,8 @@ class KeptResults:
         self._max_bytes = max_bytes
         self._for_s = for_s
         self._clock = clock
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, Kept] = OrderedDict()  # the oldest first: all are kept for the same time
+        self._bytes = 0  # of all of them, counted as they come and go: a walk would make each cut dearer than the last
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
         """The result as it is if it fits into `max_bytes`, else its first page and how to read the others."""
@@ -99,14 +100,18 @@ class KeptResults:
         self._forget()
         key = secrets.token_hex(6)
         self._kept[key] = kept
-        while sum(one.size for one in self._kept.values()) > self._max_bytes:
-            self._kept.popitem(last=False)
+        self._bytes += kept.size
+        while self._bytes > self._max_bytes:
+            self._drop_oldest()
         return key
 
     def _forget(self) -> None:
         now = self._clock()
-        for key in [key for key, kept in self._kept.items() if kept.until <= now]:
-            del self._kept[key]
+        while self._kept and next(iter(self._kept.values())).until <= now:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._bytes -= self._kept.popitem(last=False)[1].size
 
 
 def _fitting_blocks(blocks: tuple[Content, ...], max_bytes: int) -> list[Content]:
