@@ -4,6 +4,7 @@
     _program   the group of commands, its options, what becomes an exit status
     _run       one run: its options, and the board and host they ask for; what commands of plugins get as `ctx.obj`
     _output    stdout and stderr: the answer, notes for people, tables
+    _waiting   what is waited for, as a line at the terminal
     _X         the command X, imported when it is asked for
 
 stdout carries the answer only; everything for people goes to stderr, and so does what tools and plugins print. Exit
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 
     from pegboard.cli._output import answer_descriptor
     from pegboard.cli._run import ProgramRun
+    from pegboard.cli._waiting import quiet, waiting
 
-__all__ = ["ProgramRun", "answer_descriptor", "main"]
+__all__ = ["ProgramRun", "answer_descriptor", "main", "quiet", "waiting"]
+
+_ROOMS = {"ProgramRun": "_run", "answer_descriptor": "_output", "quiet": "_waiting", "waiting": "_waiting"}
+"""Where commands of plugins find what they share with the program's own; imported when it is asked for."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -45,12 +50,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> object:
-    if name == "ProgramRun":
-        from pegboard.cli._run import ProgramRun
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return ProgramRun
-    if name == "answer_descriptor":
-        from pegboard.cli._output import answer_descriptor
-
-        return answer_descriptor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pegboard.cli._output import emit_json, emit_line, is_terminal, note, to_json
+from pegboard.cli._output import emit_json, emit_line, note, to_json
 from pegboard.cli._person import ask_person, has_person, say_yes
 from pegboard.cli._program import DONE, TOOL_ERROR, complete_tool
+from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_line
+from pegboard.cli._waiting import waiting
 from pegboard.content import BinaryContent, TextContent
 from pegboard.schema.jsontext import JsonTextError, loads
 
@@ -55,10 +57,14 @@ def command(
         confirm = say_yes if yes else person if has_person() else None
         session = host.session(user, channel="cli", confirm=confirm, on_progress=_show_progress)
         if name not in session.tools:
-            await host.settle(name)
+            with waiting("waiting for the servers"):
+                await host.settle(name)
         found = session.tools.get(name)
         arguments = {**base, **_values(split, found.input_schema if found else {})}
-        return session.check(name, arguments) if dry_run else await session.call(name, arguments)
+        if dry_run:
+            return session.check(name, arguments)
+        with waiting(f"{name} runs"):
+            return await session.call(name, arguments)
 
     result = run.open_host(main)
     if as_json:

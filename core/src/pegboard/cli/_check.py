@@ -6,6 +6,7 @@ import click
 
 from pegboard.cli._output import emit_json, emit_line, loading_strangers
 from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._waiting import waiting
 
 
 @click.command("check", short_help="The publish gate for plugin authors.")
@@ -20,7 +21,7 @@ def command(distribution: str | None, as_json: bool) -> int:
 
     failed = 0
     steps = []
-    with loading_strangers():
+    with waiting("checking"), loading_strangers():
         for step in run_gate(distribution):
             failed += not step.ok
             if as_json:

@@ -9,6 +9,7 @@ import click
 
 from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._waiting import waiting
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pegboard.cli._run import ProgramRun
+    from pegboard.cli._waiting import Wait
     from pegboard.host import Host
 
 SEVERITIES = ("error", "warning", "note")
@@ -28,7 +30,8 @@ OPEN_S = 10.0
 @click.pass_obj
 def command(run: ProgramRun, as_json: bool) -> int:
     """Everything that is or will be wrong, each with its fix. Exit status 1 if anything is; notes alone are not."""
-    found = list(dict.fromkeys(_findings(run)))
+    with waiting("looking at plugins and tools") as wait:
+        found = list(dict.fromkeys(_findings(run, wait)))
     found.sort(key=lambda one: SEVERITIES.index(one.severity))
     wrong = [one for one in found if one.severity != "note"]
     if as_json:
@@ -43,7 +46,7 @@ def command(run: ProgramRun, as_json: bool) -> int:
     return TOOL_ERROR if wrong else DONE
 
 
-def _findings(run: ProgramRun) -> Iterator[Finding]:
+def _findings(run: ProgramRun, wait: Wait) -> Iterator[Finding]:
     try:
         board = run.load_board(lenient=True)
     except PegboardError as problem:
@@ -56,6 +59,7 @@ def _findings(run: ProgramRun) -> Iterator[Finding]:
             return
     yield from board.findings()
     yield from run.command_findings()
+    wait.text = "opening what the tools need"
     yield from _resources(run)
 
 

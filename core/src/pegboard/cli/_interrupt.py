@@ -12,6 +12,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
+from pegboard.cli._waiting import erasing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -52,5 +54,5 @@ def leaving_promptly(last_words: Callable[[], object] | None = None) -> Iterator
 
 def _go() -> None:
     with contextlib.suppress(OSError):
-        os.write(2, b"interrupted; what did not end by itself was left behind\n")
+        os.write(2, f"{erasing()}interrupted; what did not end by itself was left behind\n".encode())
     os._exit(INTERRUPTED)

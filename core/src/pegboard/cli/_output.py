@@ -18,7 +18,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_json, printable_line
+from pegboard.cli._waiting import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -121,14 +123,6 @@ def flush_answer() -> None:
         emit("")
 
 
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person sits at the other end."""
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:  # closed
-        return False
-
-
 def emit(text: str, *, json_text: bool = False) -> None:
     """Write an answer to stdout, at once and whole.
 
@@ -141,9 +135,10 @@ def emit(text: str, *, json_text: bool = False) -> None:
     encoding = "utf-8" if json_text or not is_terminal(stream) else (stream.encoding or "utf-8")
     errors = "surrogatepass" if json_text else "backslashreplace"
     try:
-        stream.flush()
-        stream.buffer.write(text.encode(encoding, errors))
-        stream.buffer.flush()
+        with quiet():
+            stream.flush()
+            stream.buffer.write(text.encode(encoding, errors))
+            stream.buffer.flush()
     except ValueError:
         raise OutputError(None) from None
     except OSError as problem:
@@ -229,7 +224,7 @@ def _width() -> int | None:
 
 def note(text: str) -> None:
     """Tell a person something on stderr; a stderr that is closed is no reason to fail."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with quiet(), contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(printable(text) + "\n")
         sys.stderr.flush()
 

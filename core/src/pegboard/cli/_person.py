@@ -8,8 +8,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pegboard.cli._output import is_terminal, note
+from pegboard.cli._output import note
+from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable_line
+from pegboard.cli._waiting import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +40,8 @@ async def ask_person(asked: Confirmation) -> bool | Mapping[str, Any] | None:
     Of several that ask at once each waits for its turn.
     """
     async with _turn():
-        return await _ask_now(asked)
+        with quiet():
+            return await _ask_now(asked)
 
 
 async def _ask_now(asked: Confirmation) -> bool | Mapping[str, Any] | None:

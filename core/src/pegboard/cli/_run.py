@@ -5,6 +5,7 @@ Commands get it as `ctx.obj` (`@click.pass_obj`); so do commands of plugins.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard.cli._output import OutputError, loading_strangers, note
+from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ class ProgramRun:
             from pegboard.board import load_board
 
             self._require_mcp()
-            with loading_strangers():
+            with waiting("loading the plugins"), loading_strangers():
                 board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
             if not lenient:
                 self._require_tools(board)
@@ -200,12 +202,16 @@ class ProgramRun:
         board = self.load_board()
 
         async def life() -> T:
-            with leaving_promptly(last_words), trio.fail_after(timeout_s):
+            with leaving_promptly(last_words), trio.fail_after(timeout_s), contextlib.ExitStack() as waits:
+                waits.enter_context(waiting("opening what the tools need"))
                 async with open_host(board) as host:
+                    waits.close()
                     if not gc.isenabled():  # see `pegboard.cli.main`; what starting made stays
                         gc.freeze()
                         gc.enable()
-                    return await main(host)
+                    answer = await main(host)
+                    waits.enter_context(waiting("closing what the tools needed"))
+                return answer
 
         try:
             return trio.run(life)
@@ -259,6 +265,11 @@ def start_logging(*, debug: bool) -> None:
 
     from pegboard.cli._text import printable
 
+    class Handler(logging.StreamHandler[Any]):
+        def emit(self, record: logging.LogRecord) -> None:
+            with quiet():
+                super().emit(record)
+
     class Formatter(logging.Formatter):
         """What strangers say is in these lines too."""
 
@@ -266,11 +277,11 @@ def start_logging(*, debug: bool) -> None:
             return printable(super().format(record))
 
     root = logging.getLogger()
-    handler: logging.Handler = logging.StreamHandler(sys.stderr) if debug else logging.NullHandler()
+    handler: logging.Handler = Handler(sys.stderr) if debug else logging.NullHandler()
     handler.set_name("pegboard program")
     handler.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
     root.handlers[:] = [*(one for one in root.handlers if one.get_name() != handler.get_name()), handler]
-    heard = logging.StreamHandler(sys.stderr)
+    heard = Handler(sys.stderr)
     heard.setFormatter(Formatter("warning: %(message)s"))
     heard.set_name(handler.get_name())
     for name in HEARD:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard import ConfigError
+from pegboard.cli import quiet, waiting
 from pegboard_toolgen._texts import as_word, counted, shown
 from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
 
@@ -80,7 +81,7 @@ def init(
         execution_model=execution_model, base_url=base_url, all=all_, record=not no_record, record_http=record_http,
         replace=replace,
     )  # fmt: skip
-    with _files():
+    with waiting("finding out what there is"), _files():
         report = flow.init(request, _ask)
     _tell(report)
     _tell_left_out(report)
@@ -96,7 +97,7 @@ def build(folder: Path | None, replace: bool) -> int:
     """Apply overrides, keep changes made by hand, and write all outputs; the source is not asked."""
     from pegboard_toolgen import flow
 
-    with _files():
+    with waiting("making the files"), _files():
         report = flow.build(_folder(folder), replace=replace)
     _tell(report)
     _tell_next(report)
@@ -112,7 +113,7 @@ def check(folder: Path | None) -> int:
     """
     from pegboard_toolgen import drift
 
-    with _files():
+    with waiting("comparing the tools with their source"), _files():
         place = _folder(folder)
         found = drift.check(place)
     for line in found.notes:
@@ -247,6 +248,11 @@ def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:
     """Let a person at a terminal choose; None where there is none."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
+    with quiet():
+        return _choice_of(ranked)
+
+
+def _choice_of(ranked: Sequence[tuple[str, str, str]]) -> list[str]:
     for number, (_, name, description) in enumerate(ranked, 1):
         click.echo(f"{number:4} {shown(name, 64)}  {shown(description, 80)}", err=True)
     while True:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pegboard.cli._output import note
 from pegboard.cli._person import ask_person, read_typed_line
 from pegboard.cli._text import printable_line
+from pegboard.cli._waiting import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,8 @@ class Asking:
             _forget_typed()
             if asked.schema is not None or asked.url is not None:
                 return await ask_person(asked)
-            return await self._yes_or_no(asked)
+            with quiet():
+                return await self._yes_or_no(asked)
 
     async def _yes_or_no(self, asked: Confirmation) -> bool | Literal["session"]:
         text = json.dumps(asked.arguments, ensure_ascii=False, default=str) if asked.arguments else ""

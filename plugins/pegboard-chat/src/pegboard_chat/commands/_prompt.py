@@ -7,9 +7,10 @@ comes. A terminal that moves no cursor (`TERM=dumb`, a shell in an editor) gets 
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pegboard.cli._terminal import moves_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,11 +32,6 @@ def as_text(typed: str) -> str:
         return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:
         return typed.encode("utf-8", "replace").decode("utf-8")
-
-
-def moves_cursor() -> bool:
-    """Whether the terminal knows more than text."""
-    return os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 class Prompt:

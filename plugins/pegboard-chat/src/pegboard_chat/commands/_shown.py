@@ -16,9 +16,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pegboard import TextContent
-from pegboard.cli._output import answer, emit, is_terminal, to_json
+from pegboard.cli._output import answer, emit, to_json
+from pegboard.cli._terminal import is_terminal, moves_cursor
 from pegboard.cli._text import printable, printable_line
-from pegboard_chat.commands._prompt import moves_cursor
+from pegboard.cli._waiting import quiet
 from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
 
@@ -81,6 +82,11 @@ class Shown:
         self._thought = Pieces(careful=True)
         self._open = ""
         """What has begun a line and not ended it: the answer, or a thought."""
+
+    @property
+    def in_a_line(self) -> bool:
+        """Whether a line is begun and not ended."""
+        return bool(self._open)
 
     def show(self, event: Event) -> None:
         """Show what happens, at once.
@@ -145,7 +151,7 @@ class Shown:
         self._open = "" if shown.endswith("\n") else "thought"
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
+        with quiet(), contextlib.suppress(OSError, ValueError, AttributeError):
             sys.stderr.write(text)
             sys.stderr.flush()
 
@@ -186,6 +192,8 @@ def ending_of(event: ChatEnded) -> list[str]:
 
 class Lines:
     """Turns for a program: one JSON object a line on stdout, each as it happens."""
+
+    in_a_line = False
 
     def show(self, event: Event) -> None:
         """Write the event.

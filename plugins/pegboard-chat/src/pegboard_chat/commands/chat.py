@@ -18,7 +18,7 @@ from pegboard_chat.commands import _files
 from pegboard_chat.contract import ModelError, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from pegboard import Content
     from pegboard.cli import ProgramRun
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pegboard_chat.commands._shown import Lines, Shown
     from pegboard_chat.contract import Model
     from pegboard_chat.conversation import Conversation, Usage
+    from pegboard_chat.events import Event
     from pegboard_chat.loop import Chat
 
 DONE, FAILED = 0, 1
@@ -149,8 +150,8 @@ def _question(given: str | None) -> str | None:
     Raises:
         click.UsageError: there is neither.
     """
-    from pegboard.cli._output import is_terminal
     from pegboard.cli._person import has_person
+    from pegboard.cli._terminal import is_terminal
     from pegboard_chat.commands._prompt import as_text
 
     if given is not None and given != "-":
@@ -206,10 +207,13 @@ def attachment(name: str) -> Content:
 
 async def settle(host: Host, shown: Shown | Lines) -> None:
     """Wait for the sources to offer their tools; say so where that takes a while."""
+    from pegboard.cli import waiting
+
     await host.settle(timeout_s=PATIENCE_S)
     if host.is_settling:
         shown.tell("waiting for sources to offer their tools (Ctrl-C ends)")
-        await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
+        with waiting("waiting for the servers"):
+            await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
 
 
 @contextlib.asynccontextmanager
@@ -363,8 +367,11 @@ class Talk:
         status = DONE
         self.currency = chat.currency
         try:
-            async with chat.ask(*content) if content else chat.go_on() as events:
-                async for event in events:
+            async with (
+                chat.ask(*content) if content else chat.go_on() as events,
+                contextlib.aclosing(self._watched(events)) as watched,
+            ):
+                async for event in watched:
                     self.shown.show(event)
                     if isinstance(event, RoundEnded):
                         self.requests += 1
@@ -383,6 +390,25 @@ class Talk:
         finally:
             self.keep(chat.conversation)
         return status
+
+    async def _watched(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+        """The events; while the next is waited for, and no line is begun, the terminal says what runs."""
+        from pegboard.cli import waiting
+        from pegboard_chat.events import CallEnded, CallStarted
+
+        running: dict[str, str] = {}
+        while True:
+            names = ", ".join(dict.fromkeys(running.values()))
+            what = f"{names} {'run' if len(running) > 1 else 'runs'}" if names else f"waiting for {self.model_name}"
+            with contextlib.nullcontext() if self.options.quiet or self.shown.in_a_line else waiting(what):
+                event = await anext(events, None)
+            if event is None:
+                return
+            if isinstance(event, CallStarted):
+                running[event.call.id] = event.call.name
+            elif isinstance(event, CallEnded):
+                running.pop(event.result.id, None)
+            yield event
 
     def keep(self, conversation: Conversation) -> None:
         """Keep what was said, in the file too.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -203,7 +202,8 @@ class Evaluation:
 
     def _draw(self, report: Report) -> None:
         """The table and the picture; on a narrow terminal the mistakes stand below the table."""
-        from pegboard.cli._output import answer, emit, emit_line, emit_table, is_terminal
+        from pegboard.cli._output import answer, emit, emit_line, emit_table
+        from pegboard.cli._terminal import is_terminal
         from pegboard_chat.evals import picture
 
         stream = answer()
@@ -252,24 +252,14 @@ def _columns(stream: TextIO | None) -> int:
 @contextlib.contextmanager
 def _progress(total: int) -> Any:
     """Count runs on stderr while they are made, where a person watches."""
-    from pegboard.cli._output import is_terminal
-    from pegboard_chat.commands._prompt import moves_cursor
+    from pegboard.cli import waiting
 
-    shown, done = is_terminal(sys.stderr) and moves_cursor(), 0
+    done = 0
 
     def on_ran() -> None:
         nonlocal done
         done += 1
-        if shown:
-            draw(f"{done:,} of {total:,} runs")
+        wait.text = f"{done:,} of {total:,} runs"
 
-    def draw(text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-
-    try:
+    with waiting(f"0 of {total:,} runs") as wait:
         yield on_ran
-    finally:
-        if shown:
-            draw("")

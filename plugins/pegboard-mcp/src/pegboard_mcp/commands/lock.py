@@ -82,12 +82,13 @@ async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[s
     import trio
 
     from pegboard import SourceState
+    from pegboard.cli import waiting
     from pegboard_mcp.lock.pins import pin_of
     from pegboard_mcp.lock.watch import seen_on
 
     board = host.board
     why: dict[str, str] = {}
-    with trio.move_on_after(START_S):
+    with waiting("waiting for the servers"), trio.move_on_after(START_S):
         async with trio.open_nursery() as nursery:
             for _, source in board.sources:
                 if hasattr(source, "wake"):
