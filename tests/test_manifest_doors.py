@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -40,12 +41,20 @@ TOUCHES: dict[str, Any] = {
         "output": {"parser": "text"},
     },
 }
+LISTS: dict[str, Any] = {
+    **{key: value for key, value in TOUCHES.items() if key != "annotations"},
+    "id": "program:ls",
+    "name": "list_made",
+    "description": "Lists the files.",
+    "category": "read",
+    "binding": {"kind": "subprocess", "program": "ls", "arguments": [], "output": {"parser": "text"}},
+}
 MANIFEST: dict[str, Any] = {
     "manifest_version": "1.0",
     "schema_dialect": "https://json-schema.org/draft/2020-12/schema",
     "project": {"name": "Touch", "runtime": "other", "execution_model": "subprocess"},
-    "programs": {"touch": {"argv0": ["touch"]}},
-    "tools": [TOUCHES],
+    "programs": {"touch": {"argv0": ["touch"]}, "ls": {"argv0": ["ls"]}},
+    "tools": [LISTS, TOUCHES],
 }
 PROGRAM = [sys.executable, "-m", "pegboard"]
 
@@ -88,7 +97,8 @@ def gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> Iterator[s
         assert served.stderr is not None
         line = served.stderr.readline()
         try:
-            assert line.startswith("serving 1 tools at http://"), line
+            count = 1 if env.get("READ_ONLY") == "1" else 2
+            assert re.match(rf"serving {count} tools? at http://", line), line
             yield line.split(" at ")[1].split()[0]
         finally:
             served.terminate()

@@ -121,8 +121,14 @@ class Board:
         """Tools that hold every word of `text` in name, title, description, category or tags, the best match first."""
         return search(self.tools.values(), text, category=category, tag=tag)
 
-    def state_of(self, name: str) -> str:
-        """How a tool hangs: `ready`, `disabled`, `conflict`, or the state of its source."""
+    def state_of(self, name: str, view: View | None = None) -> str:
+        """How a tool hangs: `ready`, `disabled`, `conflict`, or the state of its source.
+
+        `refused`: sessions of the view (None: that of the configuration's own profile) are not offered it, since
+        read-only mode or their profile leaves it out.
+        """
+        if name not in (view or self.view()).offered.plans:
+            return "refused"
         hung = self.registry.plans[name]
         if isinstance(hung, Refusal):
             return str(hung.error.details.get("reason", "conflict"))
@@ -503,11 +509,12 @@ class Board:
         return self._dialects
 
     def export(self, dialect: str, names: Sequence[str] | None = None) -> Export:
-        """The tools as one consumer wants them: those that are named, or with None all, in the order of names.
+        """The tools as one consumer wants them: those that are named, or with None all that are offered, in the order
+        of names.
 
         Raises:
             ConfigError: there is no such dialect.
-            ToolError: NOT_FOUND: there is no such tool.
+            ToolError: NOT_FOUND: there is no such tool. FORBIDDEN: it cannot be called, or the board is read-only.
         """
         found = self.dialects.get(dialect)
         if found is None:
@@ -515,15 +522,19 @@ class Board:
                 f"there is no dialect {dialect!r}; on the board: {', '.join(sorted(self.dialects))}",
                 hint="bridges such as pegboard-openai bring theirs",
             )
-        names = self.registry.snapshot.names if names is None else names
+        names = self.view().offered.names if names is None else names
         self._require(names)
-        tools = self.tools
+        tools = self.registry.snapshot.offered(read_only=self.config.core.read_only).tools
         missing = [name for name in names if name not in tools]
         if missing:
-            raise ToolError(
-                ErrorCode.FORBIDDEN, f"the tool {missing[0]!r} cannot be called: {self.state_of(missing[0])}"
-            )
+            raise self.not_offered(missing[0])
         return found.export([tools[name] for name in names])
+
+    def not_offered(self, name: str) -> ToolError:
+        """FORBIDDEN: why a tool that hangs is offered to nobody here."""
+        state = self.state_of(name)
+        why = "read-only mode refuses it" if state == "refused" else state
+        return ToolError(ErrorCode.FORBIDDEN, f"the tool {name!r} cannot be called: {why}")
 
     # -- doctor
 

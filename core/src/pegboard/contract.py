@@ -65,6 +65,7 @@ class Guard:
             the stages approve and limit; so does mode observe of a check that is async, since that could wait.
         after: names of guards of the same stage that must have run before.
         mode: "observe" lets it decide and be audited without ever refusing, waiting or replacing.
+        refuses_read_only: it refuses every call of a read-only session, so such a session is not offered the tool.
 
     .. versionadded:: 0.1
     """
@@ -75,6 +76,7 @@ class Guard:
     peek: Callable[[Session, Mapping[str, Any]], ToolError | str | None] | None = None
     after: tuple[str, ...] = attrs.field(default=(), converter=_names)
     mode: Mode = "enforce"
+    refuses_read_only: bool = False
 
 
 class Verdict(NamedTuple):

@@ -50,6 +50,19 @@ class Snapshot:
         """The names of these tools, sorted."""
         return tuple(sorted(self.tools))
 
+    @functools.cached_property
+    def _reading(self) -> Snapshot:
+        left = {name: hung for name, hung in self.plans.items() if not _refuses_read_only(hung)}
+        return self if len(left) == len(self.plans) else Snapshot(self.version, left)
+
+    def offered(self, *, read_only: bool) -> Snapshot:
+        """What a session is shown of it: in read-only mode, nothing that the mode refuses."""
+        return self._reading if read_only else self
+
+
+def _refuses_read_only(hung: Hung) -> bool:
+    return any(guard.refuses_read_only and guard.mode == "enforce" for guard in hung.guards)
+
 
 @attrs.frozen
 class Page:

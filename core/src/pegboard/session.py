@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pegboard.context import CallContext
     from pegboard.host import Host
+    from pegboard.registry import Snapshot
     from pegboard.view import View
 
     Answer = bool | str | Mapping[str, Any] | None
@@ -142,8 +143,12 @@ class Session:
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools this session sees, by name, as of now."""
-        return self._view.snapshot.tools
+        """The tools this session is offered, by name, as of now; without those that read-only mode would refuse."""
+        return self._offered.tools
+
+    @property
+    def _offered(self) -> Snapshot:
+        return self._view.snapshot.offered(read_only=self.read_only)
 
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         """The same, page by page in the order of names.
@@ -151,7 +156,7 @@ class Session:
         Raises:
             ToolError: INVALID_INPUT: the cursor is none of ours.
         """
-        snapshot = self._view.snapshot
+        snapshot = self._offered
         return page_of(snapshot.tools, snapshot.names, cursor, limit)
 
     async def call(

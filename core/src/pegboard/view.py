@@ -1,4 +1,7 @@
-"""What one kind of session sees of the board: everything, or what a profile selects, with the profile's limits."""
+"""What one kind of session sees of the board: everything, or what a profile selects, with the profile's limits.
+
+What read-only mode refuses can be called by name, to hear why not, and is not offered.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,12 @@ class View(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """One state of the board, to be read whole."""
+        """One state of the board, to be read whole: what a call finds."""
+        ...
+
+    @property
+    def offered(self) -> Snapshot:
+        """What a session is shown of it."""
         ...
 
     @property
@@ -48,6 +56,11 @@ class WholeBoard:
     def snapshot(self) -> Snapshot:
         """The registry's own."""
         return self._registry.snapshot
+
+    @property
+    def offered(self) -> Snapshot:
+        """The registry's own, without what read-only mode refuses."""
+        return self.snapshot.offered(read_only=self.read_only)
 
     @property
     def plans(self) -> Mapping[str, Hung]:
@@ -93,6 +106,11 @@ class ProfileView:
             }
             self._snapshot = Snapshot(whole.version, {name: made for name, (_, made) in self._made.items()})
         return self._snapshot
+
+    @property
+    def offered(self) -> Snapshot:
+        """What the profile selects, without what read-only mode refuses."""
+        return self.snapshot.offered(read_only=self.read_only)
 
     @property
     def plans(self) -> Mapping[str, Hung]:

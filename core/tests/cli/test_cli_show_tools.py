@@ -277,3 +277,42 @@ def test_json_answers_keep_every_character(run, site):
     assert answer.json[0]["description"] == "Odd \u202e text \x1b[1m."
     assert json.dumps("\x1b")[1:-1] in answer.out
     assert "\\u202e" in run("list", plugins=("odd",)).out
+
+
+@pytest.mark.parametrize("mode", ["option", "variable", "profile"])
+def test_what_read_only_mode_refuses_is_listed_with_all_alone(run, tools, tmp_path, monkeypatch, mode):
+    (tmp_path / "c.toml").write_text("[profiles.reader]\nread_only = true\n")
+    options = {"option": ["--read-only"], "variable": [], "profile": ["--profile", "reader"]}[mode]
+    if mode == "variable":
+        monkeypatch.setenv("READ_ONLY", "1")
+    options = ["--config", str(tmp_path / "c.toml"), *options]
+    rows = run(*options, "list", "--json").json
+    assert "add" in {row["name"] for row in rows}
+    assert "echo" not in {row["name"] for row in rows}
+    assert all(row["state"] == "ready" for row in rows)
+    states = {row["name"]: row["state"] for row in run(*options, "list", "--all", "--json").json}
+    assert (states["add"], states["echo"]) == ("ready", "refused")
+    shown = run(*options, "list", "--all")
+    assert any(line.split()[:3] == ["echo", "general", "refused"] for line in shown.out.splitlines())
+    assert shown.err.startswith("read-only mode refuses: ")
+    assert "echo" in shown.err
+    assert "pegboard list --all" in run(*options, "list").err
+    assert "refused: in read-only mode" in run(*options, "show", "echo").out
+    assert run(*options, "show", "echo", "--json").json["state"] == "refused"
+    exported = run(*options, "export", "--to", "json")
+    assert [one["name"] for one in exported.json] == sorted(row["name"] for row in rows)
+    named = run(*options, "export", "--to", "json", "echo")
+    assert (named.status, named.out) == (1, "")
+    assert "read-only mode refuses it" in named.err
+    called = run(*options, "call", "echo", "value=1", "--json")
+    assert called.json["error"]["details"]["reason"] == "read_only"
+    assert "echo" not in run(*options, "call", "ech", "--json").json["error"]["message"]
+
+
+def test_what_a_profile_leaves_out_is_listed_with_all_alone(run, tools, tmp_path):
+    (tmp_path / "c.toml").write_text('[profiles.sums]\ntools = ["add*"]\n')
+    options = ["--config", str(tmp_path / "c.toml"), "--profile", "sums"]
+    assert {row["name"] for row in run(*options, "list", "--json").json} == {"add", "add_async"}
+    shown = run(*options, "list", "--all", "--json", "--search", "say")
+    assert {row["name"]: row["state"] for row in shown.json} == {"echo": "refused", "who": "refused"}
+    assert run(*options, "list", "--all", "--search", "say").err == "the profile 'sums' leaves out: echo, who\n"

@@ -99,3 +99,51 @@ def test_a_tool_that_reads_only_pays_for_no_guard(make_plugin: Any, tools: list[
     board = load_board({}, [make_plugin("p", provide_tools=tools)])
     assert board.registry.plans["reads"].guards == ()
     assert [guard.name for guard in board.registry.plans["writes"].guards] == ["read_only"]
+
+
+@pytest.mark.parametrize(
+    ("config", "profile"),
+    [({"read_only": True}, None), ({"profiles": {"reader": {"read_only": True}}}, "reader")],
+)
+async def test_what_read_only_mode_refuses_is_offered_nowhere_and_a_call_still_says_why(
+    hosted: Any, tools: list[Any], config: dict[str, Any], profile: str | None
+) -> None:
+    async with hosted(*tools, config=config) as host:
+        session = host.session(profile=profile)
+        assert set(session.tools) == {"reads"}
+        assert [one.name for one in session.list_tools().tools] == ["reads"]
+        assert set(host.tools) == {one.name for one in tools}
+        assert session.tools is session.tools  # whoever compiles something of them looks whether it is still they
+        for one in tools:
+            answer = await session.call(one.name)
+            assert answer.ok is (one.name in session.tools), one.name
+        assert "writes" not in (await session.call("write")).error.message
+        assert host.board.state_of("writes", host.board.view(profile)) == "refused"
+        host.add(tool(name="writes_later", run="inplace")(lambda: None))
+        host.add(tool(name="reads_later", run="inplace", read_only=True)(lambda: None))
+        assert set(session.tools) == {"reads", "reads_later"}
+
+
+async def test_read_only_mode_hides_no_more_than_it_refuses(hosted: Any, tools: list[Any]) -> None:
+    for config in ({"read_only": True, "observe": ["read_only"]}, {"read_only": True, "without": ["read_only"]}):
+        async with hosted(*tools, config=config) as host:
+            assert set(host.session().tools) == set(host.tools)
+            assert (await host.session().call("writes")).ok
+
+
+async def test_a_session_that_is_made_read_only_is_offered_less(hosted: Any, tools: list[Any]) -> None:
+    async with hosted(*tools) as host:
+        session = host.session()
+        session.read_only = True
+        assert set(session.tools) == {"reads"}
+        assert (await session.call("writes")).error.details["reason"] == "read_only"
+
+
+def test_an_export_offers_what_can_be_called(make_plugin: Any, tools: list[Any]) -> None:
+    from pegboard import ToolError, load_board
+
+    board = load_board({"read_only": True}, [make_plugin("p", provide_tools=tools)])
+    assert list(board.export("json").aliases) == ["reads"]
+    with pytest.raises(ToolError, match="read-only mode refuses it") as refused:
+        board.export("json", ["reads", "writes"])
+    assert refused.value.code is ErrorCode.FORBIDDEN

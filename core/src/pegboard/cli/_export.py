@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...]) -> None:
     """Tool definitions as one consumer wants them: all that this run sees, or those that are named."""
     board = run.load_known_board()
+    offered = board.view().offered
     for name in names:
-        run.tool(name)
-    export = board.export(dialect, names or board.view().snapshot.names)
+        if run.tool(name).name not in offered.plans:
+            raise board.not_offered(name)
+    export = board.export(dialect, names or offered.names)
     definitions = list(export.definitions)
     if definitions and all(isinstance(one, str) for one in definitions):
         emit_line("\n\n".join(definitions))

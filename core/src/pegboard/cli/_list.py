@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard.cli._output import emit_json, emit_table, note
+from pegboard.cli._text import printable_line
 from pegboard.registry import search
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pegboard.cli._run import ProgramRun
     from pegboard.tools import Tool
 
+MAX_NAMED = 20
+"""How many tools a line under the table names."""
 CHARACTERS_PER_TOKEN = 4
 """The rule of thumb for English text and JSON; each model's own tokenizer differs by some tens of percent."""
 
@@ -23,14 +26,16 @@ CHARACTERS_PER_TOKEN = 4
 @click.option("--tag", metavar="T", help="Only tools with this tag.")
 @click.option("--search", "text", metavar="TEXT", help="Only tools that hold every word, the best match first.")
 @click.option("--tokens", is_flag=True, help="What each costs a model: characters of its definition, by four.")
+@click.option("--all", "everything", is_flag=True, help="What read-only mode or the profile refuses too.")
 @click.option("--json", "as_json", is_flag=True, help="An array of objects.")
 @click.pass_obj
 def command(
-    run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, as_json: bool
-) -> None:
+    run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, everything: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """The tools on the board, with where they come from and how they hang."""
     board = run.load_known_board()
-    plans = board.view().plans
+    plans = board.registry.plans if everything else board.view().offered.plans
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
     costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}
     if as_json:
@@ -46,6 +51,7 @@ def command(
             ("tool", "category", "state", "from", "description"),
             [(tool.name, tool.category, board.state_of(tool.name), str(tool.origin), _summary(tool)) for tool in tools],
         )
+    _note_refused(board, tools, everything=everything)
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 
 
@@ -75,6 +81,25 @@ def _table_of_costs(costs: dict[str, dict[str, int]], dialects: list[str]) -> No
     rows = [(name, *(str(cost.get(one, "-")) for one in dialects)) for name, cost in costs.items()]
     sums = [str(sum(cost.get(one, 0) for cost in costs.values())) for one in dialects]
     emit_table(("tokens of", *dialects), [*rows, ("(all)", *sums)], right=range(1, 1 + len(dialects)))
+
+
+def _note_refused(board: Board, shown: list[Tool], *, everything: bool) -> None:
+    """Say what read-only mode leaves out; where all is shown, who refuses which."""
+    view = board.view()
+    by_mode = view.plans.keys() - view.offered.plans.keys()
+    if everything:
+        names = [tool.name for tool in shown]
+        _note_names("read-only mode refuses", [name for name in names if name in by_mode])
+        _note_names(f"the profile {view.profile!r} leaves out", [name for name in names if name not in view.plans])
+    elif by_mode:
+        more = "a tool more" if len(by_mode) == 1 else f"{len(by_mode)} tools more"
+        note(f"read-only mode refuses {more}; pegboard list --all shows all")
+
+
+def _note_names(who: str, names: list[str]) -> None:
+    if names:
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        note(f"{who}: {', '.join(map(printable_line, names[:MAX_NAMED]))}{more}")
 
 
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:

@@ -354,7 +354,7 @@ def _options() -> list[click.Parameter]:
 def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of tools for the shell."""
     try:
-        names = _run_of(ctx).load_board(lenient=True).view().plans
+        names = _run_of(ctx).load_board(lenient=True).view().offered.plans
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))

@@ -235,7 +235,7 @@ class ProgramRun:
             raise PluginError(
                 f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix
             )
-        near = get_close_matches(name[:200], list(board.view().plans), n=3)
+        near = get_close_matches(name[:200], list(board.view().offered.plans), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
         raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)
 

@@ -64,6 +64,8 @@ def limits_of(tool: Tool) -> dict[str, Any]:
 
 def _state(name: str, board: Board) -> str:
     state, error = board.state_of(name), getattr(board.registry.plans[name], "error", None)
+    if state == "refused":  # by the mode: a tool that the profile leaves out cannot be shown
+        return "refused: in read-only mode"
     return f"{state}: {error.message}" if state == "conflict" and error is not None else state
 
 

@@ -1,6 +1,6 @@
 """Read-only mode: what is not marked read-only, and what is of high risk whatever its mark, is refused.
 
-The mode is judged at the call, since a host, a profile or a session may be read-only.
+The mode is judged at the call, since a host, a profile or a session may be read-only; what it refuses is not offered.
 """
 
 from __future__ import annotations
@@ -33,4 +33,4 @@ def make_guards(tool: Tool) -> Guard | None:
             reason="read_only",
         )
 
-    return Guard(name="read_only", stage=Stage.ADMIT, check=check)
+    return Guard(name="read_only", stage=Stage.ADMIT, check=check, refuses_read_only=True)

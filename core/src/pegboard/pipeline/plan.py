@@ -109,6 +109,7 @@ class Refusal:
     """What hangs in the place of a tool that cannot be called: one that is disabled, or claimed by two plugins."""
 
     __slots__ = ("error", "tool")
+    guards: tuple[Guard, ...] = ()
     waits = False
 
     def __init__(self, tool: Tool, error: ToolError) -> None:

@@ -126,7 +126,7 @@ class Gateway:
 
     async def _document(self, request: Request) -> Response:
         session = self._session(request)
-        snapshot = self._host.board.view(session.profile).snapshot
+        snapshot = self._host.board.view(session.profile).offered
         key = (session.profile, snapshot.version)
         body = self._documents.get(key)
         if body is None:
@@ -137,9 +137,9 @@ class Gateway:
         return Response(body, media_type="application/json")
 
     async def _list(self, request: Request) -> Response:
-        board = self._host.board
-        tools = self._session(request).tools
-        rows = [listed(tools[name], board.state_of(name)) for name in sorted(tools)]
+        board, session = self._host.board, self._session(request)
+        view, tools = board.view(session.profile), session.tools
+        rows = [listed(tools[name], board.state_of(name, view)) for name in sorted(tools)]
         return Response(_compact(rows), media_type="application/json")
 
     # -- calls

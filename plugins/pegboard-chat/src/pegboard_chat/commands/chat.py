@@ -334,6 +334,8 @@ class Talk:
 
         for name in self.options.tools:
             if name not in session.tools:
+                if name in self.host.board.view(session.profile).plans:
+                    raise self.host.board.not_offered(name)
                 near = NearNames().find(name, session.tools)
                 hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
                 raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)
@@ -446,5 +448,5 @@ class Talk:
         """The tools that may be called."""
         if self.options.no_tools:
             return {}
-        everything = self.host.tools
+        everything = self.host.board.view().offered.tools
         return {name: everything[name] for name in self.options.tools if name in everything} or everything

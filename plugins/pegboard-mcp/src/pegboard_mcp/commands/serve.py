@@ -81,6 +81,7 @@ async def _serve_http(
     from pegboard_mcp.server.http import serve_http
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
+    seen = host.board.view().offered.tools  # of the configuration's own profile; that of a token may be another
     await serve_until_signal(
-        serve, lambda url: click.echo(f"serving {len(host.tools)} tools at {url} (Ctrl-C ends it)", err=True)
+        serve, lambda url: click.echo(f"serving {len(seen)} tools at {url} (Ctrl-C ends it)", err=True)
     )

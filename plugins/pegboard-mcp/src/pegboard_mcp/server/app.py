@@ -250,7 +250,7 @@ class BoardServer(Server[Any]):
             raise _invalid("arguments: expected an object")
         connected = _connected(ctx)
         session = connected.session
-        own = self._own_name(session.tools, name)
+        own = self._own_name(self.host.board.view(session.profile).snapshot.tools, name)  # those that are refused too
         exchange = Exchange(ctx, connected, own)
 
         async def work() -> dict[str, Any]:
