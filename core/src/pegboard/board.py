@@ -332,7 +332,8 @@ class Board:
         said = self.config.tool_settings(one.name)
         limits = said.override(one.limits)
         if limits is not one.limits:
-            self.config.check_loosened(one.name, one.limits, limits)
+            author = attrs.evolve(one.limits, timeout_s=one.limits.timeout_s or self.runtime.timeout_of_source(one))
+            self.config.check_loosened(one.name, author, limits)
             one = attrs.evolve(one, limits=limits)
         return _disabled(one) if said.enabled is False else self._plan(one)
 

@@ -70,10 +70,10 @@ def test_without_any_file_the_defaults_hold(load):
 
 
 def test_the_nearest_file_upwards_lies_over_the_users_own(load, write):
-    own = write("user/pegboard.toml", "timeout_s = 5\nuser_id = 'ada'\n[plugins.tasks]\nurl = 'a'\nsize = 1")
-    found = write("project/pegboard.toml", "timeout_s = 6\n[plugins.tasks]\nsize = 2")
+    own = write("user/pegboard.toml", "timeout_s = 6\nuser_id = 'ada'\n[plugins.tasks]\nurl = 'a'\nsize = 1")
+    found = write("project/pegboard.toml", "timeout_s = 5\n[plugins.tasks]\nsize = 2")
     config = load(cwd="project/deep/deeper")
-    assert (config.core.timeout_s, config.core.user_id) == (6, "ada")
+    assert (config.core.timeout_s, config.core.user_id) == (5, "ada")
     assert config.files == (own, found)
     assert str(config.origin_of(("plugins", "tasks", "url"))) == str(own)
     assert str(config.origin_of(("plugins", "tasks", "size"))) == str(found)

@@ -317,10 +317,13 @@ def test_searches_are_counted_apart_and_end() -> None:
         ("", "max_cost = 5.0", False),
         ("max_tokens = 5", "max_tokens = 50", True),
         ("max_cost = 0.5", 'prices = { "echo:echo" = { input = 0, output = 0 } }', True),
-        ("max_cost = 0.5", 'system = "Be brief."', False),
+        ("max_cost = 0.5", "tools_tokens = 100", False),
+        ("", 'system = "Obey."', True),
+        ("", 'model = "echo:echo"', True),
+        ("", "max_tool_calls = 50", True),
     ],
 )
-def test_a_file_that_was_merely_found_raises_no_bound_in_money(
+def test_a_file_that_was_merely_found_raises_no_bound_and_says_nothing_to_the_model(
     tmp_path: Path, user: str, found: str, is_refused: bool
 ) -> None:
     own, project = tmp_path / "config" / "pegboard", tmp_path / "project"

@@ -25,7 +25,7 @@ from pegboard.config._layers import (
     leaves,
 )
 from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
-from pegboard.config._settings import CoreSettings, Profile, ToolSettings, Widens, keys_of
+from pegboard.config._settings import LIMITS, SELECTORS, CoreSettings, Profile, ToolSettings, Widens, keys_of
 from pegboard.config._structure import nearest, read_loose, said_fields, shorten, structure, unknown_key
 from pegboard.errors import ConfigError, Fault, Step, format_path
 
@@ -151,15 +151,22 @@ class Config:
             return []
         paths = self._widening(CoreSettings, ())
         for name in self.tools:
-            paths += self._widening(ToolSettings, ("tools", name))
+            paths += self._widening(ToolSettings, ("tools", name)) + self._changed([("tools", name, "from")])
         for name in self.profiles:
-            path = ("profiles", name)
-            known = self._safe.at(path)
-            if known is None:
-                paths += self._widening(Profile, path)
-            elif known != self._tree.at(path) and self._found_at(path):
-                paths.append(path)
-        return paths
+            paths += self._widening(Profile, ("profiles", name))
+            if self._safe.at(("profiles", name)) is not None:
+                # One selector widens what the others narrow, and a profile that selects nothing has everything.
+                paths += self._changed([("profiles", name, key) for key in SELECTORS], known=False)
+        if self._found_at(("profile",)) and self._safe.at(("profiles", self.core.profile or "", "user_id")) is not None:
+            paths.append(("profile",))  # by choosing that profile it would say who calls
+        return list(dict.fromkeys(paths))
+
+    def _changed(self, places: list[tuple[Step, ...]], *, known: bool = True) -> list[tuple[Step, ...]]:
+        """Those of the places at which a found file says another value than there is without it; only where there is
+        one, if `known`."""
+        safe = self._safe or self._tree
+        there = [place for place in places if self._found_at(place) and not (known and safe.at(place) is None)]
+        return [place for place in there if self._tree.at(place) != safe.at(place)]
 
     @property
     def observe(self) -> tuple[str, ...]:
@@ -298,16 +305,21 @@ class Config:
         return path in self._found or self._tree.origin_of(path) in self._tree.found
 
     def _widening(self, cls: type, path: tuple[Step, ...]) -> list[tuple[Step, ...]]:
-        """Where a found file changes what `cls` marks as widening: by what it says, or by leaving out of a list of its
-        own what another file says in that list."""
+        """Where a found file says what it may not: what `cls` marks as widening, what is looser than without it, and a
+        preference that somebody else has said. It may say so by leaving out of a list of its own what another file says
+        in that list."""
         safe = self._safe or self._tree
         said = {place: (field, kind) for place, field, kind, _ in said_fields(cls, self._tree.at(path), path)}
         left_out = {place: (field, kind) for place, field, kind, _ in said_fields(cls, safe.at(path), path)}
-        widening = []
-        for place, (field, kind) in {**left_out, **said}.items():
+        fields = {**left_out, **said}
+        tables = {place[:length] for place in fields for length in range(len(path) + 1, len(place))}
+        widening: list[tuple[Step, ...]] = []
+        for place, (field, kind) in fields.items():
             mark = field.metadata.get("widens", False)
-            if mark is False or not self._found_at(place):
+            if not self._found_at(place) or any(place[: len(other)] == other for other in widening):
                 continue
+            if mark is False and (place in tables or safe.at(place) is None):
+                continue  # its own fields are judged, or it is a preference that nobody else has said
             value, otherwise = _value_of(field, kind, self._tree.at(place)), _value_of(field, kind, safe.at(place))
             if _widens(mark, value, otherwise):
                 widening.append(place)
@@ -357,7 +369,13 @@ class Config:
                 )
 
     def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
-        """Hold that no file which was merely found lets go of a brake that a tool's author set.
+        """Hold that no file which was merely found makes a limit of a tool looser than it is without that file: as the
+        tool's author, its source, the host and every other file have it.
+
+        Args:
+            tool: its name.
+            author: its limits before the configuration spoke, those of its source among them.
+            now: its limits as they are configured.
 
         Raises:
             ConfigError: naming each, and how to trust the file.
@@ -365,9 +383,22 @@ class Config:
         key = self._find_key("tools", tool)
         if key is None or self._safe is None:
             return
-        loosened = [name for name, is_looser in _BRAKES.items() if is_looser(getattr(author, name), getattr(now, name))]
-        paths: list[tuple[Step, ...]] = [("tools", key, name) for name in loosened]
-        self._refuse_untrusted([path for path in paths if self._found_at(path)])
+        otherwise = self._without_found(("tools", key), author)
+        paths: list[tuple[Step, ...]] = [
+            ("tools", key, name)
+            for name, mark in _LIMIT_MARKS.items()
+            if self._found_at(("tools", key, name)) and _widens(mark, getattr(now, name), getattr(otherwise, name))
+        ]
+        self._refuse_untrusted(paths)
+
+    def _without_found(self, path: tuple[str, str], author: Limits) -> Limits:
+        """The limits of a tool as they would be without the found file."""
+        safe = self._safe or self._tree
+        said, _ = _structure_tool(safe.at(path) or {}, path)
+        core, _ = _structure_core({key: value for key, value in safe.values.items() if key in _HOSTS_LIMITS})
+        limits, host = (said or _NOTHING_SAID).override(author), core or CoreSettings()
+        unsaid = {name: getattr(host, name) for name in _HOSTS_LIMITS if getattr(limits, name) is None}
+        return attrs.evolve(limits, **unsaid)
 
     # -- origins, and what may be shown
 
@@ -490,12 +521,11 @@ def _quotes(got: str) -> bool:
 
 _KEY_OF: dict[Step, Step] = {"from_": "from"}  # no field can be called `from`
 _FIELD_OF = {"from": "from_"}
-_BRAKES: dict[str, Callable[[Any, Any], bool]] = {
-    "cooldown_s": lambda author, now: author is not None and (now is None or now < author),
-    "concurrency": lambda author, now: author is not None and now > author,
-    "rate_limit": lambda author, now: author is not None and now.count / now.period_s > author.count / author.period_s,
+_LIMIT_MARKS: dict[str, Widens] = {
+    field.name: field.metadata["widens"] for field in attrs.fields(ToolSettings) if field.name in LIMITS
 }
-"""The limits that hold a caller back, and when one is looser than what the tool's author wrote."""
+_HOSTS_LIMITS = ("timeout_s", "max_result_bytes")
+"""The limits of a tool that are the host's where neither its author nor the configuration says them."""
 
 _TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
 _NOTHING_SAID = ToolSettings()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard._frozen import EMPTY, freeze
+from pegboard.config._strictness import Order, least, looser, most, strictest_rate
 from pegboard.tools import Limits, RateLimit
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def setting(
     factory: Callable[[], Any] | None = None,
     secret: bool | Literal["values"] = False,
     widens: Widens = False,
+    stricter: Order | None = None,
     names_file: bool = False,
     beside_file: bool = False,
     help: str = "",  # noqa: A002 - what attrs, click and argparse call it
@@ -44,7 +46,11 @@ def setting(
             table marked "values" the keys are, but in the `repr`.
         widens: it may start programs or widen what tools may do, so that a file which was merely found may not say it
             before `pegboard trust`. A function `widens(value, otherwise)` decides by the value and by what would hold
-            without that file.
+            without that file. What is marked neither so nor with `stricter` is a preference: such a file may say it
+            where nobody else does.
+        stricter: which way its value holds callers back more, so that such a file may say it that way alone: "lower" or
+            "higher" (None is no bound), "true", "false", "more" or "fewer" (of a list), "rate", or the words of a
+            choice, the loosest first.
         names_file: it names a file that says what may widen permissions, as one of programs to start. Where a file that
             was merely found and then accepted says the name, the named file has to be accepted too, as it stands.
         beside_file: a path, or a list of them: a relative one that a file says begins at that file's folder, and what
@@ -56,11 +62,17 @@ def setting(
     What no field can say alone, the class says in a class method `find_faults(raw)`: it is given the table and yields
     `Fault`s, their paths from that table on.
 
+    Raises:
+        ValueError: both `widens` and `stricter` are given, or no such order is known.
+
     .. versionadded:: 0.1
     """
+    if stricter is not None and widens is not False:
+        raise ValueError("widens, stricter: expected one of them")
     marks = {
         "secret": secret,
-        "widens": widens,
+        "widens": widens if stricter is None else looser(stricter),
+        "stricter": stricter,
         "names_file": names_file,
         "beside_file": beside_file,
         "help": help,
@@ -92,11 +104,6 @@ def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
         raise ValueError("a rate such as '10/minute' or '5/10s'") from None
 
 
-def _loosens(value: Any, otherwise: Any) -> bool:
-    """A brake that holds is let go."""
-    return bool(otherwise) and not value
-
-
 def _lets_go(value: Any, otherwise: Any) -> bool:
     """A brake that somebody may have set - the tool's author, whom the configuration does not see - is let go."""
     return not value and value is not otherwise
@@ -107,9 +114,11 @@ def _brings_back(value: Any, otherwise: Any) -> bool:
     return otherwise is False and value is not False
 
 
-def _replaces(value: Any, otherwise: Any) -> bool:
-    """Something was said before, and is said otherwise."""
-    return value != otherwise and otherwise is not None
+def _asks_otherwise(value: Any, otherwise: Any) -> bool:
+    """The question to a person is let go, or is asked in other words: those are the owner's alone."""
+    if isinstance(value, str) or (otherwise and isinstance(otherwise, str)):
+        return bool(value != otherwise)
+    return _lets_go(value, otherwise)
 
 
 @attrs.frozen(kw_only=True)
@@ -120,26 +129,30 @@ class CoreSettings:
     """
 
     timeout_s: float = setting(
-        30.0, validator=_above_zero, help="deadline of a tool that has none of its own, in seconds"
+        30.0, stricter="lower", validator=_above_zero, help="deadline of a tool that has none of its own, in seconds"
     )
     approval_timeout_s: float = setting(
-        300.0, validator=_above_zero, help="how long a call waits for a person's yes, in seconds"
+        300.0, stricter="lower", validator=_above_zero, help="how long a call waits for a person's yes, in seconds"
     )
-    read_only: bool = setting(False, widens=_loosens, help="refuse tools that may change something")
-    user_id: str | None = setting(None, widens=_replaces, help="who calls, where nobody says it")
-    profile: str | None = setting(None, widens=_replaces, help="the profile of sessions that name none")
-    strict: bool = setting(False, widens=_loosens, help="any plugin that fails is fatal")
+    read_only: bool = setting(False, stricter="true", help="refuse tools that may change something")
+    user_id: str | None = setting(None, help="who calls, where nobody says it")
+    profile: str | None = setting(None, help="the profile of sessions that name none")
+    strict: bool = setting(False, stricter="true", help="any plugin that fails is fatal")
     validator: str | None = setting(None, help="the plugin that validates where several would")
     without: tuple[str, ...] = setting((), widens=True, help="plugins that are left out")
-    observe: tuple[str, ...] = setting((), widens=True, help="guards that decide and are audited without refusing")
+    observe: tuple[str, ...] = setting((), stricter="fewer", help="guards that decide and are audited without refusing")
     max_arguments_bytes: int = setting(
-        1_000_000, validator=_above_zero, help="a longer line of batch is refused, in bytes"
+        1_000_000, stricter="lower", validator=_above_zero, help="a longer line of batch is refused, in bytes"
     )
-    max_result_bytes: int = setting(100_000, validator=_above_zero, help="a larger result is cut and kept, in bytes")
+    max_result_bytes: int = setting(
+        100_000, stricter="lower", validator=_above_zero, help="a larger result is cut and kept, in bytes"
+    )
     kept_results_bytes: int = setting(
-        16_000_000, validator=_not_negative, help="memory for cut results of a session, in bytes"
+        16_000_000, stricter="lower", validator=_not_negative, help="memory for cut results of a session, in bytes"
     )
-    kept_results_s: float = setting(900.0, validator=_above_zero, help="how long a cut result is kept, in seconds")
+    kept_results_s: float = setting(
+        900.0, stricter="lower", validator=_above_zero, help="how long a cut result is kept, in seconds"
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -160,20 +173,23 @@ class ToolSettings:
     enabled: bool | None = setting(None, widens=_brings_back)
     from_: str | None = setting(None)
     executor: str | None = setting(None, widens=True)
-    timeout_s: float | None = setting(None, validator=_above_zero)
-    cooldown_s: float | None = setting(None, validator=_not_negative)
-    rate_limit: str | None = setting(None, validator=_a_rate)
-    concurrency: int | None = setting(None, validator=_above_zero)
+    timeout_s: float | None = setting(None, stricter="lower", validator=_above_zero)
+    cooldown_s: float | None = setting(None, stricter="higher", validator=_not_negative)
+    rate_limit: str | None = setting(None, stricter="rate", validator=_a_rate)
+    concurrency: int | None = setting(None, stricter="lower", validator=_above_zero)
     requires_user: bool | None = setting(None, widens=_lets_go)
-    requires_confirmation: bool | str | None = setting(None, widens=_lets_go)
-    max_result_bytes: int | None = setting(None, validator=_above_zero)
+    requires_confirmation: bool | str | None = setting(None, widens=_asks_otherwise)
+    max_result_bytes: int | None = setting(None, stricter="lower", validator=_above_zero)
     permissions: Mapping[str, Any] = attrs.field(default=EMPTY, converter=freeze, init=True)
 
     def override(self, limits: Limits) -> Limits:
-        """The limits of a tool's author, with everything that is said here in their place."""
-        said = {name: value for name in _LIMITS if (value := getattr(self, name)) is not None}
+        """The limits of a tool's author, with everything that is said here in their place; a confirmation that is asked
+        for without words keeps the author's."""
+        said = {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
         if said.get("cooldown_s") == 0:
             said["cooldown_s"] = None
+        if said.get("requires_confirmation") is True and limits.requires_confirmation:
+            del said["requires_confirmation"]
         return attrs.evolve(limits, **said) if said else limits
 
 
@@ -201,16 +217,16 @@ class Profile:
     tags: frozenset[str] = setting(frozenset())
     categories: frozenset[str] = setting(frozenset())
     sources: frozenset[str] = setting(frozenset())
-    without: tuple[str, ...] = setting(())
-    read_only: bool = setting(False)
+    without: tuple[str, ...] = setting((), stricter="more")
+    read_only: bool = setting(False, stricter="true")
     user_id: str | None = setting(None, widens=True)
-    timeout_s: float | None = setting(None, validator=_above_zero)
-    cooldown_s: float | None = setting(None, validator=_above_zero)
-    rate_limit: str | None = setting(None, validator=_a_rate)
-    concurrency: int | None = setting(None, validator=_above_zero)
-    requires_user: bool = setting(False)
-    requires_confirmation: bool | str = setting(False)
-    max_result_bytes: int | None = setting(None, validator=_above_zero)
+    timeout_s: float | None = setting(None, stricter="lower", validator=_above_zero)
+    cooldown_s: float | None = setting(None, stricter="higher", validator=_above_zero)
+    rate_limit: str | None = setting(None, stricter="rate", validator=_a_rate)
+    concurrency: int | None = setting(None, stricter="lower", validator=_above_zero)
+    requires_user: bool = setting(False, stricter="true")
+    requires_confirmation: bool | str = setting(False, widens=_asks_otherwise)
+    max_result_bytes: int | None = setting(None, stricter="lower", validator=_above_zero)
 
     def selects(self, tool: Tool) -> bool:
         """Whether a session of this profile sees the tool."""
@@ -229,26 +245,20 @@ class Profile:
     def tighten(self, limits: Limits) -> Limits:
         """The tighter of each: the tool's own limit, or the profile's."""
         return Limits(
-            timeout_s=_least(self.timeout_s, limits.timeout_s),
-            cooldown_s=max(filter(None, (self.cooldown_s, limits.cooldown_s)), default=None),
-            rate_limit=_slowest(RateLimit.parse(self.rate_limit) if self.rate_limit else None, limits.rate_limit),
-            concurrency=_least(self.concurrency, limits.concurrency),
+            timeout_s=least(self.timeout_s, limits.timeout_s),
+            cooldown_s=most(self.cooldown_s, limits.cooldown_s),
+            rate_limit=strictest_rate(RateLimit.parse(self.rate_limit) if self.rate_limit else None, limits.rate_limit),
+            concurrency=least(self.concurrency, limits.concurrency),
             requires_user=self.requires_user or limits.requires_user,
             requires_confirmation=limits.requires_confirmation or self.requires_confirmation,
-            max_result_bytes=_least(self.max_result_bytes, limits.max_result_bytes),
+            max_result_bytes=least(self.max_result_bytes, limits.max_result_bytes),
         )
 
 
-_LIMITS = tuple(field.name for field in attrs.fields(Limits))
+LIMITS = tuple(field.name for field in attrs.fields(Limits))
+SELECTORS = ("tools", "tags", "categories", "sources")
+"""The settings of a profile that say which tools are its: one in addition to others widens it."""
 
 
 def _names(patterns: tuple[str, ...], name: str) -> bool:
     return any(pattern == name or fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _least(*values: Any) -> Any:
-    return min((value for value in values if value is not None), default=None)
-
-
-def _slowest(*rates: RateLimit | None) -> RateLimit | None:
-    return min((rate for rate in rates if rate), key=lambda rate: rate.count / rate.period_s, default=None)

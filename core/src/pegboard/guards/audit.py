@@ -47,7 +47,7 @@ class AuditSettings:
     file: str | None = setting(
         None, widens=True, help="where the lines go: a file to append to, or - for stderr; nothing: no audit"
     )
-    arguments: bool = setting(False, help="write the arguments of every call too")
+    arguments: bool = setting(False, widens=True, help="write the arguments of every call too")
 
 
 class AuditLog:

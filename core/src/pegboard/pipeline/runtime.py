@@ -105,7 +105,11 @@ class Runtime:
 
     def timeout_of(self, tool: Tool) -> float:
         """The deadline of the tool's execution in seconds: its own, else its source's, else the host's."""
-        return tool.limits.timeout_s or self.source_timeouts.get(tool.origin.source or "") or self.timeout_s
+        return tool.limits.timeout_s or self.timeout_of_source(tool) or self.timeout_s
+
+    def timeout_of_source(self, tool: Tool) -> float | None:
+        """The deadline that the tool's source has for all of its tools, in seconds."""
+        return self.source_timeouts.get(tool.origin.source or "")
 
     def observe(self, outcome: Outcome) -> None:
         """Tell every observer; one that raises is logged and counted, and the call does not notice."""

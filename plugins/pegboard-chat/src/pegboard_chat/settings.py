@@ -22,48 +22,48 @@ def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> N
         raise ValueError("a number not below zero")
 
 
-def _costs_more(value: float | None, otherwise: float | None) -> bool:
-    """A bound that holds is let go, or raised."""
-    return otherwise is not None and (value is None or value > otherwise)
-
-
-def _says_prices(value: Any, otherwise: Any) -> bool:
-    """A price that is too low is a way around a bound in money."""
-    return bool(value) and value != otherwise
-
-
 @attrs.frozen
 class ChatSettings:
     """The settings of pegboard-chat."""
 
-    model: str | None = setting(None, help="provider:model that is asked where no --model says otherwise")
-    system: str | None = setting(None, help="what the model is told before anything else")
+    model: str | None = setting(None, widens=True, help="provider:model that is asked where no --model says otherwise")
+    system: str | None = setting(None, widens=True, help="what the model is told before anything else")
     max_tool_calls: int = setting(
-        5, validator=_not_negative, help="calls that one question may make; those beyond answer with an error"
+        5,
+        stricter="lower",
+        validator=_not_negative,
+        help="calls that one question may make; those beyond answer with an error",
     )
     max_rounds: int = setting(
-        20, validator=_above_zero, help="requests to the model that one question may make; the last may call nothing"
+        20,
+        stricter="lower",
+        validator=_above_zero,
+        help="requests to the model that one question may make; the last may call nothing",
     )
     max_tokens: int | None = setting(
         None,
-        widens=_costs_more,
+        stricter="lower",
         validator=_above_zero,
         help="tokens, read and written, after which only one last request is made",
     )
     max_seconds: float = setting(
         600.0,
+        stricter="lower",
         validator=_above_zero,
         help="how long one question may take, in seconds, without the time of a person who is asked; a last request"
         " comes on top",
     )
     max_cost: float | None = setting(
         None,
-        widens=_costs_more,
+        stricter="lower",
         validator=_above_zero,
         help="cost, in the currency of the price table, after which one last request is made",
     )
     prices: Mapping[str, Any] = setting(
-        factory=dict, widens=_says_prices, help="by provider:model: input, output and cached, a million tokens"
+        # A price that is too low is a way around a bound in money.
+        factory=dict,
+        widens=True,
+        help="by provider:model: input, output and cached, a million tokens",
     )
     tools_tokens: int = setting(
         8_000,
@@ -72,7 +72,7 @@ class ChatSettings:
     )
     temperature: float | None = setting(None, validator=_not_negative, help="None: the provider's own")
     timeout_s: float = setting(
-        300.0, validator=_above_zero, help="how long one request to a model may take, in seconds"
+        300.0, stricter="lower", validator=_above_zero, help="how long one request to a model may take, in seconds"
     )
 
     @classmethod

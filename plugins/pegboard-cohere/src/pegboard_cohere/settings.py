@@ -26,17 +26,19 @@ class CohereSettings:
     .. versionadded:: 0.1
     """
 
-    api_key: str | None = setting(None, secret=True, help="the key; by default CO_API_KEY")
+    api_key: str | None = setting(None, secret=True, widens=True, help="the key; by default CO_API_KEY")
     base_url: str | None = setting(
         None,
         widens=True,
         help="where the API is, without its version; by default CO_API_URL, then Cohere's own",
     )
-    model: str = setting("command-a-03-2025", help="the model where --model names only cohere")
-    strict: bool = setting(True, help="whether strict_tools is asked for where every tool of a request fits it")
-    thinking: bool | None = setting(None, help="whether reasoning models think; by default they do")
+    model: str = setting("command-a-03-2025", widens=True, help="the model where --model names only cohere")
+    strict: bool = setting(
+        True, stricter="true", help="whether strict_tools is asked for where every tool of a request fits it"
+    )
+    thinking: bool | None = setting(None, widens=True, help="whether reasoning models think; by default they do")
     thinking_budget: int | None = setting(
-        None, validator=_check_budget, help="tokens that a reasoning model may think, at most"
+        None, widens=True, validator=_check_budget, help="tokens that a reasoning model may think, at most"
     )
     images: bool | None = setting(
         None, help="whether the model takes images; by default Command A+ and those with vision in their name do"

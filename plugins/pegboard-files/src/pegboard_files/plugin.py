@@ -22,11 +22,6 @@ def _above_zero(_: Any, field: attrs.Attribute[int], value: int) -> None:
         raise ValueError("a number above zero")
 
 
-def _takes_away(value: Any, otherwise: Any) -> bool:
-    """Something that was denied no longer is."""
-    return not set(otherwise or ()) <= set(value or ())
-
-
 @attrs.frozen(kw_only=True)
 class FilesSettings:
     """`[plugins.files]`. Sizes are in bytes.
@@ -41,24 +36,34 @@ class FilesSettings:
         "working directory, for reading alone",
     )
     denied_paths: tuple[str, ...] = setting(
-        (), widens=_takes_away, help="what none of the tools may use; relative ones count from every root"
+        (), stricter="more", help="what none of the tools may use; relative ones count from every root"
     )
-    max_text_bytes: int = setting(100_000, validator=_above_zero, help="text that one read_file shows, in bytes")
+    max_text_bytes: int = setting(
+        100_000, stricter="lower", validator=_above_zero, help="text that one read_file shows, in bytes"
+    )
     max_read_bytes: int = setting(
-        50_000_000, validator=_above_zero, help="how far into a file one read_file looks for its lines, in bytes"
+        50_000_000,
+        stricter="lower",
+        validator=_above_zero,
+        help="how far into a file one read_file looks for its lines, in bytes",
     )
     max_binary_bytes: int = setting(
-        5_000_000, validator=_above_zero, help="the largest image, sound or other binary that is handed on, in bytes"
+        5_000_000,
+        stricter="lower",
+        validator=_above_zero,
+        help="the largest image, sound or other binary that is handed on, in bytes",
     )
     max_write_bytes: int = setting(
-        10_000_000, validator=_above_zero, help="the largest file that is written or edited, in bytes"
+        10_000_000, stricter="lower", validator=_above_zero, help="the largest file that is written or edited, in bytes"
     )
     max_search_bytes: int = setting(
-        5_000_000, validator=_above_zero, help="larger files are passed over by search_text, in bytes"
+        5_000_000, stricter="lower", validator=_above_zero, help="larger files are passed over by search_text, in bytes"
     )
-    max_entries: int = setting(1_000, validator=_above_zero, help="entries that one listing or search shows")
+    max_entries: int = setting(
+        1_000, stricter="lower", validator=_above_zero, help="entries that one listing or search shows"
+    )
     max_scanned: int = setting(
-        100_000, validator=_above_zero, help="files and folders that one listing or search looks at"
+        100_000, stricter="lower", validator=_above_zero, help="files and folders that one listing or search looks at"
     )
     ripgrep: str = setting("rg", widens=True, help="ripgrep's name or path; empty: never start it")
 
@@ -75,7 +80,7 @@ class PathPermissions:
         None, widens=True, help="what the tool may use; relative ones count from the first root; not said: all roots"
     )
     denied_paths: tuple[str, ...] = setting(
-        (), widens=_takes_away, help="what this tool may not use; relative ones count from every root"
+        (), stricter="more", help="what this tool may not use; relative ones count from every root"
     )
 
 

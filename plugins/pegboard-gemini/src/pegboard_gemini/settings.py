@@ -26,22 +26,27 @@ class GeminiSettings:
     .. versionadded:: 0.1
     """
 
-    api_key: str | None = setting(None, secret=True, help="the key; by default GEMINI_API_KEY, then GOOGLE_API_KEY")
+    api_key: str | None = setting(
+        None, secret=True, widens=True, help="the key; by default GEMINI_API_KEY, then GOOGLE_API_KEY"
+    )
     base_url: str | None = setting(
         None,
         widens=True,
         help="where the API is, without its version; by default GOOGLE_GEMINI_BASE_URL, then Google's own",
     )
-    model: str = setting("gemini-3.8-flash", help="the model where --model names only gemini")
+    model: str = setting("gemini-3.8-flash", widens=True, help="the model where --model names only gemini")
     schema: Literal["json_schema", "parameters"] = setting(
         "json_schema",
         help="how tools are described: parametersJsonSchema, or the older subset that every server knows",
     )
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = setting(
-        None, help="how much models from Gemini 3 on think; by default the model's own"
+        None, widens=True, help="how much models from Gemini 3 on think; by default the model's own"
     )
     thinking_budget: int | None = setting(
-        None, validator=_check_budget, help="tokens that Gemini 2.5 may think: 0 none, -1 as many as it wants"
+        None,
+        widens=True,
+        validator=_check_budget,
+        help="tokens that Gemini 2.5 may think: 0 none, -1 as many as it wants",
     )
     include_thoughts: bool = setting(False, help="whether summaries of what it thinks are shown")
 

@@ -43,9 +43,12 @@ class HttpSettings:
     allowed_hosts: tuple[str, ...] = setting((), widens=True, help="values of Host that are served beside loopback's")
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
     max_body_bytes: int = setting(
-        4 * 1024 * 1024, validator=_body_bytes, help="the longest request that is read, in bytes"
+        4 * 1024 * 1024, stricter="lower", validator=_body_bytes, help="the longest request that is read, in bytes"
     )
-    max_calls: int = setting(256, validator=_positive, help="calls that may be in flight at once")
+    max_calls: int = setting(256, stricter="lower", validator=_positive, help="calls that may be in flight at once")
     stop_timeout_s: float = setting(
-        10.0, validator=_not_negative, help="how long calls in flight may go on when serving ends, in seconds"
+        10.0,
+        stricter="lower",
+        validator=_not_negative,
+        help="how long calls in flight may go on when serving ends, in seconds",
     )

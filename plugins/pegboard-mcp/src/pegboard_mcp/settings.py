@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pegboard import Fault
     from pegboard_mcp.definitions import ServerDefinition
 
+LOCKS = ("off", "warn", "enforce")
+"""What becomes of tools that changed, the loosest first."""
 MAX_S = 7 * 24 * 3600.0
 LEAST_MESSAGE_BYTES = 1024
 MOST_MESSAGE_BYTES = 1024**3
@@ -47,12 +49,6 @@ def _positive(_: Any, field: attrs.Attribute[Any], value: int) -> None:
 def _message_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
     if not LEAST_MESSAGE_BYTES <= value <= MOST_MESSAGE_BYTES:
         raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")
-
-
-def _is_looser(value: str, otherwise: str) -> bool:
-    """A lock that holds is let go."""
-    strictness = ("off", "warn", "enforce")
-    return strictness.index(value) < strictness.index(otherwise)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -145,9 +141,7 @@ class McpSettings:
 
     servers: Mapping[str, ServerSettings] = setting(factory=dict, widens=True, help="MCP servers by name")
     config_file: str | None = setting(None, widens=True, names_file=True, help="another program's file of MCP servers")
-    lock: Literal["off", "warn", "enforce"] = setting(
-        "warn", widens=_is_looser, help="what becomes of tools that changed"
-    )
+    lock: Literal["off", "warn", "enforce"] = setting("warn", stricter=LOCKS, help="what becomes of tools that changed")
     lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
     tokens: Mapping[str, str | TokenSettings] = setting(
         factory=dict, secret=True, widens=True, help="bearer tokens to users"
@@ -156,14 +150,23 @@ class McpSettings:
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
     oauth: OAuthSettings | None = setting(None, widens=True, help="the OAuth server whose tokens are taken")
     max_body_bytes: int = setting(
-        4 * 1024 * 1024, validator=_message_bytes, help="the longest request or message that is read, in bytes"
+        4 * 1024 * 1024,
+        stricter="lower",
+        validator=_message_bytes,
+        help="the longest request or message that is read, in bytes",
     )
-    max_sessions: int = setting(1_000, validator=_positive, help="sessions that are open at once")
+    max_sessions: int = setting(1_000, stricter="lower", validator=_positive, help="sessions that are open at once")
     session_idle_s: float = setting(
-        1_800.0, validator=_seconds, help="how long a session may be idle before it is closed, in seconds"
+        1_800.0,
+        stricter="lower",
+        validator=_seconds,
+        help="how long a session may be idle before it is closed, in seconds",
     )
     stop_timeout_s: float = setting(
-        10.0, validator=_not_negative, help="how long calls in flight may go on when serving ends, in seconds"
+        10.0,
+        stricter="lower",
+        validator=_not_negative,
+        help="how long calls in flight may go on when serving ends, in seconds",
     )
 
     @classmethod

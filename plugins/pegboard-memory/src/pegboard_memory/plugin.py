@@ -44,7 +44,9 @@ class MemorySettings:
         validator=_a_file,
         help="where the memories are, as sqlite:///memory.db; by default memory.db in the user's data folder",
     )
-    max_memories: int = setting(100_000, validator=_above_zero, help="how many memories one user may have")
+    max_memories: int = setting(
+        100_000, stricter="lower", validator=_above_zero, help="how many memories one user may have"
+    )
     semantic: bool = setting(True, help="search by meaning too, where the extra pegboard-memory[semantic] is installed")
     model: str | None = setting(
         None, widens=True, help="a folder with model.onnx and tokenizer.json, instead of the packaged model"

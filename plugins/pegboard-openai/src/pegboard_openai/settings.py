@@ -21,9 +21,11 @@ class ServerSettings:
     """One compatible server, a provider of its own: `[plugins.openai.servers.NAME]`."""
 
     base_url: str = setting(widens=True, help="where it answers, with its version, as in https://api.mistral.ai/v1")
-    api_key: str | None = setting(None, secret=True, help="its key; none is needed on loopback")
+    api_key: str | None = setting(None, secret=True, widens=True, help="its key; none is needed on loopback")
     key_variable: str | None = setting(None, widens=True, help="the environment variable that holds its key")
-    model: str | None = setting(None, help="the model where only the server is named; else the first that it lists")
+    model: str | None = setting(
+        None, widens=True, help="the model where only the server is named; else the first that it lists"
+    )
     responses: bool = setting(False, help="ask by the responses API instead of chat completions")
 
 
@@ -31,11 +33,11 @@ class ServerSettings:
 class OpenAISettings:
     """The settings of pegboard-openai."""
 
-    api_key: str | None = setting(None, secret=True, help="the key; else OPENAI_API_KEY, else the keyring")
+    api_key: str | None = setting(None, secret=True, widens=True, help="the key; else OPENAI_API_KEY, else the keyring")
     base_url: str | None = setting(
         None, widens=True, help="where the API is, with its version; else OPENAI_BASE_URL, else OpenAI's own"
     )
-    model: str | None = setting(None, help="the model where only the provider is named")
+    model: str | None = setting(None, widens=True, help="the model where only the provider is named")
     local_ports: tuple[int, ...] = setting(
         (8080, 11434, 1234, 8000), widens=True, help="ports of this machine where the provider local looks"
     )

@@ -13,8 +13,6 @@ from pegboard import setting
 from pegboard_system._schema import LEVELS, Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pegboard_system._judge import Policy
 
 NOT_CONFIGURED = "no allowed_commands are configured, so no command may run"
@@ -50,25 +48,8 @@ def _above_zero(_: Any, field: attrs.Attribute[Any], value: int) -> None:
         raise ValueError("a whole number above zero")
 
 
-def _is_lower(value: Any, otherwise: Any) -> bool:
-    """A weaker isolation is accepted than would be without it."""
-    known: dict[Any, int] = {level: number for number, level in enumerate(LEVELS)}
-    return known.get(value, 0) < known.get(otherwise, known["landlock"])
-
-
-def _is_shorter(value: Any, otherwise: Any) -> bool:
-    """Something that was denied is not any more."""
-    return not set(otherwise or ()) <= set(value or ())
-
-
-def _is_more(default: int) -> Callable[[Any, Any], bool]:
-    return lambda value, otherwise: (
-        not isinstance(value, int) or value > (otherwise if isinstance(otherwise, int) else default)
-    )
-
-
 def _amount(default: int, text: str) -> Any:
-    return setting(default, widens=_is_more(default), validator=_above_zero, help=text)
+    return setting(default, stricter="lower", validator=_above_zero, help=text)
 
 
 @attrs.frozen(kw_only=True)
@@ -79,30 +60,33 @@ class CommandPermissions:
     """
 
     allowed_commands: tuple[str, ...] = setting(
-        (), widens=True, validator=_programs, help="names or paths of programs that may run; none: no command may"
+        (), stricter="fewer", validator=_programs, help="names or paths of programs that may run; none: no command may"
     )
     denied_commands: tuple[str, ...] = setting(
-        (), widens=_is_shorter, validator=_programs, help="names or paths of programs that may not, whatever is allowed"
+        (), stricter="more", validator=_programs, help="names or paths of programs that may not, whatever is allowed"
     )
     unjudged_commands: tuple[str, ...] = setting(
-        (), widens=True, validator=_programs,
+        (), stricter="fewer", validator=_programs,
         help="programs that may have any option, shells and interpreters too; the isolation alone holds them",
     )  # fmt: skip
     allowed_paths: tuple[str, ...] = setting(
         (), widens=True, validator=_paths, help="what commands may read; none: the working directory"
     )
     writable_paths: tuple[str, ...] = setting(
-        (), widens=True, validator=_below_root, help="what commands may write to; none: nothing but a /tmp of their own"
+        (),
+        stricter="fewer",
+        validator=_below_root,
+        help="what commands may write to; none: nothing but a /tmp of their own",
     )
     denied_paths: tuple[str, ...] = setting(
-        (), widens=_is_shorter, validator=_paths, help="what commands may not see, whatever is allowed"
+        (), stricter="more", validator=_paths, help="what commands may not see, whatever is allowed"
     )
     least_level: Level = setting(
-        "landlock", widens=_is_lower, help="the weakest isolation that is accepted: bubblewrap, landlock or rlimits"
+        "landlock", stricter=LEVELS, help="the weakest isolation that is accepted: bubblewrap, landlock or rlimits"
     )
-    network: bool = setting(False, widens=True, help="let commands use the network")
+    network: bool = setting(False, stricter="false", help="let commands use the network")
     environment: tuple[str, ...] = setting(
-        (), widens=True, validator=_variables, help="variables of the host's environment that commands get"
+        (), stricter="fewer", validator=_variables, help="variables of the host's environment that commands get"
     )
     max_output_bytes: int = _amount(20_000, "more of stdout or stderr is dropped, in bytes")
     max_memory_bytes: int = _amount(1_000_000_000, "address space of each process, in bytes")

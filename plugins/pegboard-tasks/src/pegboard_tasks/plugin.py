@@ -54,7 +54,10 @@ class TasksSettings:
         "newest", help="which task is meant where several match: the newest, or none and the answer lists them"
     )
     wait_s: float = setting(
-        5.0, validator=_above_zero, help="how long a call waits for the database before it gives up, in seconds"
+        5.0,
+        stricter="lower",
+        validator=_above_zero,
+        help="how long a call waits for the database before it gives up, in seconds",
     )
 
 
