@@ -32,6 +32,7 @@ from pegboard.cli._terminal import is_terminal
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
+from pegboard.schema.envelope import TooLong, members_of
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.session import AIR_S
 from pegboard.tools import MAX_NAME
@@ -338,14 +339,16 @@ class Batch:
 
     # -- one line
 
-    def _understand(self, number: int, line: bytes | None) -> tuple[Session, ToolCall] | ToolResult:
+    def _understand(self, number: int, line: bytes | TooLong) -> tuple[Session, ToolCall] | ToolResult:
         """Who calls what; or the answer to what is no call."""
-        if line is None:
-            return self._no_call(number, f"it is longer than {self._max_line:,} bytes")
+        if isinstance(line, TooLong):
+            known = call_of(line.members)
+            return self._no_call(number, f"it is longer than {self._max_line:,} bytes", known.id, known.name)
         try:
-            value = loads(line, max_bytes=self._max_line)
+            value = loads(line, max_bytes=self._max_line, is_envelope=True)
         except JsonTextError as problem:
-            return self._no_call(number, str(problem))
+            known = call_of(members_of(line))
+            return self._no_call(number, str(problem), known.id, known.name)
         call = call_of(value)
         if isinstance(call, ToolResult):
             return self._no_call(number, call.text, call.id, call.name)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from pegboard.cli._text import printable_json
 from pegboard.content import TextContent
+from pegboard.schema.envelope import EDGE, Pieces, TooLong
 
 if TYPE_CHECKING:
     from pegboard.results import ToolResult
 
 BOM = b"\xef\xbb\xbf"
 
-Line = tuple[int, bytes | None]
-"""The number of a line, from 1, and its bytes; None where there were too many of them."""
+Line = tuple[int, bytes | TooLong]
+"""The number of a line, from 1, and its bytes; both its ends where there were too many of them."""
 
 
 class Cutter:
@@ -28,42 +29,33 @@ class Cutter:
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._number = 0
-        self._parts: list[bytes] = []
-        self._length = 0
+        self._line = Pieces(longest)
 
     def cut(self, chunk: bytes) -> list[Line]:
         """The lines that this chunk ends; an empty chunk ends the last."""
         if not chunk:
-            return self._end_line(b"") if self._length else []
+            return self._end_line(b"") if self._line.size else []
         first, *others = chunk.split(b"\n")
         if not others:
-            self._keep(first)
+            self._line.add(first)
             return []
         lines = self._end_line(first)
         rest = others.pop()
         for line in others:
             self._number += 1
             if len(line) > self._longest:
-                lines.append((self._number, None))
+                lines.append((self._number, TooLong(len(line), line[:EDGE], line[-EDGE:])))
             elif not line.isspace() and line:
                 lines.append((self._number, line))
-        self._keep(rest)
+        self._line.add(rest)
         return lines
 
-    def _keep(self, part: bytes) -> None:
-        self._length += len(part)
-        if self._length > self._longest:
-            self._parts.clear()
-        elif part:
-            self._parts.append(part)
-
     def _end_line(self, part: bytes) -> list[Line]:
-        self._keep(part)
+        self._line.add(part)
         self._number += 1
-        too_long, line = self._length > self._longest, b"".join(self._parts)
-        self._parts, self._length = [], 0
-        if too_long:
-            return [(self._number, None)]
+        line = self._line.take()
+        if isinstance(line, TooLong):
+            return [(self._number, line)]
         line = line.removeprefix(BOM) if self._number == 1 else line
         return [(self._number, line)] if line.strip() else []
 

@@ -6,7 +6,7 @@ bytes that are no UTF-8 and lone surrogates, which no UTF-8 can carry on. The ch
 small text pays two `str.count` calls for them.
 
 An object that names a key twice keeps the last value, as most readers do: what is checked is what runs, and nobody
-after this reader sees the text again.
+after this reader sees the text again. In an envelope, which says who asks for what, it is a fault.
 """
 
 from __future__ import annotations
@@ -70,13 +70,21 @@ def _finite(text: str) -> float:
 _decode = json.JSONDecoder(parse_constant=_constant, parse_float=_finite).decode
 
 
-def loads(text: str | bytes | bytearray, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES) -> Any:
+def loads(
+    text: str | bytes | bytearray,
+    *,
+    max_depth: int = MAX_DEPTH,
+    max_bytes: int = MAX_BYTES,
+    is_envelope: bool = False,
+) -> Any:
     """Read one JSON value.
 
     Args:
         text: JSON as text, or its UTF-8 bytes (a byte order mark is skipped).
         max_depth: how deep objects and arrays may nest.
         max_bytes: the longest text that is read, in bytes of bytes or characters of text.
+        is_envelope: the outermost object says who asks for what, so it may name no key twice: whoever reads the text
+            before or after this reader might take the other one.
 
     Raises:
         JsonTextError: it is no JSON (RFC 8259), or breaks a bound.
@@ -91,6 +99,7 @@ def loads(text: str | bytes | bytearray, *, max_depth: int = MAX_DEPTH, max_byte
         text = _decoded(text)
     elif not text.isascii():
         _refuse_surrogates(text)
+        text = text.removeprefix("\ufeff")
     if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
         raise JsonTextError(f"nested more than {max_depth} levels deep")
     if len(text) > MAX_DIGITS and (number := _LONG_NUMBER.search(_STRING.sub("", text))):
@@ -106,7 +115,17 @@ def loads(text: str | bytes | bytearray, *, max_depth: int = MAX_DEPTH, max_byte
         raise JsonTextError("nested too deep") from None
     if "\\u" in text and _SURROGATE_ESCAPE.search(text) and (fault := check_value(value, max_depth=max_depth)):
         raise JsonTextError(f"a string holds half a surrogate pair ({fault.where or 'the value'})")
+    if is_envelope and type(value) is dict and (twice := _named_twice(text, value)) is not None:
+        raise JsonTextError(f"the key {shorten(twice)} is there twice")
     return value
+
+
+def _named_twice(text: str, value: dict[str, Any]) -> str | None:
+    if "\\" not in text and all(text.count(f'"{key}"') == 1 for key in value):
+        return None
+    from pegboard.schema.envelope import first_twice  # seldom needed
+
+    return first_twice(text)
 
 
 def _decoded(data: bytes | bytearray) -> str:
@@ -194,7 +213,7 @@ _END = (_ENDED, None)
 
 def _scalar_fault(item: Any) -> tuple[str, str] | None:
     if isinstance(item, str):
-        return ("text", "a string with half a surrogate pair") if _is_half(item) else None
+        return ("text", "a string with half a surrogate pair") if is_half(item) else None
     if item is None or isinstance(item, bool):
         return None
     if isinstance(item, int):
@@ -207,10 +226,11 @@ def _scalar_fault(item: Any) -> tuple[str, str] | None:
 def _bad_key(key: object) -> str | None:
     if not isinstance(key, str):
         return f"a key of type {type(key).__name__[:40]}"
-    return "a key with half a surrogate pair" if _is_half(key) else None
+    return "a key with half a surrogate pair" if is_half(key) else None
 
 
-def _is_half(text: str) -> bool:
+def is_half(text: str) -> bool:
+    """Whether a text holds half a surrogate pair, which no UTF-8 can carry."""
     if text.isascii():
         return False
     try:
@@ -236,7 +256,7 @@ def shorten_text(text: str, limit: int = MAX_SHOWN) -> str:
 def shorten(value: Any, limit: int = MAX_SHOWN) -> str:
     """A JSON value as it may be shown in an error: its text where that is short, else what kind of thing it is."""
     if isinstance(value, str):
-        return json.dumps(shorten_text(value, limit), ensure_ascii=False) if not _is_half(value[:limit]) else "a string"
+        return json.dumps(shorten_text(value, limit), ensure_ascii=False) if not is_half(value[:limit]) else "a string"
     if value is None or isinstance(value, (bool, float)):
         return json.dumps(value)
     if isinstance(value, int):

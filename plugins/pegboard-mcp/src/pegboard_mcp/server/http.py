@@ -12,14 +12,16 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pegboard.fronts import LAST_S, HostCheck, bound_socket, refuse_open_door
-from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.schema.envelope import EDGE, Pieces, TooLong
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
+from pegboard_mcp.server.messages import NoMessageError, value_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -36,12 +38,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard.mcp.serve")
 
-MAX_DEPTH = 72
-"""How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 READ_S = 30.0
 """How long a client may take to send a body, or to read what it is sent, in seconds."""
 HURRY_S = 0.4
 """The same, and all else, once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
+
+SKIPPED = 2
+"""How many times the longest body is read of one that is too long."""
 
 JSON = b"application/json"
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
@@ -118,21 +121,15 @@ class Front:
         await endpoint(scope, receive, send)
 
 
-class TooLongError(Exception):
-    """A body is longer than what is read."""
-
-
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | TooLong | None:
     """The whole body; None: the client left before it came, or took too long.
 
-    Raises:
-        TooLongError: it is longer than `limit` bytes, or says that it is.
+    One that is longer than `limit` bytes is read on, up to `SKIPPED` times as much, so that it can be answered under an
+    id that stands at its end; of one that says that it is longer still the beginning must do.
     """
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
-            raise TooLongError
-    parts: list[bytes] = []
-    left = limit
+    said = next((int(value[:20]) for name, value in scope["headers"] if name == b"content-length"), 0)
+    most = limit * SKIPPED if said <= limit * SKIPPED else min(limit, EDGE)
+    body = Pieces(limit)
     deadline = trio.current_time() + READ_S
     while True:
         with trio.CancelScope(deadline=deadline) as waiting:
@@ -141,31 +138,30 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
             return None
         if message["type"] == "http.disconnect":
             return None
-        part = message.get("body", b"")
-        left -= len(part)
-        if left < 0:
-            raise TooLongError
-        if part:
-            parts.append(part)
+        body.add(message.get("body", b""))
+        if body.size > most:
+            return TooLong(said, body.kept[:EDGE], b"") if body.size <= limit else body.take()
         if not message.get("more_body", False):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            return body.take()
 
 
 async def read_message(scope: Scope, receive: Receive, send: Send, limit: int) -> tuple[bytes, Any] | None:
     """The body of a POST and the JSON in it; None: it was answered, 413 or 400, or nobody is there."""
-    try:
-        body = await read_body(scope, receive, limit)
-    except TooLongError:
-        await answer_plainly(scope, send, 413, f"a request may have at most {limit} bytes".encode())
-        return None
+    body = await read_body(scope, receive, limit)
     if body is None:
         return None
     try:
-        return body, loads(body, max_depth=MAX_DEPTH, max_bytes=limit)
-    except JsonTextError as problem:
-        error = {"code": -32700, "message": f"Parse error: {problem}"}
-        await answer_json(send, 400, {"jsonrpc": "2.0", "id": None, "error": error})
+        value = value_of(body, limit)
+    except NoMessageError as problem:
+        await answer_error(send, 413 if isinstance(body, TooLong) else 400, problem)
         return None
+    assert not isinstance(body, TooLong), "it has no value"
+    return body.removeprefix(BOM_UTF8), value
+
+
+async def answer_error(send: Send, status: int, problem: NoMessageError) -> None:
+    """Answer what is no message."""
+    await answer_json(send, status, problem.answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
 
 async def answer_json(send: Send, status: int, message: Mapping[str, Any], *, retry: bool = False) -> None:
@@ -252,7 +248,7 @@ def _config(settings: McpSettings) -> Config:
     from pegboard.fronts.worker import config_for
 
     config = config_for(logging.getLogger("pegboard.mcp.http"))
-    config.websocket_max_message_size = settings.max_body_bytes
+    config.websocket_max_message_size = settings.max_body_bytes * SKIPPED
     config.websocket_ping_interval = 20.0
     return config
 

@@ -11,13 +11,12 @@ from uuid import UUID
 
 import trio
 from mcp.server.sse import SseServerTransport
-from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
-from pydantic import ValidationError
 
 from pegboard.fronts import LAST_S
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import answer_plainly
-from pegboard_mcp.server.http import Answering, answer_json, read_message, replaying
+from pegboard_mcp.server.http import Answering, answer_error, answer_json, read_message, replaying
+from pegboard_mcp.server.messages import NoMessageError, message_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -124,10 +123,9 @@ class SseEndpoints:
             await answer_plainly(scope, send, 400, b"session_id is none")
             return
         try:
-            jsonrpc_message_adapter.validate_python(message, by_name=False)
-        except ValidationError:
-            error = {"code": INVALID_REQUEST, "message": "Invalid request: a message is one JSON-RPC object"}
-            await answer_json(send, 400, {"jsonrpc": "2.0", "id": None, "error": error})
+            message_in(message)
+        except NoMessageError as problem:
+            await answer_error(send, 400, problem)
             return
         if self._flights.stopping and isinstance(message, dict) and "method" in message and "id" in message:
             await answer_json(send, 503, refusal(message["id"]), retry=True)

@@ -14,7 +14,6 @@ were answered. Requests of ours that the client can no longer answer fail at onc
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import stat
@@ -25,8 +24,6 @@ import trio
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
-    INVALID_REQUEST,
-    PARSE_ERROR,
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
@@ -35,9 +32,9 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_any_id
+from pegboard_mcp.client.transports._lines import LineSplitter
 from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
+from pegboard_mcp.server.messages import NoMessageError, message_of
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
@@ -49,48 +46,11 @@ READ_BYTES = 65536
 MAX_IN_FLIGHT = 1_000
 """With so many calls in flight nothing more is read, unless a person is asked, whose answer comes that way. An answer
 that was not read counts: a client that only writes would otherwise fill the memory."""
-MAX_DEPTH = 72
-"""How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 PIECE_BYTES = select.PIPE_BUF
 HURRY_S = 1.0
 """How long calls in flight may go on when their end is asked for a second time: MCP clients wait 2 s, and then kill."""
 LAST_WORDS_S = 1.0
 """How long what is still to be written may take when everything ends."""
-
-
-class NoMessageError(ValueError):
-    """A line that is no JSON-RPC message: the number and text of the error, and the id where it has one."""
-
-    def __init__(self, number: int, why: str, id: Any = None) -> None:  # noqa: A002 - JSON-RPC's name
-        super().__init__(why)
-        self.number = number
-        self.id = id if isinstance(id, str) or type(id) is int else None
-
-
-def message_of(line: bytes | bytearray, max_bytes: int = MAX_MESSAGE_BYTES) -> JSONRPCMessage:
-    """One line as a JSON-RPC message.
-
-    Raises:
-        NoMessageError: it is none.
-    """
-    try:
-        value = loads(line, max_bytes=max_bytes, max_depth=MAX_DEPTH)
-    except JsonTextError as problem:
-        raise NoMessageError(PARSE_ERROR, f"Parse error: {problem}") from None
-    if not isinstance(value, dict):
-        raise NoMessageError(INVALID_REQUEST, "Invalid request: a message is one object")
-    given = value.get("id")
-    try:
-        if "method" in value:
-            method, params = value["method"], value.get("params")
-            if "id" in value:
-                return JSONRPCRequest(jsonrpc=value.get("jsonrpc"), id=given, method=method, params=params)  # type: ignore[arg-type]
-            return JSONRPCNotification(jsonrpc=value.get("jsonrpc"), method=method, params=params)  # type: ignore[arg-type]
-        if "result" in value:
-            return JSONRPCResponse(jsonrpc=value.get("jsonrpc"), id=given, result=value["result"])  # type: ignore[arg-type]
-        return JSONRPCError(jsonrpc=value.get("jsonrpc"), id=given, error=value.get("error"))  # type: ignore[arg-type]
-    except ValueError:
-        raise NoMessageError(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
 
 
 class Stdio(Reader):
@@ -150,13 +110,9 @@ class Stdio(Reader):
             if isinstance(line, bytes) and not line.strip():
                 continue
             try:
-                if isinstance(line, TooLong):
-                    why = f"Invalid request: longer than {self._max_bytes} bytes"
-                    raise NoMessageError(INVALID_REQUEST, why, json.loads(find_any_id(line) or b"null"))
                 message = message_of(line, self._max_bytes)
             except NoMessageError as problem:
-                error = ErrorData(code=problem.number, message=str(problem))
-                await self.out.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=problem.id, error=error)))
+                await self.out.send(SessionMessage(problem.answer))
                 continue
             self._note(message)
             self._ready.append(SessionMessage(message))

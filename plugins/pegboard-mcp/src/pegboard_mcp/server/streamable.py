@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from pegboard_mcp.server._flights import refusal
-from pegboard_mcp.server.http import answer_json, in_flight, lasting, read_message, replaying
+from pegboard_mcp.server.http import answer_error, answer_json, in_flight, lasting, read_message, replaying
+from pegboard_mcp.server.messages import NoMessageError, message_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -66,31 +67,34 @@ class Streamable:
             return
         body, message = read
         lane, flights = self._lane, self._flights
-        is_object = isinstance(message, dict)
-        if is_object and "method" in message and "id" in message:
-            if flights.stopping:
-                await answer_json(send, 503, refusal(message["id"]), retry=True)
-                return
-            method = message["method"]
-            if lane is not None:
-                if method == CALL and await lane.serve(scope, receive, send, message):
+        if isinstance(message, dict) and lane is not None:
+            if message.get("method") == CALL and not flights.stopping:
+                if await lane.serve(scope, receive, send, message):
                     return
+            elif "method" not in message and lane.take_answer(scope, message):
                 lane.seen(scope)
-            again = replaying(body, receive)
-            if method == LISTEN:
-                await lasting(flights, self._manager.handle_request, scope, again, send)
-            else:
-                await in_flight(flights, self._manager.handle_request, scope, again, send, message["id"])
-            return
-        if is_object and lane is not None:
-            lane.seen(scope)
-            if "method" in message:
-                lane.note_cancel(scope, message)
-            elif lane.take_answer(scope, message):
                 await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
                 await send({"type": "http.response.body", "body": b""})
                 return
-        await self._manager.handle_request(scope, replaying(body, receive), send)
+        try:
+            message_in(message)
+        except NoMessageError as problem:
+            await answer_error(send, 400, problem)
+            return
+        is_request = "method" in message and "id" in message
+        if is_request and flights.stopping:
+            await answer_json(send, 503, refusal(message["id"]), retry=True)
+            return
+        if lane is not None:
+            lane.seen(scope)
+            lane.note_cancel(scope, message)
+        again = replaying(body, receive)
+        if not is_request:
+            await self._manager.handle_request(scope, again, send)
+        elif message["method"] == LISTEN:
+            await lasting(flights, self._manager.handle_request, scope, again, send)
+        else:
+            await in_flight(flights, self._manager.handle_request, scope, again, send, message["id"])
 
     async def _end_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def watch(message: Message) -> None:

@@ -1,8 +1,8 @@
 """WebSocket at `/ws`: one JSON-RPC message a text frame, subprotocol `mcp`.
 
 The SDK has no WebSocket; a connection is a pair of streams for its server, which reads and writes the frames of
-hypercorn directly. Pings and the largest message are hypercorn's: a longer one is answered with close code 1009. Bytes,
-and what is no message, are answered as JSON-RPC wants it (-32700, -32600), and the connection goes on.
+hypercorn directly. Bytes, what is too long, and what is no message, are answered as JSON-RPC wants it, and the
+connection goes on. Pings are hypercorn's, and so is close code 1009 for what is too long to look for its id.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
-from pydantic import ValidationError
 from starlette.requests import HTTPConnection
 
 from pegboard.fronts import LAST_S
-from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import answer_plainly
-from pegboard_mcp.server.http import MAX_DEPTH
+from pegboard_mcp.server.messages import NoMessageError, message_of
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
@@ -106,26 +103,12 @@ class _Frames(Reader, Writer):
                 self._gone = True
                 break
             try:
-                message = self._message_of(frame)
-            except _NoMessageError as problem:
-                error = ErrorData(code=problem.number, message=str(problem))
-                await self.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+                message = message_of(b"" if frame.get("text") is None else frame["text"], self._limit)
+            except NoMessageError as problem:
+                await self.send(SessionMessage(problem.answer))
             else:
                 return SessionMessage(message, ServerMessageMetadata(request_context=self._connection))
         raise anyio.EndOfStream
-
-    def _message_of(self, frame: Any) -> Any:
-        text = frame.get("text")
-        if text is None:
-            raise _NoMessageError(-32700, "Parse error: a message is a text frame")
-        try:
-            value = loads(text, max_depth=MAX_DEPTH, max_bytes=self._limit)
-        except JsonTextError as problem:
-            raise _NoMessageError(-32700, f"Parse error: {problem}") from None
-        try:
-            return jsonrpc_message_adapter.validate_python(value, by_name=False)
-        except ValidationError:
-            raise _NoMessageError(-32600, "Invalid request: a message is one JSON-RPC object") from None
 
     async def send(self, item: SessionMessage, /) -> None:
         """Write a message; one that comes too late is dropped, as nobody is there to read it."""
@@ -141,11 +124,3 @@ class _Frames(Reader, Writer):
 
     async def aclose(self) -> None:
         """The connection is closed by `leave`, after the last answers."""
-
-
-class _NoMessageError(ValueError):
-    """A frame is no message; the number of the error that answers it."""
-
-    def __init__(self, number: int, why: str) -> None:
-        super().__init__(why)
-        self.number = number

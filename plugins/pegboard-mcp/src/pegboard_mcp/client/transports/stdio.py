@@ -37,9 +37,10 @@ import trio
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError
 
+from pegboard.schema.envelope import TooLong
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
-from pegboard_mcp.client.transports._lines import LineSplitter, TooLong, find_id
+from pegboard_mcp.client.transports._lines import LineSplitter, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
 from pegboard_mcp.streams import Reader, Writer
@@ -240,7 +241,7 @@ class StdioReader(Reader):
             return
         error = ErrorData(code=ANSWER_TOO_LONG, message=cause.why, data={"limit": self._splitter.limit})
         self._link.heard = True
-        self._ready.append(SessionMessage(JSONRPCError(jsonrpc="2.0", id=json.loads(found), error=error)))
+        self._ready.append(SessionMessage(JSONRPCError(jsonrpc="2.0", id=found, error=error)))
 
     def _oversized(self, size: int) -> LinkError:
         return LinkError(
