@@ -10,12 +10,15 @@ import difflib
 import functools
 import gc
 import logging
+from collections import Counter
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.absence import not_found
 from pegboard.config import Config, load_config
-from pegboard.contract import Finding, Guard
+from pegboard.contract import Finding, Guard, SourceState, SourceStatus
 from pegboard.errors import (
     ConfigError,
     ErrorCode,
@@ -31,6 +34,7 @@ from pegboard.pipeline.runtime import Runtime
 from pegboard.pipeline.stages import order_guards
 from pegboard.plugins import PluginRecord, Plugins, load_plugins
 from pegboard.registry import Registry, search
+from pegboard.schema.jsontext import shorten_text
 from pegboard.tools import Origin, Tool, tool
 from pegboard.view import ProfileView, View, WholeBoard
 
@@ -39,13 +43,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pegboard.config import Profile
-    from pegboard.contract import Dialect, Executor, Export, SourceState, ToolSource, Validator
+    from pegboard.contract import Dialect, Executor, Export, ToolSource, Validator
     from pegboard.tools import Limits
 
 log = logging.getLogger("pegboard")
 
 PROGRAM = Origin()
 """The origin of tools that a program adds itself."""
+MAX_REASON = 600
+"""The longest reason of a source's state, in characters."""
 READ_RESULT = "read_result"
 """The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
@@ -54,7 +60,8 @@ READ_RESULT = "read_result"
 class NotHung:
     """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
 
-    `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it.
+    `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`: nothing
+    is either, and somebody has to accept it (`HeldBackError`).
     """
 
     name: str
@@ -62,6 +69,7 @@ class NotHung:
     why: str
     fix: str
     is_off: bool = False
+    is_held: bool = False
 
 
 class ToolOffError(PluginError):
@@ -98,6 +106,8 @@ class Board:
         self.not_hung: dict[str, NotHung] = {}
         self.failed_validators: dict[str, str] = {}
         self.source_states: dict[str, tuple[SourceState, str | None]] = {}
+        self._source_since: dict[str, float] = {}
+        self._told_reasons: dict[str, str | None] = {}
         self._views: dict[str | None, View] = {}
         self._dialects: dict[str, Dialect] | None = None
         self._hang_installed()
@@ -236,7 +246,7 @@ class Board:
     def _require(self, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.registry.plans:
-                raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name!r}")
+                raise not_found(name, self.registry.plans, self.sources_away(name))
 
     def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
         """Swap all tools of a source for these, in one step.
@@ -318,12 +328,13 @@ class Board:
             # What comes from outside does not make the host stricter: one bad tool costs that tool.
             if self.plugins.strict and one.origin.source is None and not isinstance(problem, HeldBackError):
                 raise
-            self._refuse(one, problem.message, problem.hint or "ask its author")
+            held = isinstance(problem, HeldBackError)
+            self._refuse(one, problem.message, problem.hint or "ask its author", is_held=held)
             return None
 
-    def _refuse(self, one: Tool, why: str, fix: str) -> None:
+    def _refuse(self, one: Tool, why: str, fix: str, *, is_held: bool = False) -> None:
         log.warning("tool %s of %s is not on the board: %s", one.name, one.origin, why)
-        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix)
+        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix, is_held=is_held)
 
     def _hang(self, one: Tool) -> Hung:
         """Put the configuration's word over the author's, then make the plan."""
@@ -451,9 +462,68 @@ class Board:
             )
         return answers[0][1] if answers else None
 
-    def _find_sources(self) -> None:
-        from pegboard.contract import SourceState
+    # -- sources
 
+    def set_source_state(
+        self, source: str, state: SourceState, reason: str | None = None, *, told: str | None = None
+    ) -> None:
+        """Note how a source is doing; a reason, which strangers write, becomes one bounded line.
+
+        `told` stands for it in answers to callers, where the reason is for people in front of the host alone.
+        """
+        before = self.source_states.get(source)
+        if before is None or before[0] is not state:
+            self._source_since[source] = monotonic()
+        line = " ".join(reason.split()) if reason is not None else None
+        self.source_states[source] = (state, line and shorten_text(line, MAX_REASON))
+        self._told_reasons[source] = told
+
+    def source_statuses(self) -> list[SourceStatus]:
+        """How every source is doing, in the order of their names.
+
+        .. versionadded:: 0.1
+        """
+        counts = Counter(hung.tool.origin.source for hung in self.registry.plans.values()) if self.sources else {}
+        found = (self._status_of(record, source.name, counts.get(source.name, 0)) for record, source in self.sources)
+        return sorted(found, key=lambda one: one.source)
+
+    def sources_away(self, name: str, *, profile: str | None = None) -> list[SourceStatus]:
+        """The sources that could have brought a tool of that name to a session of the profile, and are not ready.
+
+        Their reasons are those that callers may read.
+
+        .. versionadded:: 0.1
+        """
+        told = self._told_reasons
+        away = {
+            one.source: attrs.evolve(one, reason=told.get(one.source) or one.reason)
+            for one in self.source_statuses()
+            if not one.is_ready
+        }
+        if not away:
+            return []
+        selected = self.config.profiles.get(profile) if profile is not None else None
+        wanted = self.config.tool_settings(name).from_
+        for record, source in self.sources:
+            origins = (source.name, record.name, record.distribution)
+            is_wanted = wanted is None or wanted in origins
+            is_seen = selected is None or selected.may_select(name, origins)
+            if source.name in away and not (is_wanted and is_seen and _may_bring(source, name)):
+                del away[source.name]
+        return list(away.values())
+
+    def _status_of(self, record: PluginRecord, source: str, tools: int) -> SourceStatus:
+        state, reason = self.source_states[source]
+        is_up = state in (SourceState.READY, SourceState.KNOWN)
+        if is_up and not tools:
+            aside = [one for one in self.not_hung.values() if one.origin.source == source]
+            one = next((one for one in aside if one.is_held), aside[0] if aside else None)
+            state = SourceState.HELD if one is not None and one.is_held else state
+            reason = "it offers no tools" if one is None else f"its tools are not on the board: {one.why}; {one.fix}"
+        since_s = monotonic() - self._source_since.get(source, monotonic())
+        return SourceStatus(source, record.name, state, since_s, reason or (None if is_up else state.meaning), tools)
+
+    def _find_sources(self) -> None:
         for record, sources in self.plugins.ask_for_many("provide_sources", _is_source, "ToolSource"):
             for source in sources:
                 if source.name in self.source_states:
@@ -462,7 +532,7 @@ class Board:
                     break
                 self.sources.append((record, source))
                 self._owners[source.name] = record, source
-                self.source_states[source.name] = (SourceState.CONFIGURED, None)
+                self.set_source_state(source.name, SourceState.CONFIGURED)
                 timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
                 if timeout_s is not None:
                     self.runtime.source_timeouts[source.name] = timeout_s
@@ -470,14 +540,12 @@ class Board:
 
     def _hang_known(self, record: PluginRecord, source: ToolSource) -> None:
         """Hang the tools that a source offered when it last ran; what it remembers wrongly is no reason to fail."""
-        from pegboard.contract import SourceState
-
         try:
             remember = getattr(source, "known", None)
             known = remember() if remember is not None else None
             if known is not None:
                 self.replace_source(source.name, known)
-                self.source_states[source.name] = (SourceState.KNOWN, None)
+                self.set_source_state(source.name, SourceState.KNOWN)
         except ConfigError:
             raise
         except KeyboardInterrupt:
@@ -558,6 +626,15 @@ def _is_source(one: object) -> bool:
     if not (isinstance(getattr(one, "name", None), str) and callable(getattr(one, "run", None))):
         return False
     return isinstance(getattr(one, "timeout_s", None), (int, float, type(None)))
+
+
+def _may_bring(source: ToolSource, name: str) -> bool:
+    """Whether a source that is not ready could have a tool of that name; one that cannot tell may have any."""
+    ask = getattr(source, "may_bring", None)
+    try:
+        return ask is None or bool(ask(name))
+    except Exception:  # noqa: BLE001 - a stranger's rule; in doubt the source is named
+        return True
 
 
 def _is_dialect(one: object) -> bool:

@@ -129,17 +129,73 @@ logged and counted, and the call does not notice."""
 
 
 class SourceState(StrEnum):
-    """How a source of tools is doing; shown by `pegboard list` for its tools.
+    """How a source of tools is doing; shown by `pegboard list --sources`, and by `pegboard list` for its tools.
 
     .. versionadded:: 0.1
     """
 
     CONFIGURED = "configured"
-    KNOWN = "known"
+    INSTALLING = "installing"
     STARTING = "starting"
     READY = "ready"
-    BACKING_OFF = "backing off"
+    KNOWN = "known"
+    BACKING_OFF = "backing_off"
     FAILED = "failed"
+    HELD = "held"
+
+    @property
+    def meaning(self) -> str:
+        """The state in a sentence, which is also the reason of a source that gave none."""
+        return _MEANINGS[self]
+
+    @property
+    def is_coming(self) -> bool:
+        """Whether the source is on its way to offer its tools by itself."""
+        return self in (SourceState.CONFIGURED, SourceState.INSTALLING, SourceState.STARTING)
+
+
+_MEANINGS = {
+    SourceState.CONFIGURED: "it was not started yet, and nothing is known of it",
+    SourceState.INSTALLING: "its package is being installed, before it is started",
+    SourceState.STARTING: "it is being started, and has not offered its tools yet",
+    SourceState.READY: "it runs",
+    SourceState.KNOWN: "it offered its tools when it last ran; the first call starts it",
+    SourceState.BACKING_OFF: "it ended, or did not start; it is tried again after a pause, or at the next call",
+    SourceState.FAILED: "it cannot be started until somebody mends it; a call of its tools tries all the same",
+    SourceState.HELD: "none of its tools is on the board until somebody accepts them",
+}
+
+
+@attrs.frozen
+class SourceStatus:
+    """How one source is doing, as `pegboard list --sources` shows it.
+
+    Args:
+        source: its name.
+        kind: the plugin that provides it, as in `mcp`.
+        state: how it is doing.
+        since_s: for how long, in seconds.
+        reason: why it offers nothing; None where it does.
+        tools: how many tools of it are on the board.
+
+    .. versionadded:: 0.1
+    """
+
+    source: str
+    kind: str
+    state: SourceState
+    since_s: float
+    reason: str | None
+    tools: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a name that it does not have is one that it does not bring."""
+        return self.state in (SourceState.READY, SourceState.KNOWN)
+
+    def to_json(self) -> dict[str, Any]:
+        """One element of `list --sources --json`, and of `details.sources` of a NOT_FOUND."""
+        return attrs.asdict(self) | {"state": self.state.value, "since_s": round(self.since_s, 1)}
 
 
 class SourceSlot(Protocol):
@@ -166,7 +222,8 @@ class ToolSource(Protocol):
 
     It may also have `required: bool` (the host does not open unless the source is ready), `known()`, its tools as it
     last offered them (those hang from the moment the board is loaded; None: nothing is known), and `other_name(name)`:
-    under which name a tool of its hangs where another has that one already; None: not at all.
+    under which name a tool of its hangs where another has that one already; None: not at all. `may_bring(name)` says
+    whether a tool of that name could be its own, while it is not ready; a source without it may bring any.
 
     .. versionadded:: 0.1
     """

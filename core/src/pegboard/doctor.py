@@ -259,7 +259,7 @@ def check_running(board: Board) -> Iterator[Finding]:
             "an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning"
         )
     for name, (state, reason) in board.source_states.items():
-        if state.value in ("failed", "backing off"):
+        if state.value in ("failed", "backing_off"):
             yield Finding("a source is down", f"source {name}", reason or state.value, "mend what it connects to")
 
 

@@ -147,7 +147,7 @@ class Host:
     def is_settling(self) -> bool:
         """Whether a source is still about to offer its first tools."""
         return any(
-            state is SourceState.STARTING or (state is SourceState.CONFIGURED and reason is None)
+            state.is_coming and (state is not SourceState.CONFIGURED or reason is None)
             for state, reason in self.board.source_states.values()
         )
 
@@ -262,7 +262,7 @@ class Host:
                 log.exception("source %s crashed", source.name, exc_info=problem)
                 if trio.current_time() - began > BACK_OFF_S[1]:
                     pause_s = BACK_OFF_S[0]
-                slot.set_state(SourceState.BACKING_OFF, reason_of(problem))
+                slot.crashed(problem)
                 await trio.sleep(pause_s * random.uniform(0.5, 1.5))
                 pause_s = min(2 * pause_s, BACK_OFF_S[1])
             else:
@@ -296,8 +296,14 @@ class _Slot:
             self._host.source_moved()
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
-        """Say how the source is doing."""
-        self._board.source_states[self._name] = (state, reason)
+        """Say how the source is doing; whoever misses a tool of its is told the reason."""
+        self._board.set_source_state(self._name, SourceState(state), reason)
+        self._host.source_moved()
+
+    def crashed(self, problem: BaseException) -> None:
+        """Say that `run` raised: its text may hold anything, so callers are told its type alone."""
+        told = f"it crashed ({type(problem).__name__}); its cause is in the host's log"
+        self._board.set_source_state(self._name, SourceState.BACKING_OFF, reason_of(problem), told=told)
         self._host.source_moved()
 
 

@@ -39,12 +39,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_COMPARED = 500
-"""With how many names one that is not there is compared, to suggest near ones."""
 AIR_S = 0.001
 """Calls in a row that never wait give the loop air at least this often."""
-SETTLE_S = 30.0
-"""How long a call of a name that is not there waits for sources that are about to offer their first tools."""
+SETTLE_S = 35.0
+"""How long a call of a name that is not there waits for sources that are about to offer their first tools: longer than
+the 30 s that a server may take to start, so that the answer says why one did not."""
 AT_ONCE = 64
 """How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
@@ -262,7 +261,7 @@ class Session:
         started = perf_counter()
         hung = self._view.plans.get(name) if type(name) is str else None
         if hung is None:
-            result = ToolResult.of_error(self._missing(name))
+            result = ToolResult.of_error(self.missing(name))
         else:
             result = hung.check(self, EMPTY if arguments is None else arguments)
         shown = name[:MAX_NAME] if type(name) is str else ""
@@ -289,7 +288,7 @@ class Session:
                 await host.settle(name, timeout_s=SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S))
                 hung = self._view.plans.get(name)
             if hung is None:
-                result = ToolResult.of_error(self._missing(name))
+                result = ToolResult.of_error(self.missing(name))
             elif timeout_s is None:
                 result = await hung.answer(self, call.arguments, call.id, parent, trace)
             else:
@@ -318,17 +317,18 @@ class Session:
             self._host.runtime.observe(Outcome(call, self, None, result, time.time(), 0.0))
         return result
 
-    def _missing(self, name: Any) -> ToolError:
+    def missing(self, name: Any) -> ToolError:
+        """Why a name is none of a tool of this session: NOT_FOUND, with near names and the sources that are not ready.
+
+        `details["sources"]` lists those of them that could have brought it, as `list --sources --json` does.
+
+        .. versionadded:: 0.1
+        """
         if type(name) is not str:
             return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
-        from pegboard.schema.near import NearNames
+        from pegboard.absence import not_found
 
-        names = list(self.tools)
-        if len(names) > MAX_COMPARED:  # comparing with thousands would hold the loop: those that begin alike will do
-            names = [known for known in names if known[:2].casefold() == name[:2].casefold()][:MAX_COMPARED]
-        near = NearNames().find(name, names, 3)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        return ToolError(ErrorCode.NOT_FOUND, f"there is no tool {name[:80]!r}{hint}", near=near)
+        return not_found(name, self.tools, self._host.board.sources_away(name, profile=self.profile))
 
     # What the context of a call passes on.
 

@@ -32,7 +32,8 @@ def rogue(folder: Path) -> Callable[..., Config]:
 
     def configure(**more: Any) -> Config:
         args = ["-S", "-E", "-B", str(ROGUE), str(folder)]
-        server = {"command": sys.executable, "args": args, "timeout": 1.5, "request_timeout": 5, **more}
+        env = {"NOTES_TOKEN": "hunter2-hunter2"}
+        server = {"command": sys.executable, "args": args, "env": env, "timeout": 1.5, "request_timeout": 5, **more}
         return {"strict": True, "plugins": {"mcp": {"servers": {"rogue": server}, "lock": "off"}}}
 
     return configure
@@ -58,7 +59,9 @@ async def called(config: Config) -> tuple[ToolResult, tuple[SourceState, str | N
 
 STARTS = [
     ("exit", "exited", ["exited with status 3", "KeyError: 'DATABASE_URL'", "in a terminal"]),
-    ("silent", "silent", ["says nothing", "`timeout`"]),
+    ("silent", "silent", ["says nothing", "within 1.5 s (time-out)", "`timeout`"]),
+    ("refuse", "refused", ["refused the initialization: set [1mNOTES_TOKEN", "*** is over", "another version"]),
+    ("refuse-and-go", "refused", ["refused the initialization: set [1mNOTES_TOKEN", "exited with status 4"]),
     ("garbage", "garbage", ["speaks no MCP", "not the server you look for", "stderr"]),
     ("pages", "endless", ["does not end", "500 pages"]),
     ("circle", "endless", ["same page again", "repeats a cursor"]),
@@ -84,6 +87,10 @@ async def test_a_server_that_cannot_start_is_named_with_cause_and_fix(
         assert word in (reason or "")
     assert state is SourceState.BACKING_OFF
     assert took_s < 4
+    for said in (result.error.message, reason or ""):
+        assert "hunter2" not in said
+        assert said.isprintable()
+        assert len(said) < 1_500
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ async def test_every_way_of_not_starting_is_told_with_its_cause(
     serve: Any, define: Any, script: dict[str, Any], says: str
 ) -> None:
     served = await serve(define(script=script, connect_s=1.5))
-    await served.until(lambda: served.state() == "backing off")
+    await served.until(lambda: served.state() == "backing_off")
     assert says in served.reason()
     assert served.source.trouble is not None
     assert served.source.trouble.fix
@@ -242,17 +242,17 @@ async def test_pauses_between_attempts_grow_up_to_their_limit(
 async def test_one_dead_server_takes_nothing_else_down(serve: Any, define: Any) -> None:
     served = await serve(define("good"), define("bad", {"start": "exits"}), define("ugly", {"start": "silent"}))
     await served.ready("good")
-    await served.until(lambda: served.state("bad") == "backing off")
+    await served.until(lambda: served.state("bad") == "backing_off")
 
     assert_ok(await served.call("add", a=1, b=2), text="3")
 
 
-@pytest.mark.parametrize("when", ["connecting", "calling", "backing off", "ready"])
+@pytest.mark.parametrize("when", ["connecting", "calling", "backing_off", "ready"])
 async def test_the_host_ends_whatever_its_servers_do(define: Any, server_folder: Any, when: str) -> None:
     from pegboard import hookimpl
     from pegboard_mcp.client.source import McpSource
 
-    script = {"connecting": {"start": "silent"}, "backing off": {"start": "exits"}}.get(when, {})
+    script = {"connecting": {"start": "silent"}, "backing_off": {"start": "exits"}}.get(when, {})
     sources = [McpSource(define(f"s{number}", script, prefix=f"s{number}_")) for number in range(3)]
 
     class Plugin:
@@ -267,8 +267,8 @@ async def test_the_host_ends_whatever_its_servers_do(define: Any, server_folder:
     with trio.fail_after(15):
         async with open_host({}, [Plugin()]) as host, trio.open_nursery() as nursery:
             states = host.board.source_states
-            if when in ("connecting", "backing off"):
-                wanted = "starting" if when == "connecting" else "backing off"
+            if when in ("connecting", "backing_off"):
+                wanted = "starting" if when == "connecting" else "backing_off"
                 await until(lambda: all(state.value == wanted for state, _ in states.values()))
             else:
                 await until(lambda: all(state.value == "ready" for state, _ in states.values()))

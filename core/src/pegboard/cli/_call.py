@@ -60,6 +60,8 @@ def command(
         if name not in view.plans:
             with waiting("waiting for the servers"):
                 await host.settle(name)
+            if host.is_settling and name not in view.plans:  # a call would wait for as long once more
+                return session.refuse_line(session.missing(name), name=name)
         found = view.snapshot.tools.get(name)
         arguments = {**base, **_values(split, found.input_schema if found else {})}
         if dry_run:
@@ -189,13 +191,9 @@ def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
         return None
     if absent := board.not_hung.get(name):
         return f"{absent.origin} brings it, and it is not on the board: {absent.why}; {absent.fix}"
-    if not near:
-        for source, (state, reason) in board.source_states.items():
-            if state.value in ("failed", "backing off"):
-                return f"the source {source} is down, and may have it: {printable_line(reason or '', 600)}"
-        if board.plugins.quarantined:
-            return "a plugin is not on the board; pegboard doctor says why"
-    return None if near else "pegboard list shows the tools on the board"
+    if not near and board.plugins.quarantined:
+        return "a plugin is not on the board; pegboard doctor says why"
+    return None if near or "sources" in error.details else "pegboard list shows the tools on the board"
 
 
 def _would_refuse(result: ToolResult) -> bool:

@@ -226,6 +226,8 @@ class ProgramRun:
         """
         from difflib import get_close_matches
 
+        from pegboard.absence import not_found
+
         board = self.load_board()
         hung = board.view().plans.get(name) or self.load_known_board().view().plans.get(name)
         if hung is not None:
@@ -237,7 +239,8 @@ class ProgramRun:
             )
         near = get_close_matches(name[:200], list(board.view().offered.plans), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
-        raise ConfigError(f"there is no tool {name[:80]!r}", hint=hint)
+        away = board.sources_away(name, profile=board.config.core.profile)
+        raise ConfigError(not_found(name, (), away).message, hint=hint if near or not away else None)
 
     def command_findings(self) -> list[Finding]:
         """What is wrong with commands that plugins bring; `doctor` asks."""

@@ -7,7 +7,7 @@ whether the value is a secret, whether it may start programs or widen what tools
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -241,6 +241,14 @@ class Profile:
             or tool.category in self.categories
             or not self.sources.isdisjoint((origin.source, origin.plugin, origin.distribution))
         )
+
+    def may_select(self, name: str, origins: Iterable[str | None]) -> bool:
+        """Whether a tool of that name and origin could be selected, of which nothing else is known."""
+        if _names(self.without, name):
+            return False
+        if self.tags or self.categories or not (self.tools or self.sources):
+            return True
+        return _names(self.tools, name) or not self.sources.isdisjoint(origins)
 
     def tighten(self, limits: Limits) -> Limits:
         """The tighter of each: the tool's own limit, or the profile's."""

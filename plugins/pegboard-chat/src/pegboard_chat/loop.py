@@ -180,6 +180,8 @@ class Chat:
 
         self._require_price()
         if isinstance(choice, ForcedTool) and not await self._has(choice.name):
+            if choice.name not in self.session.tools:
+                raise self.session.missing(choice.name)
             raise ToolError(ErrorCode.NOT_FOUND, f"there is no tool {choice.name[:80]!r} that could be called first")
         if self._question is not None:
             raise RuntimeError("one question at a time: leave the block of the last one first")

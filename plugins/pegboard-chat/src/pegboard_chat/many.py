@@ -14,7 +14,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Annotations, ErrorCode, SourceState, Tool, ToolCall, ToolError, ToolResult
+from pegboard import Annotations, ErrorCode, Tool, ToolCall, ToolError, ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads, shorten
 
 if TYPE_CHECKING:
@@ -200,9 +200,8 @@ def found_result(found: Sequence[Tool], limit: int, tools: Mapping[str, Tool]) -
 def has_unknown_sources(host: Host) -> bool:
     """Whether a source is about to offer its first tools, and none of them is known from before."""
     known = {tool.origin.source for tool in host.tools.values()}
-    starting = (SourceState.STARTING, SourceState.CONFIGURED)
     states = host.board.source_states.items()
-    return any(state in starting and reason is None and name not in known for name, (state, reason) in states)
+    return any(state.is_coming and reason is None and name not in known for name, (state, reason) in states)
 
 
 def called(call: ToolCall) -> ToolCall | ToolError:

@@ -131,7 +131,9 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
     except Lost as problem:
         return problem.why
     except RpcError as problem:
-        why = definition.mask(f"it refused to list what it offers: {problem.message[:300]}")
+        from pegboard_mcp.client.transports._link import own_words
+
+        why = f"it refused to list what it offers: {own_words(definition, problem.message)}"
         return LinkError("refused", why, "read its stderr, or try another version of it")
     except trio.TooSlowError:
         why = f"it did not answer and did not end within {definition.connect_s + SPARE_S:g} s"

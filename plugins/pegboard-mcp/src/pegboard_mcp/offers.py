@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from pegboard import Content
+    from pegboard.contract import SourceStatus
+    from pegboard.host import Host
     from pegboard.session import Session
 
 Role = Literal["user", "assistant"]
@@ -291,6 +293,14 @@ async def open_offers(settings: object = None, expected: Iterable[str] = ()) -> 
     finally:
         if _open.get(id(settings)) is offers:
             del _open[id(settings)]
+
+
+def servers_away(host: Host) -> list[SourceStatus]:
+    """The MCP servers that are not ready, and may have a prompt or a resource that is not there."""
+    from pegboard_mcp.client.source import McpSource
+
+    own = {source.name for _, source in host.board.sources if isinstance(source, McpSource)}
+    return [one for one in host.board.source_statuses() if one.source in own and not one.is_ready]
 
 
 def find_offers(settings: object) -> Offers | None:

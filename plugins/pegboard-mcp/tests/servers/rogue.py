@@ -13,6 +13,8 @@
     broken-list   behaves, but says after each call that its list changed, and answers it with an error from then on
     no-list       answers its list with no list
     no-tools      answers its list with an error
+    refuse        answers the initialization with an error
+    refuse-and-go does, and exits
 """
 
 import json
@@ -178,7 +180,13 @@ def main() -> None:
         params = message.get("params") or {}
         if mode in ("silent", "garbage"):
             continue
-        if method == "initialize":
+        if mode.startswith("refuse") and number is not None:
+            refuse(
+                number, -32000, f"set \x1b[1mNOTES_TOKEN\u202e, {os.environ.get('NOTES_TOKEN')} is over\n" + "x" * 9_000
+            )
+            if mode == "refuse-and-go":
+                os._exit(4)
+        elif method == "initialize":
             capabilities = {"tools": {"listChanged": True}}
             server = {"name": "rogue", "version": "1"}
             version = params.get("protocolVersion")

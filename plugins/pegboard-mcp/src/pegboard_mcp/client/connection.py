@@ -42,6 +42,7 @@ from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN, NUMBER_HEADER, open_link
+from pegboard_mcp.client.transports._link import own_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -66,6 +67,8 @@ MAX_UNTAKEN = 100
 once it is told."""
 DRAIN_S = 1.0
 """How long answers that lie in the pipe of a dead server are waited for."""
+CLOSED = "Connection closed"
+"""What the SDK says in a server's place when the link ends."""
 CONFIG_KEY = "pegboard-mcp"
 """Under which name of `capabilities.experimental` the configured `config` of a server stands."""
 
@@ -237,6 +240,7 @@ class Connection:
         self._untold = 0
         self._nursery: trio.Nursery
         self._log_level: str | None = None
+        self._refusal = ""  # what it said to the first request, in its own words
 
     # -- requests
 
@@ -555,14 +559,18 @@ class Connection:
             await self._agree(session)
         except MCPError as problem:
             why = await self.explain()
-            if not self.is_open or why.kind not in ("silent", "timeout"):  # the transport saw what lies behind it
-                raise why from None
-            raise _refused(self.definition, f"it refused the initialization: {problem.message[:300]}") from None
+            words = problem.message if problem.message != CLOSED else self._refusal
+            said = f"it refused the initialization: {own_words(self.definition, words)}"
+            if self.is_open and why.kind in ("silent", "timeout"):
+                raise _refused(said) from None
+            if why.kind in ("exited", "closed") and words:  # it spoke before it went
+                raise _refused(f"{said}; then {why.why}") from None
+            raise why from None  # the transport saw what lies behind it
         except (ValidationError, RuntimeError) as problem:
             said = "its answer to the initialization cannot be read"
             if isinstance(problem, RuntimeError):
-                said = f"no version of the protocol is shared: {str(problem)[:200]}"
-            raise _refused(self.definition, said) from None
+                said = f"no version of the protocol is shared: {own_words(self.definition, str(problem))}"
+            raise _refused(said) from None
         self.version = session.protocol_version or ""
         self.modern = self.version in MODERN_PROTOCOL_VERSIONS
         offered = session.server_capabilities
@@ -589,6 +597,8 @@ class Connection:
                 try:
                     raw = await session.send_discover(version)
                 except MCPError as problem:
+                    if problem.code != types.METHOD_NOT_FOUND and problem.message != CLOSED:
+                        self._refusal = problem.message
                     if not self.is_open:  # not by the code: servers refuse a version with -32000 too
                         raise
                     supported = _supported(problem)
@@ -630,10 +640,8 @@ def _supported(problem: MCPError) -> list[str] | None:
         return None
 
 
-def _refused(definition: ServerDefinition, why: str) -> LinkError:
-    return LinkError(
-        "refused", definition.mask(why), "see what the server says on stderr, or try another version of it"
-    )
+def _refused(why: str) -> LinkError:
+    return LinkError("refused", why, "See what the server says on stderr, or try another version of it.")
 
 
 def _log_level(name: str) -> str:
@@ -692,6 +700,7 @@ async def open_connection(
     *,
     on_gone: Callable[[], None],
     on_change: OnChange | None = None,
+    on_failed: Callable[[LinkError], None] | None = None,
 ) -> AsyncIterator[Connection]:
     """A negotiated connection that ends with the block.
 
@@ -700,6 +709,7 @@ async def open_connection(
         callbacks: keyword arguments of the SDK's `ClientSession`: who answers what the server asks.
         on_gone: called once, synchronously, when the other side is gone and before anybody is told.
         on_change: hears of notifications that a list changed, or a resource was updated: method and params.
+        on_failed: hears why the server cannot be talked to, before it is ended, which may take seconds.
 
     Raises:
         LinkError: it cannot be reached or negotiated with, or the SDK's side of it broke.
@@ -727,6 +737,8 @@ async def open_connection(
                     yield connection
                 except Exception as raised:  # noqa: BLE001 - raised again below
                     problem = raised
+                    if on_failed is not None and isinstance(raised, LinkError):
+                        on_failed(raised)
                 finally:
                     connection.is_open = False
                     nursery.cancel_scope.cancel()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
-from pegboard_mcp.offers import Offers
+from pegboard.absence import absent
+from pegboard_mcp.offers import Offers, servers_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ async def list_resources(context: CallContext, server: str | None = None, start:
     found: list[Resource | ResourceTemplate] = [*offers.resources.values(), *offers.templates.values()]
     if server is not None:
         if server not in offers.readers:
-            raise _no_server(server, offers)
+            raise _no_server(server, offers, context)
         found = [one for one in found if one.source == server]
     page = found[max(start, 0) : max(start, 0) + PAGE]
     listed: dict[str, Any] = {"resources": [_shown(one) for one in page]}
@@ -62,13 +63,14 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     offers = context.resource(Offers)
     await offers.settle(lambda: server in offers.readers if server is not None else offers.find_reader(uri) is not None)
     if server is not None and server not in offers.readers:
-        raise _no_server(server, offers)
+        raise _no_server(server, offers, context)
     read = offers.readers[server] if server is not None else offers.find_reader(uri)
     if read is None and len(offers.readers) == 1:
         (read,) = offers.readers.values()
     if read is None:
         known = ", ".join(offers.readers) or "there is none"
-        raise ToolError(ErrorCode.NOT_FOUND, f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}")
+        said = f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}"
+        raise absent(said, servers_away(context.session.host))
     return _result_of(await read(context.session, uri))
 
 
@@ -98,6 +100,8 @@ def _shown(one: Resource | ResourceTemplate) -> dict[str, Any]:
     return {**uri, "name": one.name, **{key: value for key, value in more.items() if value}}
 
 
-def _no_server(server: str, offers: Offers) -> ToolError:
+def _no_server(server: str, offers: Offers, context: CallContext) -> ToolError:
     known = ", ".join(offers.readers) or "there is none"
-    return ToolError(ErrorCode.NOT_FOUND, f"there is no MCP server {server[:60]!r} with resources; there are: {known}")
+    said = f"there is no MCP server {server[:60]!r} with resources; there are: {known}"
+    away = servers_away(context.session.host)
+    return absent(said, [one for one in away if one.source == server] or away)

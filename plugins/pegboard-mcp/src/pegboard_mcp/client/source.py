@@ -1,7 +1,7 @@
 """A tool source for each configured MCP server: one task that owns the connection, and handlers that use it.
 
-    configured, known ──demand──> starting ──> ready ──the server is gone──> backing off ──a pause, demand──> starting
-                                     └──it cannot be started──> backing off; or failed: then on demand alone
+    configured, known ──demand──> starting ──> ready ──the server is gone──> backing_off ──a pause, demand──> starting
+                                     └──it cannot be started──> backing_off; or failed: then on demand alone
 
 The owner is the only task that opens and closes a connection; it publishes it in `McpSource.connection` and takes it
 back before anybody learns that the server is gone. A handler runs in its caller's task: it takes the published
@@ -39,7 +39,7 @@ from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.asks import Asks
-from pegboard_mcp.client.names import board_names, qualified_name
+from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
 from pegboard_mcp.lock.pins import identity_of
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ LAST_WORDS_S = 0.05
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that hangs as a tool."""
 MAX_COMPLETIONS = 100
+KEPT_OF_NAMES = MAX_NAME - 1 - DIGITS
+"""How a name begins stays so, however long it is: see `pegboard_mcp.client.names`."""
 
 
 def make_sources(settings: McpSettings) -> list[McpSource]:
@@ -217,6 +219,18 @@ class McpSource:
         self._moved.add(wire)
         self._names = self._names_on_board(self._fleet.contested)
         return self._names[wire]
+
+    def may_bring(self, name: str) -> bool:
+        """Whether a tool of that name on the board could be one of this server, whatever it offers."""
+        definition = self.definition
+        prefix = plain_name(definition.prefix)[:KEPT_OF_NAMES] if definition.prefix else ""
+        qualified = plain_name(f"{self.name}-{definition.prefix or ''}")[:KEPT_OF_NAMES]
+        if not name.startswith((prefix, qualified)):
+            return False
+        if definition.allowed_tools is None or definition.load_prompts:  # prompts hang as tools too
+            return definition.load_tools or definition.load_prompts
+        wanted = board_names(definition.allowed_tools, prefix=definition.prefix, server=self.name).values()
+        return definition.load_tools and (name in wanted or name.startswith(qualified))
 
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is hung yet."""
@@ -518,13 +532,11 @@ class McpSource:
             if trio.current_time() - began > HEALTHY_S:
                 pause_s = PAUSE_S[0]
             self.trouble = error
-            reason = f"{self.definition.shown}: {error.why}. {error.fix}"
-            log.warning("the MCP server %s is not ready: %s", self.name, reason)
+            log.warning("the MCP server %s is not ready: %s", self.name, self._reason_of(error))
             if self._was_ready and self._is_awaited():
                 continue  # it did run, and somebody waits already
             self._wanted = trio.Event()
-            dead = not self._was_ready and error.kind in NO_RETRY
-            slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, reason)
+            dead = self._say_down(slot, error)
             if self._offers is not None:
                 self._offers.arrived(self.name)
             if not self._was_ready:
@@ -534,6 +546,16 @@ class McpSource:
             with trio.move_on_after(float("inf") if dead else pause_s * random.uniform(0.5, 1.5)):
                 await self._wanted.wait()
             pause_s = min(2 * pause_s, PAUSE_S[1])
+
+    def _reason_of(self, error: LinkError) -> str:
+        return f"{self.definition.shown}: {error.why}. {error.fix}"
+
+    def _say_down(self, slot: SourceSlot, error: LinkError) -> bool:
+        """Say why the server is down; whether trying again would not help."""
+        self.trouble = error
+        dead = not self._was_ready and error.kind in NO_RETRY
+        slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, self._reason_of(error))
+        return dead
 
     def _is_awaited(self) -> bool:
         return self._attempt is not None
@@ -564,6 +586,7 @@ class McpSource:
                 self._asks.callbacks(),
                 on_gone=self._withdraw,
                 on_change=self._on_change,
+                on_failed=lambda error: self._say_down(slot, error),
             ) as connection:
                 async with connection.by(connection.deadline):
                     listing = await self._read(connection)
@@ -586,7 +609,9 @@ class McpSource:
         except LinkError as error:
             return error
         except RpcError as problem:
-            why = self.definition.mask(f"it refused to list what it offers: {problem.message[:300]}")
+            from pegboard_mcp.client.transports._link import own_words
+
+            why = f"it refused to list what it offers: {own_words(self.definition, problem.message)}"
             return LinkError("refused", why, "Read its stderr, or try another version of it.")
         except Exception as problem:  # a source never ends of itself: the next attempt may do better
             log.exception("the MCP server %s could not be run", self.name, exc_info=problem)

@@ -42,8 +42,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
+from pegboard.absence import absent
 from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
+from pegboard_mcp.offers import servers_away
 from pegboard_mcp.server.asks import Exchange, Suspended, current, request_key
 from pegboard_mcp.server.changes import Changes
 from pegboard_mcp.server.logs import LogForwarder
@@ -404,7 +406,8 @@ class BoardServer(Server[Any]):
     async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> dict[str, Any]:
         connected, uri = _connected(ctx), str(params.uri)
         if self.shelf.find(uri) is None:
-            raise MCPError(RESOURCE_NOT_FOUND, "there is no such resource", {"code": "NOT_FOUND", "uri": uri[:500]})
+            error = absent("there is no such resource", servers_away(self.host), uri=uri[:500])
+            raise MCPError(RESOURCE_NOT_FOUND, error.message, {"code": "NOT_FOUND", **error.details})
         if len(connected.subscribed) >= MAX_SUBSCRIBED:
             raise _invalid(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")
         connected.subscribed.add(uri)

@@ -16,8 +16,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
+from pegboard.absence import absent
 from pegboard_mcp.dialect import block_json
-from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
+from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate, servers_away
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -111,7 +112,8 @@ class Shelf:
         """
         prompt = self.prompts.get(name)
         if prompt is None:
-            raise _invalid(f"there is no prompt {name[:80]!r}")
+            error = absent(f"there is no prompt {name[:80]!r}", servers_away(session.host))
+            raise _invalid(error.message, **error.details)
         known = {one.name for one in prompt.arguments}
         missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
         unknown = [one for one in arguments if one not in known]
@@ -139,7 +141,7 @@ class Shelf:
         """
         found = self.find(uri)
         if found is None:
-            raise ToolError(ErrorCode.NOT_FOUND, "there is no such resource", uri=uri[:500])
+            raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
         if isinstance(got, str):
             return {"contents": [{"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}]}

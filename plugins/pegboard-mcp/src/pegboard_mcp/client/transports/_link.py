@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_CHARS = 200
 GARBAGE_CHARS = 60
+WORDS_CHARS = 300
 GARBAGE_LIMIT = 1_000
 """After so much that is no message, and no message, a server is given up."""
 
@@ -95,13 +96,18 @@ class Link:
             return LinkError("closed", "it closed the connection", "Look into the log of the server, then try again.")
         return LinkError(
             "silent",
-            "it does not answer",
-            f"Try it by hand, or give it more time: `timeout` (now {self.definition.connect_s:g} s).",
+            f"it did not answer within {self.definition.connect_s:g} s (time-out)",
+            "Try it by hand, or give it more time: `timeout`.",
         )
 
     async def explain(self) -> LinkError:
         """`why`, after a short wait for what is still to come: an exit status, the last lines of stderr."""
         return self.why()
+
+
+def own_words(definition: ServerDefinition, said: str) -> str:
+    """What a server said of itself, for people: in one line, cut, without control characters and secrets."""
+    return definition.mask_words(shorten(said, WORDS_CHARS)) or "it gave no reason"
 
 
 def shorten(text: str, limit: int = SHOWN_CHARS) -> str:

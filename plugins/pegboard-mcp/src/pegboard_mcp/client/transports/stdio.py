@@ -420,7 +420,7 @@ class StdioLink(Link):
         if not self.heard:
             return LinkError(
                 "silent",
-                f"it runs but says nothing{self._words()}",
+                f"it runs but says nothing: no answer within {self.definition.connect_s:g} s (time-out){self._words()}",
                 "Check that the command starts an MCP server in its stdio mode, or give it more time to start: "
                 f"`timeout` (now {self.definition.connect_s:g} s).",
             )

@@ -1,0 +1,72 @@
+"""Why a name is not there: the one place that says it, whatever door the name came through.
+
+A name that nobody has may be mistyped, and then near ones are told. It may also be of a source that could not bring it:
+a server that does not start, or is still starting. Which sources those are says `Board.sources_away`; here is what
+becomes of them in an answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard.contract import SourceState
+from pegboard.errors import ErrorCode, Retry, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pegboard.contract import SourceStatus
+
+MAX_COMPARED = 500
+"""With how many names one that is not there is compared, to suggest near ones."""
+MAX_EXPLAINED = 3
+"""How many sources a message explains; the others it names, and all of them are in the details."""
+RETRY_AFTER_S = 5
+DOWN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.HELD)
+
+
+def not_found(name: str, names: Iterable[str], away: Sequence[SourceStatus] = ()) -> ToolError:
+    """NOT_FOUND of a tool.
+
+    Args:
+        name: what was asked for.
+        names: of the tools that are there.
+        away: the sources that could have brought it, and are not ready.
+    """
+    near = _near(name, list(names))
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return absent(f"there is no tool {name[:80]!r}{hint}", away, near=near)
+
+
+def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolError:
+    """NOT_FOUND of anything that a source may bring: the message also explains the sources that are not ready."""
+    if not away:
+        return ToolError(ErrorCode.NOT_FOUND, message, details)
+    details["sources"] = [one.to_json() for one in away]
+    if any(one.state.is_coming or one.state is SourceState.BACKING_OFF for one in away):
+        details |= {"retry": Retry.SAME.value, "retry_after_s": RETRY_AFTER_S}
+    stop = "" if message.endswith("?") else "."
+    return ToolError(ErrorCode.NOT_FOUND, f"{message}{stop} {_explained(away)}", details)
+
+
+def _explained(away: Sequence[SourceStatus]) -> str:
+    told = [f"The source {one.source!r} may bring it, and is {_state_of(one)}." for one in away[:MAX_EXPLAINED]]
+    if rest := [repr(one.source) for one in away[MAX_EXPLAINED:]]:
+        told.append(f"Neither are these ready: {', '.join(rest)}; pegboard list --sources says why.")
+    if any(one.state.is_coming for one in away):
+        told.append("Call again in a moment.")
+    if any(one.state in DOWN for one in away):
+        told.append("pegboard doctor says how to mend it.")
+    return " ".join(told)
+
+
+def _state_of(one: SourceStatus) -> str:
+    return f"{one.state.value} for {one.since_s:.0f} s: {(one.reason or one.state.meaning).rstrip('.')}"
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    from pegboard.schema.near import NearNames
+
+    if len(names) > MAX_COMPARED:  # comparing with thousands would hold the loop: those that begin alike will do
+        names = [known for known in names if known[:2].casefold() == name[:2].casefold()][:MAX_COMPARED]
+    return list(NearNames().find(name, names, 3))

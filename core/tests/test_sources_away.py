@@ -1,0 +1,273 @@
+"""An unknown name, while a source that could have brought it is not ready: the same answer through every door."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from pegboard import (
+    CallContext,
+    ErrorCode,
+    SourceState,
+    Tool,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    load_board,
+    open_host,
+    open_host_sync,
+    tool,
+)
+from pegboard.absence import MAX_EXPLAINED, absent
+from pegboard.contract import SourceStatus
+from pegboard.errors import HeldBackError
+
+AWAY = [state for state in SourceState if state not in (SourceState.READY, SourceState.KNOWN)]
+
+
+class Source:
+    """Is in one state for ever, for a reason."""
+
+    timeout_s = None
+
+    def __init__(self, state: SourceState, reason: str | None = "the disk is gone", name: str = "far") -> None:
+        self.name, self.state, self.reason = name, state, reason
+
+    async def run(self, slot: Any) -> None:
+        slot.set_state(self.state, self.reason)
+        await trio.sleep_forever()
+
+
+def plugin_of(*sources: Any, guard: Any = None) -> Any:
+    class Bridge:
+        name = "bridge"
+
+        @hookimpl
+        def provide_sources(self) -> list[Any]:
+            return list(sources)
+
+        @hookimpl
+        def make_guards(self, tool: Tool) -> Any:
+            return guard(tool) if guard is not None else None
+
+    return Bridge()
+
+
+def error_of(result: ToolResult) -> ToolError:
+    assert result.error is not None
+    return result.error
+
+
+@tool
+async def nested(context: CallContext) -> str:
+    """Call what is not there."""
+    return (await context.call("late")).text
+
+
+async def by_call(host: Any) -> ToolError:
+    return error_of(await host.session().call("late", {}))
+
+
+async def by_call_many(host: Any) -> ToolError:
+    return error_of((await host.session().call_many([ToolCall("1", "late")]))[0])
+
+
+async def by_check(host: Any) -> ToolError:
+    return error_of(host.session().check("late"))
+
+
+async def by_export(host: Any) -> ToolError:
+    with pytest.raises(ToolError) as raised:
+        host.board.export("json", ["late"])
+    return raised.value
+
+
+async def by_remove(host: Any) -> ToolError:
+    with pytest.raises(ToolError) as raised:
+        host.remove("late")
+    return raised.value
+
+
+@pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])
+@pytest.mark.parametrize("state", AWAY)
+async def test_an_unknown_name_says_which_source_is_not_ready_and_why(
+    state: SourceState, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
+) -> None:
+    async with open_host({}, [plugin_of(Source(state))]) as host:
+        await wait_all_tasks_blocked()
+        error = await door(host)
+    assert error.code is ErrorCode.NOT_FOUND
+    (told,) = error.details["sources"]
+    assert {**told, "since_s": 0} == {
+        "source": "far", "kind": "bridge", "state": state.value, "since_s": 0, "reason": "the disk is gone", "tools": 0,
+    }  # fmt: skip
+    for word in ("'late'", "'far'", state.value, "the disk is gone"):
+        assert word in error.message
+    assert error.details["retry"] == ("changed" if state in (SourceState.FAILED, SourceState.HELD) else "same")
+
+
+async def test_a_nested_call_says_it_too() -> None:
+    async with open_host({}, [plugin_of(Source(SourceState.FAILED))]) as host:
+        host.add(nested)
+        await wait_all_tasks_blocked()
+        assert "'far' may bring it, and is failed" in (await host.session().call("nested")).text
+
+
+def test_a_program_without_trio_reads_it_too() -> None:
+    with open_host_sync({}, [plugin_of(Source(SourceState.FAILED))]) as host:
+        assert error_of(host.call("late")).details["sources"][0]["reason"] == "the disk is gone"
+
+
+async def test_a_source_that_gave_no_reason_is_explained_by_its_state() -> None:
+    async with open_host({}, [plugin_of(Source(SourceState.BACKING_OFF, None))]) as host:
+        await wait_all_tasks_blocked()
+        (told,) = error_of(host.session().check("late")).details["sources"]
+        assert told["reason"] == SourceState.BACKING_OFF.meaning
+
+
+@pytest.mark.parametrize("state", [SourceState.READY, SourceState.KNOWN])
+async def test_a_source_that_is_ready_is_no_reason(state: SourceState) -> None:
+    async with open_host({}, [plugin_of(Source(state, None))]) as host:
+        await wait_all_tasks_blocked()
+        error = error_of(host.session().check("late"))
+        assert "sources" not in error.details
+        assert error.message == "there is no tool 'late'"
+
+
+async def test_a_near_name_and_a_source_are_both_told() -> None:
+    async with open_host({}, [plugin_of(Source(SourceState.FAILED))]) as host:
+        host.add(nested)
+        await wait_all_tasks_blocked()
+        error = error_of(host.session().check("nestd"))
+        assert error.details["near"] == ["nested"]
+        assert "did you mean 'nested'? The source 'far' may bring it" in error.message
+
+
+async def test_a_crash_tells_callers_its_type_and_people_its_text(autojump_clock: MockClock, caplog: Any) -> None:
+    class Crashing(Source):
+        async def run(self, slot: Any) -> None:
+            raise OSError("/home/ada/.key is not readable")
+
+    async with open_host({}, [plugin_of(Crashing(SourceState.READY))]) as host:
+        await wait_all_tasks_blocked()
+        error = error_of(host.session().check("late"))
+        assert "it crashed (OSError)" in error.message
+        assert "/home" not in json.dumps(error.to_json())
+        assert "/home/ada" in host.board.source_statuses()[0].reason
+
+
+PROFILES = {
+    "all": ({}, True),
+    "of_it": ({"sources": ["far"]}, True),
+    "of_its_plugin": ({"sources": ["bridge"]}, True),
+    "of_another": ({"sources": ["near"]}, False),
+    "by_name": ({"tools": ["la*"]}, True),
+    "by_another_name": ({"tools": ["early"]}, False),
+    "by_tag": ({"tags": ["x"]}, True),
+    "without": ({"without": ["late"]}, False),
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_a_source_that_a_profile_never_shows_is_not_told(profile: str) -> None:
+    config = {"profiles": {name: said for name, (said, _) in PROFILES.items()}}
+    async with open_host(config, [plugin_of(Source(SourceState.FAILED))]) as host:
+        await wait_all_tasks_blocked()
+        error = error_of(host.session(profile=profile).check("late"))
+        assert ("sources" in error.details) is PROFILES[profile][1]
+
+
+@pytest.mark.parametrize(("answer", "told"), [(True, True), (False, False), (OSError("x"), True)])
+async def test_a_source_may_say_that_a_name_is_none_of_its_own(answer: Any, told: bool) -> None:
+    class Knowing(Source):
+        def may_bring(self, name: str) -> bool:
+            if isinstance(answer, Exception):
+                raise answer
+            return bool(answer)
+
+    async with open_host({}, [plugin_of(Knowing(SourceState.FAILED))]) as host:
+        await wait_all_tasks_blocked()
+        assert ("sources" in error_of(host.session().check("late")).details) is told
+
+
+async def test_a_name_that_the_configuration_takes_from_elsewhere_is_not_missed_in_a_source() -> None:
+    config = {"tools": {"late": {"from": "elsewhere"}}}
+    async with open_host(config, [plugin_of(Source(SourceState.FAILED))]) as host:
+        await wait_all_tasks_blocked()
+        assert "sources" not in error_of(host.session().check("late")).details
+
+
+async def test_a_source_whose_tools_all_wait_to_be_accepted_is_held() -> None:
+    async def handler() -> str:
+        return "here"
+
+    class Offering(Source):
+        async def run(self, slot: Any) -> None:
+            slot.replace([Tool(name="late", handler=handler)])
+            await trio.sleep_forever()
+
+    def guard(tool: Tool) -> Any:
+        raise HeldBackError("it is new", hint="accept it")
+
+    async with open_host({}, [plugin_of(Offering(SourceState.READY), guard=guard)]) as host:
+        await wait_all_tasks_blocked()
+        (one,) = host.board.source_statuses()
+        assert one.state is SourceState.HELD
+        assert "it is new; accept it" in (one.reason or "")
+        assert "'far' may bring it, and is held" in error_of(host.session().check("late")).message
+
+
+async def test_a_source_that_runs_and_offers_nothing_says_so() -> None:
+    class Empty(Source):
+        async def run(self, slot: Any) -> None:
+            slot.replace([])
+            await trio.sleep_forever()
+
+    async with open_host({}, [plugin_of(Empty(SourceState.READY))]) as host:
+        await wait_all_tasks_blocked()
+        (one,) = host.board.source_statuses()
+        assert (one.state, one.tools, one.reason) == (SourceState.READY, 0, "it offers no tools")
+
+
+reasons = st.none() | st.text(max_size=2000)
+
+
+@given(st.lists(st.tuples(st.sampled_from(AWAY), reasons), min_size=1, max_size=20))
+def test_every_source_is_named_and_the_message_stays_short(given_: list[tuple[SourceState, str | None]]) -> None:
+    board = load_board({}, [plugin_of(*(Source(SourceState.READY, name=f"s{n}") for n in range(len(given_))))])
+    for number, (state, reason) in enumerate(given_):
+        board.set_source_state(f"s{number}", state, reason)
+    away = board.sources_away("late")
+    error = absent("there is no tool 'late'", away)
+    assert len(error.details["sources"]) == len(given_)
+    for number in range(len(given_)):
+        assert f"'s{number}'" in error.message
+    assert "\n" not in error.message
+    assert len(error.message) < 200 + MAX_EXPLAINED * 900 + 10 * len(given_)
+    json.dumps(error.to_json())
+
+
+def test_the_table_of_states_in_the_docs_is_that_of_the_code() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "use-mcp-servers.md"
+    if not page.is_file():
+        pytest.skip("the docs are not beside the package")
+    table = page.read_text(encoding="utf-8").partition("| state |")[2].partition("\n\n")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
+    assert rows == {state.value: state.meaning for state in SourceState}
+
+
+def test_a_status_has_one_form_in_json() -> None:
+    one = SourceStatus("far", "mcp", SourceState.FAILED, 1.26, "gone", 0)
+    assert one.to_json() == {
+        "source": "far", "kind": "mcp", "state": "failed", "since_s": 1.3, "reason": "gone", "tools": 0,
+    }  # fmt: skip

@@ -1,0 +1,210 @@
+"""Servers that do not start: no door answers with a bare NOT_FOUND, and no list leaves them out in silence."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+for needed in ("pegboard_mcp", "pegboard_http", "pegboard_chat"):
+    pytest.importorskip(needed, reason=f"{needed} is not installed")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PROGRAM = [sys.executable, "-m", "pegboard"]
+REFUSES = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if "id" in said:
+        error = {"code": -32000, "message": "the licence has run out"}
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "error": error}), flush=True)
+"""
+EMPTY = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if said.get("method") == "initialize":
+        result = {"protocolVersion": said["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+        result["serverInfo"] = {"name": "empty", "version": "1"}
+    elif said.get("method") == "tools/list":
+        result = {"tools": []}
+    elif "id" in said:
+        error = {"code": -32601, "message": "no"}
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "error": error}), flush=True)
+        continue
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
+"""
+
+
+def python(code: str, **more: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-c", code], **more}
+
+
+SERVERS: dict[str, dict[str, Any]] = {
+    "elsewhere": {"url": "http://127.0.0.1:9/mcp"},
+    "empty": python(EMPTY),
+    "exits": python("import sys; sys.exit('set NOTES_TOKEN')"),
+    "garbage": python("print('Hello!')"),
+    "missing": {"command": "no-such-server-anywhere"},
+    "refuses": python(REFUSES),
+    "silent": python("import time; time.sleep(600)", timeout=2),
+}
+SAYS = {
+    "elsewhere": ("backing_off", "127.0.0.1:9"),
+    "empty": ("known", "it offers no tools"),
+    "exits": ("backing_off", "exited with status 1, before it said anything; its last words: set NOTES_TOKEN"),
+    "garbage": ("backing_off", "it speaks no MCP"),
+    "missing": ("failed", "the command 'no-such-server-anywhere' does not exist"),
+    "refuses": ("backing_off", "it refused the initialization: the licence has run out"),
+    "silent": ("backing_off", "no answer within 2 s (time-out)"),
+}
+"""What is said of each server: its state, and a part of the reason."""
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """`configured("silent", ...)`: the program with these servers."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+    def command(*names: str) -> list[str]:
+        file = tmp_path / "dead.yaml"
+        servers = {name: SERVERS[name] for name in names}
+        file.write_text(json.dumps({"plugins": {"mcp": {"lock": "off", "servers": servers}}}), encoding="utf-8")
+        return [*PROGRAM, "--config", str(file)]
+
+    return command
+
+
+def ran(command: list[str], said: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+
+
+def through_batch(command: list[str]) -> Any:
+    return json.loads(ran([*command, "batch"], '{"name": "late", "arguments": {}}\n').stdout)["error"]
+
+
+def through_call(command: list[str]) -> Any:
+    done = ran([*command, "call", "late", "--json"])
+    assert done.returncode == 1
+    return json.loads(done.stdout)["error"]
+
+
+def through_dry_run(command: list[str]) -> Any:
+    return json.loads(ran([*command, "call", "late", "--dry-run", "--json"]).stdout)["error"]
+
+
+def through_python(command: list[str]) -> Any:
+    code = f"""
+import json, pegboard
+with pegboard.open_host_sync({command[-1]!r}) as host:
+    print(json.dumps(host.call("late").error.to_json()))
+"""
+    return json.loads(ran([sys.executable, "-c", code]).stdout)
+
+
+def through_chat(command: list[str]) -> Any:
+    done = ran([*command, "chat", "--model", "echo", "--json", "late {}"])
+    (result,) = [event for line in done.stdout.splitlines() if (event := json.loads(line))["type"] == "result"]
+    return result["error"]
+
+
+@contextlib.contextmanager
+def serving(command: list[str]) -> Iterator[str]:
+    """A door over HTTP as long as the block: its address."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        try:
+            url = None
+            while url is None and (line := served.stderr.readline()):
+                url = re.search(r"(?:http|ws)://\S+", line) if line.startswith("serving") else None
+            assert url is not None
+            threading.Thread(target=served.stderr.read, daemon=True).start()
+            yield url[0]
+        finally:
+            served.terminate()
+            served.wait(30)
+
+
+def through_gateway(command: list[str]) -> Any:
+    with serving([*command, "gateway", "--port", "0"]) as url:
+        request = urllib.request.Request(f"{url}/tools/late", data=b"{}", headers={"content-type": "application/json"})
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(request, timeout=50)
+        with raised.value as answer:
+            assert answer.code == 404
+            return json.load(answer)["error"]
+
+
+def through_mcp(transport: str, command: list[str]) -> Any:
+    """An error of the protocol, which has the board's own beside its words."""
+    import trio
+
+    from pegboard_mcp.client._errors import RpcError
+    from pegboard_mcp.client.asks import Asks
+    from pegboard_mcp.client.connection import open_connection
+    from pegboard_mcp.definitions import ServerDefinition
+
+    async def call(**where: Any) -> Any:
+        definition = ServerDefinition(name="board", transport=transport, **where)  # type: ignore[arg-type]
+        opened = open_connection(
+            definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
+        )
+        with trio.fail_after(50):
+            async with opened as connection:
+                with pytest.raises(RpcError) as raised:
+                    await connection.request("tools/call", {"name": "late", "arguments": {}})
+        return {**raised.value.data, "message": raised.value.message}
+
+    if transport == "stdio":
+        return trio.run(partial(call, argv=(*command, "serve")))
+    with serving([*command, "serve", "--transport", transport, "--port", "0"]) as url:
+        return trio.run(partial(call, url=url))
+
+
+DOORS: dict[str, Callable[[list[str]], Any]] = {
+    "batch": through_batch,
+    "call": through_call,
+    "dry run": through_dry_run,
+    "python": through_python,
+    "chat": through_chat,
+    "gateway": through_gateway,
+    **{transport: partial(through_mcp, transport) for transport in ("stdio", "http", "sse", "websocket")},
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_answers_an_unknown_name_without_the_servers_that_are_not_there(
+    door: str, configured: Callable[..., list[str]]
+) -> None:
+    error = DOORS[door](configured("missing", "exits"))
+    assert error["code"] == "NOT_FOUND"
+    sources = {one["source"]: one for one in error["details"]["sources"]}
+    for name in ("missing", "exits"):
+        state, reason = SAYS[name]
+        assert sources[name]["state"] == state
+        assert reason in sources[name]["reason"]
+        assert reason in error["message"]
+
+
+@pytest.mark.parametrize("name", [name for name in SERVERS if name != "empty"])
+def test_the_answer_says_what_is_wrong_with_each_kind_of_dead_server(
+    name: str, configured: Callable[..., list[str]]
+) -> None:
+    (source,) = through_batch(configured(name))["details"]["sources"]
+    assert (source["source"], source["kind"], source["state"], source["tools"]) == (name, "mcp", SAYS[name][0], 0)
+    assert SAYS[name][1] in source["reason"]
