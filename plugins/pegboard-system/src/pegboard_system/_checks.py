@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pegboard import Finding
 from pegboard_system._isolation import INSTALL, can_hide, probe
 from pegboard_system._judge import locate
+from pegboard_system._landlock import can_forbid
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._rules import RULES, WRAPPERS, starts_programs
 
@@ -70,6 +71,11 @@ def _check_programs(permissions: CommandPermissions) -> Iterator[Finding]:
         if program is None:
             yield Finding("an allowed command is not there", f"{WHERE} {entry}", "no such program was found",
                           "install it, or remove it from allowed_commands", "warning")  # fmt: skip
+        elif name == "git" and not can_forbid():
+            yield Finding(
+                "an allowed command is refused", f"{WHERE} {entry}", "a repository names programs, and nothing "
+                "here keeps git from starting them", "remove it; or use Linux on x86_64 or aarch64", "warning",
+            )  # fmt: skip
         elif name not in (*RULES, *WRAPPERS, "git") and starts_programs(name):
             yield Finding(
                 "an allowed command is refused", f"{WHERE} {entry}", "it starts other programs or runs what it reads",

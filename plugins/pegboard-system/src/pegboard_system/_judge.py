@@ -21,6 +21,7 @@ import attrs
 from pegboard import ErrorCode, ToolError
 from pegboard_system._rules import (
     GIT,
+    GIT_ENVIRONMENT,
     GIT_GLOBALS,
     GIT_INSERT,
     MULTICALL,
@@ -32,7 +33,7 @@ from pegboard_system._rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where programs are looked for. Never the working directory, never what the host's own PATH says."""
@@ -90,10 +91,21 @@ class Program:
 
 @attrs.frozen
 class Judged:
-    """A command that may run: its words as they will be started, and the programs among them."""
+    """A command that may run.
+
+    Args:
+        words: as they will be started.
+        programs: those among the words.
+        alone: whether it needs no other program, so that the kernel can forbid it to start any.
+        only_alone: whether it is refused where the kernel cannot.
+        environment: variables that it gets beside those of every command.
+    """
 
     words: tuple[str, ...]
     programs: tuple[Program, ...]
+    alone: bool = False
+    only_alone: bool = False
+    environment: Mapping[str, str] = attrs.field(factory=dict)
 
 
 def judge(words: Sequence[str], policy: Policy, depth: int = 0) -> Judged:
@@ -115,8 +127,10 @@ def judge(words: Sequence[str], policy: Policy, depth: int = 0) -> Judged:
     known = _known_as(program)
     if known in WRAPPERS:
         return _judge_wrapped(program, WRAPPERS[known], arguments, policy, depth)
-    inserted = judge_arguments(known, arguments, policy)
-    return Judged((program.path, *inserted), (program,))
+    words = (program.path, *judge_arguments(known, arguments, policy))
+    if known == "git":
+        return Judged(words, (program,), alone=True, only_alone=True, environment=GIT_ENVIRONMENT)
+    return Judged(words, (program,), alone=known in RULES and not RULES[known].starts)
 
 
 # programs -------------------------------------------------------------------------------------------------------------
@@ -210,7 +224,17 @@ def _judge_wrapped(program: Program, wrapper: Wrapper, arguments: list[str], pol
     if depth + 1 >= MAX_DEPTH:
         _forbid("command", "too many programs start each other")
     inner = judge(rest, policy, depth + 1)
-    return Judged((program.path, *arguments[:index], *inner.words), (program, *inner.programs))
+    if wrapper.starts and inner.only_alone:
+        _forbid(
+            "option",
+            f"git may not be started by {_shown(program.name)}: it could start what a repository names",
+        )
+    return attrs.evolve(
+        inner,
+        words=(program.path, *arguments[:index], *inner.words),
+        programs=(program, *inner.programs),
+        alone=inner.alone and not wrapper.starts,
+    )
 
 
 # options --------------------------------------------------------------------------------------------------------------
@@ -390,6 +414,9 @@ def _judge_git(arguments: list[str], policy: Policy) -> list[str]:
     rest = arguments[index + 1 :]
     if {"-h", "--help"} & set(rest):
         _refuse_option("git", "--help")
+    for word in rest:
+        if "%G" in word and word.startswith(("--format=", "--pretty=", "--group=")):
+            _forbid("option", f"git may not have {_shown(word)}: %G asks gpg, and git starts no program here")
     _judge_by_rule("git", rule, rest, policy)
     return [*GIT_INSERT, *arguments[: index + 1], *rule.insert, *rest]
 

@@ -32,6 +32,11 @@ _NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUNDING = 38, 22, 24
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 SOCKETS = {"x86_64": (41, 425), "aarch64": (198, 425)}
 """socket and io_uring_setup: Landlock alone holds only TCP, and not the sockets that other programs listen on."""
+PROCESSES = {"x86_64": (57, 58), "aarch64": ()}
+"""fork and vfork; clone stays, for threads alone: see `program_of`."""
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CLONE3 = 435
+_CLONE_THREAD = 0x00010000
 CHANGES = {
     "x86_64": (90, 268, 452, 92, 94, 260, 188, 189, 197, 198, 463, 466),
     "aarch64": (53, 452, 54, 5, 6, 14, 15, 463, 466),
@@ -91,30 +96,57 @@ def _add(libc: Any, rules: int, path: str, access: int) -> None:
         os.close(opened)
 
 
-def forbid(*tables: dict[str, tuple[int, ...]]) -> None:
-    """Let these system calls fail with EACCES, from now on and for all children.
+def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> None:
+    """Let these system calls fail, from now on and for all children; see `program_of`.
 
     Raises:
         OSError: the kernel refused, or the architecture is not known.
     """
-    machine = platform.machine()
-    if machine not in _AUDIT_ARCH:
-        raise OSError("no filter for this architecture")
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    deny, allow, kill = 0x0005000D, 0x7FFF0000, 0x80000000
-    program = [
-        (load, 0, 0, 4), (equal, 1, 0, _AUDIT_ARCH[machine]), (give, 0, 0, kill),
-        (load, 0, 0, 0),
-        (at_least, 0, 1, 0x40000000), (give, 0, 0, deny),  # the x32 numbers of x86_64
-    ]  # fmt: skip
-    for number in (number for table in tables for number in table[machine]):
-        program += [(equal, 0, 1, number), (give, 0, 0, deny)]
-    program.append((give, 0, 0, allow))
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+    program = program_of(*tables, alone=alone)
+    code = ctypes.create_string_buffer(program)
+    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
     libc = _libc()
     _hold(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _hold(libc.prctl(_SET_SECCOMP, 2, ctypes.byref(header), 0, 0), "seccomp")
+
+
+def can_forbid() -> bool:
+    """Whether a filter of system calls is known for this system."""
+    return platform.system() == "Linux" and platform.machine() in _AUDIT_ARCH
+
+
+def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> bytes:
+    """A filter of system calls, as the kernel and bubblewrap's `--seccomp` take it.
+
+    Args:
+        tables: numbers that fail with EACCES.
+        alone: whether no new process can be made: threads stay, children do not. A filter cannot look at what clone3
+            is told, so that fails with ENOSYS, and the C library falls back to clone, as under any older kernel.
+
+    Raises:
+        OSError: the architecture is not known.
+    """
+    machine = platform.machine()
+    if not can_forbid():
+        raise OSError("no filter for this architecture")
+    load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
+    deny, unknown, allow, kill = 0x00050000 | 13, 0x00050000 | 38, 0x7FFF0000, 0x80000000
+    number, argument = 0, 16  # offsets in struct seccomp_data, of the lower half of the first argument
+    program = [
+        (load, 0, 0, 4), (equal, 1, 0, _AUDIT_ARCH[machine]), (give, 0, 0, kill),
+        (load, 0, 0, number),
+        (at_least, 0, 1, 0x40000000), (give, 0, 0, deny),  # the x32 numbers of x86_64
+    ]  # fmt: skip
+    for table in (*tables, *([PROCESSES] if alone else [])):
+        for call in table[machine]:
+            program += [(equal, 0, 1, call), (give, 0, 0, deny)]
+    if alone:
+        program += [
+            (equal, 0, 1, _CLONE3), (give, 0, 0, unknown),
+            (equal, 0, 3, _CLONE[machine]), (load, 0, 0, argument), (any_bit, 1, 0, _CLONE_THREAD), (give, 0, 0, deny),
+        ]  # fmt: skip
+    program.append((give, 0, 0, allow))
+    return b"".join(struct.pack("HBBI", *step) for step in program)
 
 
 def drop_capabilities() -> None:  # pragma: no cover - runs in the forked child

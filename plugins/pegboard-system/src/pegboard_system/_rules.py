@@ -75,6 +75,7 @@ class Wrapper:
         options: long options that it may have, with a value or without, spelled out; a value stands behind `=`.
         operands: words of its own before the program it starts.
         numbers: whether `-5` is an option.
+        starts: whether it stays, and starts what follows as a child.
     """
 
     flags: str = ""
@@ -82,6 +83,7 @@ class Wrapper:
     options: tuple[str, ...] = ()
     operands: int = 0
     numbers: bool = False
+    starts: bool = False
 
 
 WRAPPERS: dict[str, Wrapper] = {
@@ -89,8 +91,10 @@ WRAPPERS: dict[str, Wrapper] = {
     "nice": Wrapper(values="n", options=("--adjustment",), numbers=True),
     "nohup": Wrapper(),
     "stdbuf": Wrapper(values="ioe", options=("--input", "--output", "--error")),
-    "time": Wrapper(flags="pv", options=("--portability", "--verbose")),
-    "timeout": Wrapper(flags="v", values="ks", options=("--kill-after", "--signal", "--verbose"), operands=1),
+    "time": Wrapper(flags="pv", options=("--portability", "--verbose"), starts=True),
+    "timeout": Wrapper(
+        flags="v", values="ks", options=("--kill-after", "--signal", "--verbose"), operands=1, starts=True
+    ),
 }
 """The program they start is judged as if it stood alone, and both have to be allowed. What is not named here is
 refused: `env -S`, `env NAME=VALUE`, `timeout --foreground`. xargs is in no table: it starts what a file tells it."""
@@ -122,6 +126,7 @@ class Rule:
         insert: options that are put in front of all others.
         known: long options that are whole words, though a refused one begins like them.
         dashes: whether long options have one dash, as those of find.
+        starts: whether it needs other programs, as tar needs gzip; the kernel forbids all others to start any.
     """
 
     flags: str = ""
@@ -137,6 +142,7 @@ class Rule:
     insert: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     dashes: bool = False
+    starts: bool = False
 
 
 _FIND_PATTERNS = (
@@ -211,6 +217,7 @@ RULES: dict[str, Rule] = {
         free=("--exclude",),
         known=("list",),
         insert=("--force-local",),  # host:file would start rsh
+        starts=True,  # gzip and its kin
     ),
     "jq": Rule(
         pattern=1, no_pattern=("-f", "--from-file"), values="fL",
@@ -236,12 +243,12 @@ RULES: dict[str, Rule] = {
     "split": Rule(options=("filter",), values="abClntN", operands="last",
                   long_values=("suffix-length", "bytes", "line-bytes", "lines", "number", "separator")),
     "csplit": Rule(operands="write"),
-    "sdiff": Rule(flags="o", options=("output", "diff-program")),
+    "sdiff": Rule(flags="o", options=("output", "diff-program"), starts=True),  # diff
     "diff": Rule(
         values="UCDFIWxXS", free=("-I", "-F", "-x", "-D"), flags="l", options=("paginate", "to-file", "from-file"),
         long_values=("exclude", "exclude-from", "starting-file", "ignore-matching-lines", "label", "width"),
     ),
-    "diff3": Rule(options=("diff-program",)),
+    "diff3": Rule(options=("diff-program",), starts=True),  # diff
     "shuf": Rule(values="ion", long_values=("input-range", "output", "head-count", "random-source"),
                  writes=("-o", "--output"), free=("-i",)),
     "echo": Rule(operands="none", dashes=True),
@@ -284,27 +291,45 @@ GIT_INSERT = ("--no-pager", "--no-optional-locks", *(
     for setting in (
         "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
         "core.askPass=false", "core.editor=false", "gpg.program=false", "gpg.ssh.program=false",
-        "log.showSignature=false", "protocol.allow=never", "submodule.recurse=false",
+        "gpg.x509.program=false", "log.showSignature=false", "protocol.allow=never", "submodule.recurse=false",
+        "status.submoduleSummary=false", "diff.submodule=short", "diff.ignoreSubmodules=dirty",
     )
     for word in ("-c", setting)
 ))  # fmt: skip
-"""A repository's own settings may name programs; these lie over them."""
+"""Settings that lie over a repository's own, so that git does not try what it could not do.
 
-_GIT_SHOWS = Rule(
+They hold nothing by themselves: a repository has settings that no `-c` reaches, such as `filter.NAME.clean`,
+`diff.NAME.textconv` and `protocol.ext.allow`, and git has more of them with each version. What holds is that the
+kernel lets git start no program, whatever a repository says and whoever changes it meanwhile (`_landlock.program_of`).
+"""
+
+GIT_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # beats protocol.NAME.allow, which beats protocol.allow
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""No settings but the repository's, and no transport."""
+
+_GIT_TELLS = Rule(
     flags="O",
     options=("ext-diff", "textconv", "output", "show-signature", "no-index", "open-files-in-pager", "filters"),
     known=("text",),
-    insert=("--no-ext-diff", "--no-textconv"),
-)  # fmt: skip
-_GIT_TELLS = attrs.evolve(_GIT_SHOWS, insert=())
+)
+_GIT_SHOWS = attrs.evolve(_GIT_TELLS, insert=("--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"))
 
 GIT: dict[str, Rule] = {
     "diff": _GIT_SHOWS, "log": _GIT_SHOWS, "show": _GIT_SHOWS,
-    "blame": _GIT_TELLS, "cat-file": _GIT_TELLS, "describe": _GIT_TELLS, "ls-files": _GIT_TELLS,
+    "blame": attrs.evolve(_GIT_TELLS, values="SL", insert=("--no-textconv",)),
+    "cat-file": attrs.evolve(_GIT_TELLS, known=()),  # --text is --textconv there
+    "describe": attrs.evolve(_GIT_TELLS, options=(*_GIT_TELLS.options, "broken")),  # which asks a git of its own
+    "ls-files": attrs.evolve(_GIT_TELLS, values="xX", free=("-x",)),
     "ls-tree": _GIT_TELLS, "rev-list": _GIT_TELLS, "rev-parse": _GIT_TELLS, "shortlog": _GIT_TELLS,
-    "status": _GIT_TELLS,
+    "status": attrs.evolve(_GIT_TELLS, insert=("--ignore-submodules=dirty",)),
     "grep": attrs.evolve(
-        _GIT_TELLS, pattern=1, values="efmABC", free=("-e",), no_pattern=("-e", "-f"),
+        _GIT_TELLS, pattern=1, values="efmABC", free=("-e",), no_pattern=("-e", "-f"), insert=("--no-textconv",),
     ),
 }  # fmt: skip
 """The commands of git that only read. Any other - add, commit, checkout, clone - runs hooks, filters or transports."""

@@ -53,6 +53,7 @@ class Job:
         limits: names of `resource`, and what they are set to.
         readable, writable: what Landlock leaves.
         network: whether sockets may be opened.
+        alone: whether the command can start no other program.
     """
 
     words: list[str]
@@ -63,6 +64,7 @@ class Job:
     readable: list[str] = attrs.field(factory=list)
     writable: list[str] = attrs.field(factory=list)
     network: bool = False
+    alone: bool = False
 
 
 @attrs.frozen

@@ -108,19 +108,33 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
             hard = resource.getrlimit(kind)[1]
             most = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (most, most))
-        if job["level"] != "bubblewrap" and sys.platform == "linux":
-            sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-            landlock = importlib.import_module("_landlock")
+        sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+        landlock = importlib.import_module("_landlock")
+        if job["level"] == "bubblewrap":
+            if job["alone"]:  # bubblewrap loads the filter last, since it makes processes itself until then
+                job["words"][1:1] = ["--seccomp", str(_pipe_of(landlock.program_of(alone=True)))]
+        elif sys.platform == "linux":
             landlock.drop_capabilities()
             if job["level"] == "landlock":
                 landlock.restrict(job["readable"], job["writable"], network=job["network"])
             elif not job["network"]:
                 with contextlib.suppress(OSError):
                     landlock.forbid(landlock.SOCKETS)
+            if job["alone"]:
+                landlock.forbid(alone=True)
         os.execve(job["words"][0], job["words"], job["environment"])  # noqa: S606 - that no shell starts it is the point
     except BaseException as problem:  # noqa: BLE001 - a forked child has nobody to raise to
         os.write(failure, f"{type(problem).__name__}: {problem}".encode("utf-8", "replace")[:4000] or b"?")
     os._exit(127)
+
+
+def _pipe_of(data: bytes) -> int:  # pragma: no cover - runs in the forked child
+    """A descriptor from which `data` can be read, for what is started next; it has to fit into a pipe."""
+    held, gate = os.pipe()
+    os.write(gate, data)
+    os.close(gate)
+    os.set_inheritable(held, True)
+    return held
 
 
 def wait(child: int, control: int) -> int | None:

@@ -132,12 +132,18 @@ async def execute_command(
 
     from pegboard_system import _isolation as isolation
     from pegboard_system import _running as running
+    from pegboard_system._landlock import can_forbid
 
     permissions: CommandPermissions = context.permissions
     policy, judged = await judge_call(context, command)
     resource = context.resource(Isolation)
     found = await resource.found()
     level = found.best(permissions.least_level)
+    if judged.only_alone and not can_forbid():
+        raise ToolError(
+            ErrorCode.FORBIDDEN, "git is refused on this host: nothing keeps it from starting what a repository names",
+            reason="level", level=level, retry="never",
+        )  # fmt: skip
     if level is not None and permissions.least_level != "rlimits" and not isolation.can_hide(level, policy):
         level = None
     if level is None:
@@ -206,21 +212,24 @@ async def _make_job(
 
     from pegboard_system import _isolation as isolation
     from pegboard_system import _running as running
+    from pegboard_system._landlock import can_forbid
 
     environment = {"PATH": ":".join(policy.search), "LANG": "C.UTF-8", "TZ": os.environ.get("TZ", "")}
     environment |= {name: os.environ[name] for name in permissions.environment if name in os.environ}
-    environment = {name: value for name, value in environment.items() if value}
-    network, limits = permissions.network, permissions.limits()
+    environment = {name: value for name, value in environment.items() if value} | dict(judged.environment)
+    network, alone, limits = permissions.network, judged.alone and can_forbid(), permissions.limits()
     if level == "bubblewrap":
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "PWD": policy.cwd}  # noqa: S108 - its own, in the isolation
         words = isolation.bubblewrap_words(
             found, judged, policy, network=network, scratch_bytes=permissions.max_file_bytes
         )
-        return running.Job(words, level, "/", environment, limits, network=network), None
+        return running.Job(words, level, "/", environment, limits, network=network, alone=alone), None
     scratch = await trio.to_thread.run_sync(running.make_scratch, limiter=limiter)
     environment |= {"HOME": scratch, "TMPDIR": scratch, "PWD": policy.cwd}
     readable, writable = isolation.landlock_paths(judged, policy, scratch, network=network)
-    job = running.Job(list(judged.words), level, policy.cwd, environment, limits, readable, writable, network=network)
+    job = running.Job(
+        list(judged.words), level, policy.cwd, environment, limits, readable, writable, network=network, alone=alone
+    )
     return job, scratch
 
 
