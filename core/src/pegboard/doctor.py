@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
+from pegboard.text import HIDDEN as HIDDEN  # its old place
+from pegboard.text import WORDS, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,19 +40,6 @@ MAX_TOOLS = 128
 """Tools that OpenAI takes in one request."""
 ROOT_CHOICES = ("anyOf", "oneOf", "allOf", "not", "enum", "if")
 """Keywords that OpenAI and Anthropic refuse at the root of a schema."""
-
-CONTROLS = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f"
-ZERO_WIDTH = "\\u00ad\\u180e\\u200b\\u2060-\\u2064\\ufeff"
-BIDI = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"
-TAGS = "\\U000e0000-\\U000e007f"
-HIDDEN = {
-    "characters of the tags block, which only a model reads": f"[{TAGS}]",
-    "marks that turn the direction of text": f"[{BIDI}]",
-    # Joiners belong into emoji and into Persian or Indic words, and nowhere beside ASCII.
-    "characters without width": f"[{ZERO_WIDTH}]|(?<=[\\x00-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?=[\\x00-\\x7f])",
-    "control characters": f"[{CONTROLS}]",
-}
-"""What hides in a text, and the expression that finds it."""
 
 MAX_TEXTS = 5_000
 """How many texts of one tool are looked at."""
@@ -217,10 +206,8 @@ def check_texts(board: Board) -> Iterator[Finding]:
 
 
 def hidden_in(text: str) -> list[str]:
-    """What hides in a text, as words; see `HIDDEN`."""
-    if text.isascii() and text.isprintable():
-        return []
-    return [what for what, pattern in HIDDEN.items() if re.search(pattern, text)]
+    """What hides in a text, as words; see `pegboard.text`."""
+    return [WORDS[kind] for kind in clean(text)[1]]
 
 
 def _texts(tool: Tool) -> Iterable[tuple[str, str]]:

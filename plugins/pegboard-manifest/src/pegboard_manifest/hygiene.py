@@ -24,6 +24,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from pegboard.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -71,26 +73,8 @@ PROTECTED = frozenset(
 )
 """Files and folders that decide what the board runs: no tool of a manifest may write to one of these names."""
 
-# ECMA-48: control sequences, strings for the terminal (titles, links), and two-character escapes.
-_ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)?"
-    r"|\x1b[ -/]*[0-~]?"
-)
 _OVERSTRIKE = re.compile(r"[^\n]\x08")
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-# A list of our own: the interpreter's tables grow with Unicode, and what is generated has to stay the same to the byte.
-_INVISIBLE = re.compile(
-    "["
-    "\x00-\x08\x0e-\x1f\x7f-\x9f"  # controls
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, joiners, fillers, Arabic mark
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions, invisible operators
-    "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # variation selectors, in which bytes can be hidden
-    "\ufeff\ufff0-\ufffb\ufffe\uffff"  # byte order mark, annotation, no characters
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"  # shorthand and music controls, tags
-    "\ud800-\udfff"  # halves of a pair
-    "]"
-)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CONTROLS_AND_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -101,9 +85,8 @@ _SEPARATORS = re.compile(r"[/\\]")
 def sanitise(text: str, limit: int = MAX_DESCRIPTION, *, one_line: bool = False) -> str:
     """A text of a stranger as it may be shown to a model, in a terminal and in a document.
 
-    Taken out are control characters, terminal sequences, overstrikes, direction marks and overrides, zero-width and tag
-    characters, variation selectors and halves of surrogate pairs. Line breaks become `\\n`. The same text gives
-    the same answer on every version of Python, and a second time changes nothing.
+    What hides is taken out (`pegboard.text`), and so are overstrikes and the blanks at line ends. Line breaks become
+    `\\n`. The same text gives the same answer on every version of Python, and a second time changes nothing.
 
     Args:
         text: of any length; only the beginning is looked at.
@@ -114,14 +97,14 @@ def sanitise(text: str, limit: int = MAX_DESCRIPTION, *, one_line: bool = False)
     """
     is_cut = len(text) > limit * 4 + 4_096
     text = text[: limit * 4 + 4_096]
-    text = _ESCAPES.sub("", text)
     for _ in range(3):  # a manual page strikes a character at most so often
         text = _OVERSTRIKE.sub("", text)
-    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    text = clean(text.replace("\r\n", "\n"))[0]
     text = " ".join(text.split()) if one_line else "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
-    if len(text) <= limit:
-        return f"{text[: limit - 1]}…" if is_cut and limit else text
-    return text[: limit - 1].rstrip() + "…" if limit else ""
+    if len(text) <= limit and not is_cut:
+        return text
+    kept = text[: limit - 1] if len(text) <= limit else text[: limit - 1].rstrip()
+    return clean(f"{kept}…")[0] if limit else ""  # the cut may have gone through an emoji
 
 
 def text_fault(text: str) -> str | None:

@@ -1,8 +1,7 @@
-"""Foreign texts as a person would see them: what hides in them is taken out, and said.
+"""Foreign texts and schemas as a person would see them: what hides in them is taken out, and said.
 
-A description from a server is read by a model. Characters of the tags block, marks that turn the direction of text,
-characters without width and control characters let it say what nobody sees. `pegboard.doctor.HIDDEN` names them; what
-it does not name and hides as well stands in `_MORE`. Joiners stay where emoji and Persian or Indic words need them.
+A description from a server is read by a model. What may hide in it, and what stays because writing needs it, is said
+by `pegboard.text`.
 
 Texts that only describe are cleaned. Names of properties, `enum`, `const`, `pattern` and references are what a call is
 checked by: they stay as they are, and are said. Cleaning a clean text changes nothing.
@@ -10,11 +9,12 @@ checked by: they stay as they are, and are said. Cleaning a clean text changes n
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from pegboard.text import WORDS
+from pegboard.text import clean as sanitised
 
 MAX_TEXT = 100_000
 """A description is cut after so many characters."""
@@ -24,18 +24,6 @@ MAX_SAID = 100
 """How many findings of one schema are told."""
 
 TOO_LONG = f"more than {MAX_TEXT:,} characters"
-JOINERS = "\\u200c\\u200d"
-SELECTORS = "\\ufe00-\\ufe0f\\U000e0100-\\U000e01ef"
-_MORE = {
-    "characters without width": "[\\u034f\\u200b\\u206a-\\u206f\\ufff9-\\ufffb]",
-    # One selector says how the sign before it looks; more of them say something else.
-    "rows of variation selectors": f"(?<=[{SELECTORS}])[{SELECTORS}]",
-    "letters that are blank": "[\\u115f\\u1160\\u3164\\uffa0]",
-    "halves of characters": "[\\ud800-\\udfff]",
-}
-# A row of joiners goes as a whole; two are the most that a word of any script needs.
-_STRAY = f"(?<=[\\x00-\\x7f])[{JOINERS}]+|[{JOINERS}]+(?=[\\x00-\\x7f])|(?<=[{JOINERS}][{JOINERS}])[{JOINERS}]+"
-
 VALUES = frozenset((
     "enum", "const", "pattern", "required", "format", "type", "$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor",
     "$schema", "$vocabulary", "dependentRequired", "contentEncoding", "contentMediaType",
@@ -67,16 +55,9 @@ def clean(text: str) -> tuple[str, list[str]]:
 
     Linear in the text's length. A text of more than `MAX_TEXT` characters is cut, and that is said too.
     """
-    said: list[str] = []
-    if len(text) > MAX_TEXT:
-        text, said = text[:MAX_TEXT], [TOO_LONG]
-    if text.isascii() and not _ascii_controls().search(text):
-        return text, said
-    for what, pattern in _patterns():
-        text, count = pattern.subn("", text)
-        if count and what not in said:
-            said.append(what)
-    return text, said
+    said = [TOO_LONG] if len(text) > MAX_TEXT else []
+    text, found = sanitised(text[:MAX_TEXT])
+    return text, [*said, *(WORDS[kind] for kind in found)]
 
 
 def clean_schema(schema: Any) -> tuple[Any, list[Hidden]]:
@@ -88,25 +69,6 @@ def clean_schema(schema: Any) -> tuple[Any, list[Hidden]]:
     walk = _Walk()
     cleaned = walk.schema(schema, ())
     return cleaned, walk.said
-
-
-@functools.cache
-def _ascii_controls() -> re.Pattern[str]:
-    from pegboard.doctor import HIDDEN
-
-    return re.compile(HIDDEN["control characters"])
-
-
-@functools.cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Every pattern in an order in which none makes work for one before it: joiners come last, since what is taken out
-    beside them may bring them beside ASCII."""
-    from pegboard.doctor import HIDDEN, ZERO_WIDTH
-
-    width = "characters without width"
-    plain = [(what, pattern) for what, pattern in HIDDEN.items() if what != width]
-    plain += [(width, f"[{ZERO_WIDTH}]"), *_MORE.items(), (width, _STRAY)]
-    return tuple((what, re.compile(pattern)) for what, pattern in plain)
 
 
 class _Walk:
@@ -212,23 +174,3 @@ def is_page(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
     except ValueError:
         return False
-
-
-def visible(text: str) -> str:
-    """The text with what hides in it written as escapes: harmless to a terminal, and everything can be seen."""
-    if text.isascii() and not _ascii_controls().search(text.replace("\r", "\x00")):
-        return text
-    text = _CARRIAGE.sub(_escaped, text)
-    for _, pattern in _patterns():
-        text = pattern.sub(_escaped, text)
-    return text
-
-
-_CARRIAGE = re.compile("[\\r\\u2028\\u2029]")
-
-
-def _escaped(match: re.Match[str]) -> str:
-    codes = map(ord, match[0])
-    return "".join(
-        f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}" for code in codes
-    )

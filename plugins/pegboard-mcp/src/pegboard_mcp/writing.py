@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ConfigError
 from pegboard.config import looks_secret, mask_text
+from pegboard.text import visible
 from pegboard_mcp.definitions import HIDDEN
 from pegboard_mcp.secrets import MIN_SECRET, secrets_of_args, secrets_of_config, secrets_of_url
-from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,22 +8,15 @@ import re
 import shlex
 from typing import Any
 
-from pegboard.doctor import BIDI, TAGS, ZERO_WIDTH
+from pegboard.text import visible
 from pegboard_manifest.hygiene import sanitise
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 
 
-@functools.cache
-def _hidden() -> re.Pattern[str]:
-    return re.compile(f"[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029{BIDI}{ZERO_WIDTH}{TAGS}\\ud800-\\udfff]")
-
-
 def shown(value: object, limit: int = 200) -> str:
     """A foreign text in one line that a terminal takes for nothing but text, shortened to `limit` characters."""
-    text = " ".join(str(value)[: limit * 4].split())
-    if not (text.isascii() and text.isprintable()):
-        text = _hidden().sub(lambda match: ascii(match[0])[1:-1], text)
+    text = visible(" ".join(str(value)[: limit * 4].split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

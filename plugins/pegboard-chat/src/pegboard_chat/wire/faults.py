@@ -15,6 +15,7 @@ import attrs
 
 from pegboard import ErrorCode, Retry
 from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
+from pegboard.text import clean as sanitised
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire.keys import Headers, mask
 
@@ -112,7 +113,6 @@ _ESCAPE = re.compile(
     r"\\(?:[^u]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
 """An escape of a JSON string; `half` of a character where its other half is not beside it."""
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 @attrs.frozen
@@ -237,7 +237,7 @@ def error_of(
 
 def clean(text: str, secrets: Iterable[str] = (), limit: int = MAX_SAID) -> str:
     """A provider's words as they may be shown: one line, without keys, at most `limit` characters."""
-    line = _CONTROLS.sub(" ", text[: MAX_READ + 1])
+    line = sanitised(text[: MAX_READ + 1])[0]
     if len(text) > MAX_READ:
         line = line[: max(line.rfind(" "), 0)]  # nothing is left of a key that the cut went through
     return shorten_text(mask(" ".join(line.split()), secrets), limit)

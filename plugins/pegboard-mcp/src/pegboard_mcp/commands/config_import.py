@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
-from pegboard_mcp.texts import visible
+from pegboard.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

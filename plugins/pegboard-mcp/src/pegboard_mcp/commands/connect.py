@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError
+from pegboard.text import visible
 from pegboard_mcp import places
-from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from pegboard.cli import ProgramRun

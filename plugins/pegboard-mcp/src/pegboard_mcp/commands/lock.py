@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, PegboardError
+from pegboard.text import visible
 from pegboard_mcp.lock.pins import PARTS
-from pegboard_mcp.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard.text import HIDDEN
 from pegboard_mcp.lock.pins import Key, Pin
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ version = {VERSION}
 """
 TEXTS = ("title", "version", "description")
 VALUES = ("annotations", "input_schema", "output_schema")
-_ESCAPED = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\U000e0000-\\U000e007f]"
-)
 
 
 class LockError(PluginError):
@@ -206,8 +204,7 @@ def _block(pin: Pin) -> str:
 def _json(value: Any) -> str:
     """A JSON value, its members sorted, a line each; what a terminal or an editor would hide is escaped."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2)
-    text = _ESCAPED.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
-    text = re.sub("[\\ud800-\\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _escaped().sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
     return text.replace("'''", "\\u0027\\u0027\\u0027")
 
 
@@ -215,13 +212,19 @@ def _text(text: str) -> str:
     """A TOML string: a literal one where there is one."""
     if any("\ud800" <= character <= "\udfff" for character in text):  # TOML has no word for these
         return f"{{ json = {_text(json.dumps(text))} }}"
-    if not _ESCAPED.search(text.replace("\n", "")):
+    if not _escaped().search(text.replace("\n", "")):
         if "'" not in text and "\n" not in text:
             return f"'{text}'"
         if "'''" not in text and not text.endswith("'"):
             return f"'''\n{text}'''"
     quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return '"' + _ESCAPED.sub(_toml_escape, quoted) + '"'
+    return '"' + _escaped().sub(_toml_escape, quoted) + '"'
+
+
+@functools.cache
+def _escaped() -> re.Pattern[str]:
+    """What a file does not show, and what TOML does not take in a literal string."""
+    return re.compile(f"[\x00-\x1f{''.join(HIDDEN.values())}]")
 
 
 def _toml_escape(match: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError
 
 if TYPE_CHECKING:
@@ -112,6 +113,5 @@ def own_words(definition: ServerDefinition, said: str) -> str:
 
 def shorten(text: str, limit: int = SHOWN_CHARS) -> str:
     """The text in one line without control characters, cut to `limit` characters."""
-    text = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * limit])
-    text = " ".join(text.split())
+    text = " ".join(clean(text[: 4 * limit])[0].split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
