@@ -14,22 +14,22 @@ import importlib
 import logging
 import time
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
 
 from pegboard import hookspecs
+from pegboard._installed import installed_plugins
 from pegboard.errors import ConfigError, PegboardError, PluginError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pegboard._installed import Installed
     from pegboard.config import Config
 
 log = logging.getLogger("pegboard")
-
-GROUP = "pegboard"
 
 BUILTINS = {
     "validator": "pegboard.validation",
@@ -316,19 +316,19 @@ def load_plugins(
 
 
 def _check_left_out(left_out: set[str]) -> None:
-    installed = {one.name for one in _installed()} if left_out - BUILTINS.keys() else set()
+    installed = {one.name for one in installed_plugins()} if left_out - BUILTINS.keys() else set()
     for name in sorted(left_out - BUILTINS.keys() - installed):
         raise ConfigError(f"there is no plugin {name!r} to leave out", hint=_nearest(name, [*BUILTINS, *installed]))
 
 
 def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[PluginRecord, Callable[[], Any]]]:
     if wanted is None:
-        for one in _installed():
-            yield one.record(named=one.name in config.named_plugins), one.load
+        for one in installed_plugins():
+            yield _record(one, named=one.name in config.named_plugins), one.load
         return
     names = [one for one in wanted if isinstance(one, str)]
-    installed = _installed() if names else []
-    chosen: dict[_Installed, None] = {}
+    installed = installed_plugins() if names else []
+    chosen: dict[Installed, None] = {}
     for name in names:
         found = [one for one in installed if name in (one.name, one.distribution)]
         if not found:
@@ -336,7 +336,7 @@ def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[Plug
             raise PluginError(f"no plugin {name!r} is installed", hint=_nearest(name, known))
         chosen |= dict.fromkeys(found)
     for one in chosen:  # each once, however often and by whichever of its names it was asked for
-        yield one.record(named=True), one.load
+        yield _record(one, named=True), one.load
     for plugin in wanted:
         if not isinstance(plugin, str):
             record = PluginRecord(_name_of(plugin))
@@ -344,28 +344,8 @@ def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[Plug
             yield record, lambda plugin=plugin: plugin  # type: ignore[misc]
 
 
-class _Installed(NamedTuple):
-    name: str
-    distribution: str | None
-    version: str | None
-    load: Callable[[], Any]
-
-    def record(self, *, named: bool) -> PluginRecord:
-        return PluginRecord(self.name, self.distribution, self.version, named=named)
-
-
-def _installed() -> list[_Installed]:
-    """The entry points of the group, in the order of their names: never in that of the path."""
-    from importlib.metadata import entry_points
-
-    found = []
-    for entry in entry_points(group=GROUP):
-        distribution = version = None
-        if entry.dist is not None:
-            metadata = entry.dist.metadata  # once: each access parses it anew
-            distribution, version = metadata["Name"], metadata["Version"]
-        found.append(_Installed(entry.name, distribution, version, entry.load))
-    return sorted(found, key=lambda one: (one.name, one.distribution or ""))
+def _record(one: Installed, *, named: bool) -> PluginRecord:
+    return PluginRecord(one.name, one.distribution, one.version, named=named)
 
 
 def _name_of(plugin: object) -> str:

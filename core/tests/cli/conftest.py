@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -146,14 +145,24 @@ def tools(site: Site) -> Site:
 
 
 @pytest.fixture
-def without_mcp(monkeypatch: pytest.MonkeyPatch) -> None:
+def find_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], bool]], None]:
+    """Find the plugins of just these distributions, as on a machine where no others are installed."""
+    from pegboard import _installed, plugins
+
+    every = _installed.installed_plugins
+
+    def find_only(is_there: Callable[[str], bool]) -> None:
+        for module in (_installed, plugins):
+            found = lambda: [one for one in every() if is_there(one.distribution or "")]  # noqa: E731
+            monkeypatch.setattr(module, "installed_plugins", found)
+
+    return find_only
+
+
+@pytest.fixture
+def without_mcp(find_only: Callable[[Callable[[str], bool]], None]) -> None:
     """As on a machine where pegboard-mcp is not installed."""
-    found = importlib.metadata.entry_points
-
-    def entry_points(**wanted: Any) -> list[importlib.metadata.EntryPoint]:
-        return [one for one in found(**wanted) if one.dist is None or one.dist.metadata["Name"] != "pegboard-mcp"]
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    find_only(lambda distribution: distribution != "pegboard-mcp")
 
 
 @attrs.define

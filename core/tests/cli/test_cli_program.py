@@ -287,14 +287,10 @@ def test_help_works_where_the_board_does_not_load(run, tools):
 
 
 @pytest.fixture
-def misspelt(site, tmp_path, monkeypatch) -> str:
+def misspelt(site, tmp_path, find_only) -> str:
     """A configuration that names two tools that no installed plugin has; one of them is near to `adder`."""
     # Only what this test installs: the plugins of whoever runs the tests may be any.
-    from importlib import metadata
-
-    every = metadata.distributions
-    ours = lambda **more: (one for one in every(**more) if one.name.startswith("pegboard-test-"))  # noqa: E731
-    monkeypatch.setattr(metadata, "distributions", ours)
+    find_only(lambda distribution: distribution.startswith("pegboard-test-"))
     site.install(
         "sums",
         """

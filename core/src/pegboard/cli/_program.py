@@ -295,10 +295,9 @@ def tell_error(message: str, hint: str | None) -> None:
 
 def _plugin_of(package: str) -> str | None:
     """The name of a package's plugin, if the package is installed."""
-    from importlib.metadata import entry_points
+    from pegboard._installed import installed_plugins
 
-    installed = entry_points(group="pegboard")
-    return next((one.name for one in installed if one.dist is not None and one.dist.metadata["Name"] == package), None)
+    return next((one.name for one in installed_plugins() if one.distribution == package), None)
 
 
 def _run_of(ctx: click.Context | None) -> ProgramRun:

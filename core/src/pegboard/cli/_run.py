@@ -165,9 +165,9 @@ class ProgramRun:
     def _require_mcp(self) -> None:
         if self.mcp_config is None:
             return
-        from importlib.metadata import entry_points
+        from pegboard._installed import installed_plugins
 
-        if not entry_points(group="pegboard", name="mcp"):
+        if not any(one.name == "mcp" for one in installed_plugins()):
             raise ConfigError(
                 "--mcp-config needs pegboard-mcp, which is not installed", hint="pip install pegboard-mcp"
             )
