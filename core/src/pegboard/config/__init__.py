@@ -7,6 +7,7 @@ where a field is secret or may widen what tools may do. Nothing is imported for 
 from __future__ import annotations
 
 from pegboard.config._config import Config, Row
+from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
 from pegboard.config._secrets import looks_secret, mask_text, mask_value
@@ -29,4 +30,5 @@ __all__ = [
     "mask_value",
     "setting",
     "trust",
+    "user_folder",
 ]

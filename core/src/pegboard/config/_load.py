@@ -9,6 +9,7 @@ from typing import Any
 
 from pegboard.config._config import Config
 from pegboard.config._environment import environment_layers
+from pegboard.config._folders import user_folder
 from pegboard.config._layers import MAX_DEPTH, PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
 from pegboard.config._structure import shorten
 from pegboard.errors import ConfigError, Fault, Step
@@ -120,7 +121,7 @@ def _read_layers(
             raise ConfigError(f"{named} has no [tool.pegboard]", [files.nothing_in(named)])
         return [_file_layer(named, values)]
     layers: list[Layer] = []
-    own = (user_dir or _default_user_dir()) / USER_FILE
+    own = (user_dir or user_folder("config")) / USER_FILE
     try:
         if files.is_file(own):
             layers.append(_file_layer(own, files.read_file(own, files.load_bytes(own)) or {}))
@@ -136,12 +137,6 @@ def _read_layers(
     except ConfigError as problem:
         faults += problem.faults
     return layers
-
-
-def _default_user_dir() -> Path:
-    import platformdirs
-
-    return platformdirs.user_config_path("pegboard", appauthor=False)
 
 
 def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True, found: bool = False) -> Layer:

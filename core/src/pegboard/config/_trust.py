@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pegboard.config._folders import user_folder
 from pegboard.errors import ConfigError
 
 FILE = "trusted.json"
@@ -18,9 +19,7 @@ MAX_TRUSTED = 16 * 1024 * 1024
 
 def default_state_dir() -> Path:
     """The folder of the user's own in which the list is kept."""
-    import platformdirs
-
-    return platformdirs.user_state_path("pegboard", appauthor=False)
+    return user_folder("state")
 
 
 def trust(file: Path, *, state_dir: Path | None = None) -> str:

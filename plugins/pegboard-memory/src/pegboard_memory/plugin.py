@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import hookimpl, setting
+from pegboard.config import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -115,9 +116,7 @@ def place_of(settings: MemorySettings) -> Place:
 
     if settings.url is not None:
         return Place(path_of(settings.url).absolute())
-    import platformdirs
-
-    return Place(platformdirs.user_data_path("pegboard", appauthor=False) / FILE_NAME, make_folder=True)
+    return Place(user_folder("data") / FILE_NAME, make_folder=True)
 
 
 _plugin = MemoryPlugin()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import trio
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard.config import user_folder
 from pegboard_tasks._threads import UnavailableError
 
 if TYPE_CHECKING:
@@ -144,6 +145,4 @@ def path_of(url: str | None) -> Path:
     """The file of a `sqlite:///` URL; relative ones start at the working directory."""
     if url is not None:
         return Path(url.removeprefix("sqlite:///")).absolute()
-    import platformdirs
-
-    return platformdirs.user_data_path("pegboard", appauthor=False) / "tasks.db"
+    return user_folder("data") / "tasks.db"

@@ -122,9 +122,9 @@ def load_conversation(path: Path) -> Conversation:
 
 def history_file() -> Path | None:
     """Where what was typed is kept, in the person's own state folder; None where nothing can be kept."""
-    import platformdirs
+    from pegboard.config import user_folder
 
-    path = platformdirs.user_state_path("pegboard", appauthor=False) / "chat-history"
+    path = user_folder("state") / "chat-history"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:  # noqa: PTH123 - a descriptor

@@ -14,6 +14,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from pegboard.config import user_folder
 from pegboard_mcp import __version__
 from pegboard_mcp.client.discovery import Listing
 
@@ -34,10 +35,8 @@ OBJECTS = ("input_schema", "output_schema", "annotations")
 
 def path_of(definition: ServerDefinition) -> Path:
     """Where the list of a server lies. Its name is for people; the identity makes it that of this very server."""
-    import platformdirs
-
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:64]
-    return platformdirs.user_cache_path("pegboard", appauthor=False) / "mcp" / f"{plain}-{definition.identity}.json"
+    return user_folder("cache") / "mcp" / f"{plain}-{definition.identity}.json"
 
 
 def read(path: Path) -> Listing | None:

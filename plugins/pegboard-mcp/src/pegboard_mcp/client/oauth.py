@@ -33,6 +33,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from pydantic import AnyUrl, BaseModel
 
+from pegboard.config import user_folder
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
@@ -109,9 +110,7 @@ class Vault:
 
     def _file(self, key: str) -> Path:
         if self._folder is None:
-            import platformdirs
-
-            self._folder = platformdirs.user_state_path("pegboard") / "mcp-tokens"
+            self._folder = user_folder("state") / "mcp-tokens"
         return self._folder / f"{key}.json"
 
 
