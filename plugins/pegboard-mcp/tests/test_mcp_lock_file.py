@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from pegboard import Origin, Tool, tool
 from pegboard_mcp.lock import file
 from pegboard_mcp.lock.compare import changes_of
-from pegboard_mcp.lock.file import LockError, find_lock, read_lock, to_text, write_lock
+from pegboard_mcp.lock.file import LockError, read_lock, to_text, write_lock
 from pegboard_mcp.lock.pins import Pin, content_of, fingerprint_of, identity_of, is_pinned, pin_of
+from pegboard_mcp.lock.place import find_lock
 
 if TYPE_CHECKING:
     from pathlib import Path

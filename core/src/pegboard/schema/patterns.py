@@ -159,6 +159,8 @@ class _Reader:
             atom = _Node("set", r"[^\n\r\u2028\u2029]", chars=_ALL - {10, 13})
         elif self.take("\\"):
             text, chars = self.escape(start)
+            if text == _NOT_SPACES:  # the same set, compiled in a sixth of the time
+                text = f"^{_SPACES}"
             atom = _Node("set", f"[{text}]" if len(chars) != 1 or chars == {_OTHER} else text, chars=chars)
         else:
             self.at += 1

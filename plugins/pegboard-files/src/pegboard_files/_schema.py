@@ -8,28 +8,6 @@ import attrs
 
 
 @attrs.frozen
-class AtLeast:
-    """A bound for `Annotated`: at least `ge`."""
-
-    ge: int
-
-
-@attrs.frozen
-class AtMost:
-    """A bound for `Annotated`: at most `le`."""
-
-    le: int
-
-
-@attrs.frozen
-class Sized:
-    """Bounds for `Annotated`: how many elements."""
-
-    min_length: int
-    max_length: int
-
-
-@attrs.frozen
 class Edit:
     """One replacement.
 

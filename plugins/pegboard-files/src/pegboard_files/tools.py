@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pegboard import CallContext, Example, Tool, ToolError, ToolResult, tool
+from pegboard.schema.markers import Ge, Le, MaxLen, MinLen
 from pegboard_files._schema import (
     EDIT_SCHEMA,
     LIST_SCHEMA,
@@ -12,10 +13,7 @@ from pegboard_files._schema import (
     SEARCH_FILES_SCHEMA,
     SEARCH_TEXT_SCHEMA,
     WRITE_SCHEMA,
-    AtLeast,
-    AtMost,
     Edit,
-    Sized,
 )
 from pegboard_files.plugin import PathPermissions
 
@@ -54,8 +52,8 @@ async def read_file(
     context: CallContext,
     path: str,
     encoding: str = "utf-8",
-    offset: Annotated[int, AtLeast(0)] = 0,
-    limit: Annotated[int, AtLeast(1)] | None = None,
+    offset: Annotated[int, Ge(0)] = 0,
+    limit: Annotated[int, Ge(1)] | None = None,
 ) -> ToolResult:
     """Read a file: text exactly as it stands there, images and sound as such.
 
@@ -140,7 +138,7 @@ async def write_file(context: CallContext, path: str, content: str, create_dirs:
 async def edit_file(
     context: CallContext,
     path: str,
-    edits: Annotated[list[Edit], Sized(1, 100)],
+    edits: Annotated[list[Edit], MinLen(1), MaxLen(100)],
     dry_run: bool = False,
     encoding: str = "utf-8",
 ) -> ToolResult:
@@ -253,8 +251,8 @@ async def search_text(
     glob: str | None = None,
     ignore_case: bool = False,
     literal: bool = False,
-    context_lines: Annotated[int, AtLeast(0), AtMost(10)] = 0,
-    limit: Annotated[int, AtLeast(1), AtMost(1000)] = 100,
+    context_lines: Annotated[int, Ge(0), Le(10)] = 0,
+    limit: Annotated[int, Ge(1), Le(1000)] = 100,
 ) -> ToolResult:
     """Find lines in text files by a regular expression.
 

@@ -169,7 +169,7 @@ def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
 def _new_path() -> Path:
     """Where the first lock is written: beside the configuration that is found from here, else here."""
     from pegboard.config import find_found_file
-    from pegboard_mcp.lock.file import NAME
+    from pegboard_mcp.lock.place import NAME
 
     try:
         beside = find_found_file()

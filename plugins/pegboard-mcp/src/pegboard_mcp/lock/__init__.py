@@ -1,6 +1,7 @@
 """What tools looked like when a person accepted them: `pegboard.lock`.
 
 pins      a tool's face as it was accepted
+place     where the file is
 file      the file, read and written
 schemas   whether all that one schema accepts is accepted by another
 compare   what became of tools, and what it means for callers

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from pegboard import PluginError
 from pegboard.text import HIDDEN
 from pegboard_mcp.lock.pins import Key, Pin
+from pegboard_mcp.lock.place import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-NAME = "pegboard.lock"
 VERSION = 1
 MAX_BYTES = 32 * 1024 * 1024
 MAX_TOOLS = 20_000
@@ -42,16 +42,6 @@ VALUES = ("annotations", "input_schema", "output_schema")
 
 class LockError(PluginError):
     """The lock cannot be read or written; the message says why."""
-
-
-def find_lock(start: Path) -> Path | None:
-    """The nearest `pegboard.lock` in a folder or above it."""
-    for folder in (start, *start.parents):
-        path = folder / NAME
-        with contextlib.suppress(OSError):
-            if path.is_file():
-                return path
-    return None
 
 
 def read_lock(path: Path) -> dict[Key, Pin]:

@@ -44,7 +44,7 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
 
 def lock_path(settings: McpSettings) -> Path | None:
     """The lock that holds here: what the settings name, whether it is there or not, else the nearest one upwards."""
-    from pegboard_mcp.lock.file import find_lock
+    from pegboard_mcp.lock.place import find_lock
 
     if settings.lock_file is not None:
         return Path(settings.lock_file).expanduser()
