@@ -8,7 +8,7 @@ import threading
 import pytest
 import trio
 
-from pegboard.cli import _interrupt
+from pegboard.cli import _interrupt, _leaving
 from pegboard.cli._interrupt import leaving_promptly
 from pegboard.cli._run import ProgramRun
 
@@ -72,7 +72,7 @@ def test_only_the_main_thread_hears_signals(heard):
 
 def test_going_says_so_and_is_130(monkeypatch, capfd):
     ended = []
-    monkeypatch.setattr(_interrupt.os, "_exit", ended.append)
+    monkeypatch.setattr(_leaving.os, "_exit", ended.append)
     _interrupt._go()
     assert ended == [130]
     assert "left behind" in capfd.readouterr().err

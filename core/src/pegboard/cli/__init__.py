@@ -23,13 +23,20 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pegboard.cli._leaving import leave_within
     from pegboard.cli._output import answer_descriptor
     from pegboard.cli._run import ProgramRun
     from pegboard.cli._waiting import quiet, waiting
 
-__all__ = ["ProgramRun", "answer_descriptor", "main", "quiet", "waiting"]
+__all__ = ["ProgramRun", "answer_descriptor", "leave_within", "main", "quiet", "waiting"]
 
-_ROOMS = {"ProgramRun": "_run", "answer_descriptor": "_output", "quiet": "_waiting", "waiting": "_waiting"}
+_ROOMS = {
+    "ProgramRun": "_run",
+    "answer_descriptor": "_output",
+    "leave_within": "_leaving",
+    "quiet": "_waiting",
+    "waiting": "_waiting",
+}
 """Where commands of plugins find what they share with the program's own; imported when it is asked for."""
 
 

@@ -7,12 +7,11 @@ armed beside it: work that shields itself, or a resource that will not close, is
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
-from pegboard.cli._waiting import erasing
+from pegboard.cli._leaving import leave_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +52,4 @@ def leaving_promptly(last_words: Callable[[], object] | None = None) -> Iterator
 
 
 def _go() -> None:
-    with contextlib.suppress(OSError):
-        os.write(2, f"{erasing()}interrupted; what did not end by itself was left behind\n".encode())
-    os._exit(INTERRUPTED)
+    leave_now(INTERRUPTED, "interrupted; what did not end by itself was left behind")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,16 +59,19 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     import trio
 
     from pegboard import ConfigError
+    from pegboard.cli import leave_within
     from pegboard.fronts import at_signals
     from pegboard_mcp.server.app import make_server
-    from pegboard_mcp.server.stdio import Stdio
+    from pegboard_mcp.server.stdio import GONE_S, Stdio
 
     if write_fd is None:
         raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
     if sys.stdin is not None and sys.stdin.isatty():
         click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
     server = make_server(host, user_id=user_id)
-    stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening)
+    gone = partial(leave_within, GONE_S, 0, "the client is gone; what did not end by itself was left behind")
+    stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening, on_closed=gone)
+    threading.Thread(target=stdio.watch, name="pegboard stdin", daemon=True).start()
     async with trio.open_nursery() as nursery:
         await nursery.start(at_signals, (signal.SIGTERM,), lambda number: stdio.end())
         await server.run(stdio, stdio.out, server.create_initialization_options())

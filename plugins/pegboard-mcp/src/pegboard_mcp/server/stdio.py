@@ -8,15 +8,21 @@ are always ready.
 A line is read in linear time and is bounded. What is no message is answered here, since the SDK would drop it in
 silence: -32700 for what is no JSON, -32600 for JSON that is no message.
 
-At the end of stdin calls in flight go on, up to a limit: the end reaches the SDK, which cancels them, only when they
-were answered. Requests of ours that the client can no longer answer fail at once.
+A client that closes its end, or is killed, is gone: calls in flight may still be answered if they take no longer than
+`CLOSED_S`, and where nobody reads the answers they are cancelled at once. A file has no client that could go: there,
+and where serving is told to end, they go on up to a limit of their own. The end reaches the SDK, which cancels them,
+only after that. Requests of ours that the client can no longer answer fail at once.
 """
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import select
 import stat
+import termios
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -49,6 +55,10 @@ that was not read counts: a client that only writes would otherwise fill the mem
 PIECE_BYTES = select.PIPE_BUF
 HURRY_S = 1.0
 """How long calls in flight may go on when their end is asked for a second time: MCP clients wait 2 s, and then kill."""
+CLOSED_S = 0.75
+"""How long calls in flight may go on when the client closed its end, in seconds."""
+GONE_S = 1.5
+"""How long the process may live then, in seconds, whatever holds it."""
 LAST_WORDS_S = 1.0
 """How long what is still to be written may take when everything ends."""
 
@@ -64,8 +74,10 @@ class Stdio(Reader):
         drain_s: float = 10.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         on_end: Callable[[], None] = lambda: None,
+        on_closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._on_end = on_end
+        self._on_closed = on_closed
         self._fd = read_fd
         self._drain_s = drain_s
         self._max_bytes = max_message_bytes
@@ -74,6 +86,7 @@ class Stdio(Reader):
         self._can_wait = _can_wait(read_fd)
         self._is_at_end = self._is_ended = self._is_draining = False
         self._deadline = float("inf")
+        self.reads = 0
         self.out = Out(write_fd, self)
         self.in_flight: set[Any] = set()
         self.asked: set[Any] = set()
@@ -106,6 +119,7 @@ class Stdio(Reader):
         data = b"" if self._is_ended else await self._some()
         lines = self._lines.feed(data) if data else [self._lines.rest()]
         self._is_at_end = not data
+        self.reads += 1
         for line in lines:
             if isinstance(line, bytes) and not line.strip():
                 continue
@@ -160,7 +174,7 @@ class Stdio(Reader):
     async def _drain(self) -> None:
         if not self._is_draining:
             self._is_draining = True
-            self._deadline = min(self._deadline, trio.current_time() + self._drain_s)
+            self._deadline = min(self._deadline, trio.current_time() + self._left_s())
             self._on_end()
         if self.asked:
             gone = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
@@ -173,6 +187,27 @@ class Stdio(Reader):
                 await self.settled.wait()
                 return
         raise anyio.EndOfStream
+
+    def _left_s(self) -> float:
+        """How long calls in flight may go on now."""
+        if self._is_ended or not self._can_wait:
+            return self._drain_s
+        self._on_closed()
+        return min(self._drain_s, CLOSED_S) if self.out.is_read else 0.0
+
+    def watch(self) -> None:
+        """Notice that the client is gone though the loop does not turn, as it does not while a handler blocks it; for a
+        thread of its own. What the client left to be read counts as long as it is read on."""
+        if not self._can_wait:
+            return
+        poll = select.poll()
+        poll.register(self._fd, 0)  # wakes when the other end is closed
+        poll.poll()
+        seen = -1
+        while _holds_data(self._fd) and seen != self.reads:
+            seen = self.reads
+            time.sleep(GONE_S)
+        self._on_closed()
 
     def end(self) -> None:
         """Read no more, as if the client had closed its end; calls in flight go on as long as they may then. Said once
@@ -226,6 +261,11 @@ class Out(Writer):
             if isinstance(message, (JSONRPCResponse, JSONRPCError)):
                 self._stdio.answered(message.id)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether anybody could still read it."""
+        return not any(event & (select.POLLERR | select.POLLHUP) for _, event in self._poll.poll(0))
+
     def _write_now(self) -> None:
         while self._left and self._poll.poll(0):
             del self._left[: os.write(self._fd, self._left[: self._piece])]
@@ -244,6 +284,15 @@ class Out(Writer):
                     await self._write_rest()
             except OSError:
                 self.is_broken = True
+
+
+def _holds_data(fd: int) -> bool:
+    count = array.array("i", [0])
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, count)
+    except OSError:
+        return False
+    return count[0] > 0
 
 
 def _can_wait(fd: int) -> bool:
