@@ -26,6 +26,12 @@ T = TypeVar("T")
 MAX_DEPTH = 16
 """How deep calls may nest: a tool that calls itself ends here and not at Python's recursion limit."""
 
+PREPARE_S = 60.0
+"""How long a call waits, unless it says otherwise, for what has to be there before its work begins."""
+
+PREPARE_SHARE = 0.8
+"""Of what a caller's own deadline leaves; the rest is for saying that nothing was done."""
+
 log = logging.getLogger("pegboard.tool")
 
 _NOBODY_WAITS: frozenset[Any] = frozenset()
@@ -199,6 +205,36 @@ class CallContext:
         self._stops -= 1  # a call that asks twice at once goes on with the last answer
         if self._stops == 0 and self.scope is not None:
             self.deadline = self.scope.deadline = trio.current_time() + self._left
+
+    async def prepare(self, ready: Callable[[], Awaitable[T]], *, timeout_s: float = PREPARE_S) -> T:
+        """Wait for what has to be there before the work begins: a database is opened and migrated, a library imported.
+
+        The deadlines of the call stand still meanwhile: the first call after a start does not pay for the start. This
+        wait has a limit of its own, and ends in time for the `timeout_s` of a caller.
+
+        Args:
+            ready: does it and returns what it made; nothing of the call's own work.
+            timeout_s: how long it may take.
+
+        Raises:
+            ToolError: TIMEOUT, reason `preparing`: it took longer. Nothing was done, and the call may be repeated.
+
+        .. versionadded:: 0.1
+        """
+        import trio
+
+        with self._stopped_clock():
+            left_s = (trio.current_effective_deadline() - trio.current_time()) * PREPARE_SHARE
+            limit_s = max(0.0, min(timeout_s, left_s))
+            with trio.move_on_after(limit_s):
+                return await ready()
+        raise ToolError(
+            ErrorCode.TIMEOUT,
+            f"what the tool {self.tool.name!r} needs was not ready within {limit_s:.3g} s; nothing was done",
+            reason="preparing",
+            executed=False,
+            retry=Retry.SAME.value,
+        )
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
         """Call another tool as the same session; at most 16 deep.

@@ -124,7 +124,7 @@ async def test_a_file_survives_the_host_that_made_it(sqlite_url: str) -> None:
     for expected in ("Found 1 task", "Found 2 tasks"):
         async with open_host({"plugins": {"tasks": {"url": sqlite_url}}}, plugins=[pegboard_tasks.plugin]) as host:
             assert_ok(await host.session("ada").call("add_task", {"title": "x"}))
-            assert_ok(await host.session("ada").call("list_tasks"), text=expected)
+            assert assert_ok(await host.session("ada").call("list_tasks")).text.startswith(f"{expected}\n")
 
 
 def test_listing_the_tools_imports_no_database() -> None:
@@ -247,7 +247,8 @@ async def test_the_readme_shows_what_calls_answer(sqlite_url: str) -> None:
                 continue
             arguments = dict(re.findall(r"(\w+)='([^']*)'", call[2]))
             result = await session.call(call[1], arguments)
-            assert answer.strip() == (result.text if result.ok else result.error.message)
+            said = (result.text if result.ok else result.error.message).partition("\n")[0]
+            assert answer.strip() == said
             shown += 1
     assert shown >= 5
 

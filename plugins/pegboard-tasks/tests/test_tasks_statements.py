@@ -115,7 +115,7 @@ async def test_injections_in_every_parameter_are_text_and_nothing_else(
         await use_every_tool(host.session(text), "of a user with a strange name")
         await use_every_tool(host.session(text), text)
     assert {text for text, _ in statements} <= shapes, "no new statement came of it"
-    listed = assert_ok(await bob.call("list_tasks"), text="Found 1 task")
+    listed = assert_ok(await bob.call("list_tasks"))
     assert listed.data["tasks"][0]["title"] == "bob's own"
 
 
@@ -280,6 +280,6 @@ async def test_a_database_of_a_later_version_is_refused_and_said_to_be_so(
         assert "upgrade pegboard-tasks" in caplog.text
         with engine.begin() as connection:
             connection.exec_driver_sql(f"UPDATE pegboard_tasks_version SET version_num = '{migrating.HEAD}'")
-        assert_ok(await second.session("ada").call("list_tasks"), text="Found 1 task")
+        assert assert_ok(await second.session("ada").call("list_tasks")).text.startswith("Found 1 task\n")
     finally:
         engine.dispose()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pegboard_tasks._moments as moments
 from pegboard import ErrorCode, ToolError
-from pegboard_tasks._wording import ESCAPE, clean_title, fold, found, quoted, read_cursor, read_identifier
+from pegboard_tasks._wording import ESCAPE, clean_title, fold, found, listed, quoted, read_cursor, read_identifier
 
 anything = st.text(max_size=600)
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
@@ -80,6 +80,14 @@ def test_a_long_text_is_shown_in_part() -> None:
 
 def test_one_task_is_no_tasks() -> None:
     assert [found(count) for count in (0, 1, 2)] == ["No tasks found", "Found 1 task", "Found 2 tasks"]
+
+
+def test_a_list_is_a_line_each_and_says_where_it_goes_on() -> None:
+    tasks = [{"id": "1-2", "title": "a\n- [x] b", "completed": False}, {"id": "3", "title": "c", "completed": True}]
+    data = {"tasks": tasks, "total": 5, "pending": 3, "completed": 2, "next_cursor": "3"}
+    lines = ["- [ ] a - [x] b (id 1-2)", "- [x] c (id 3)", "There are more: cursor=3 shows the next page"]
+    assert listed(data, "all").splitlines() == ["Found 5 tasks", *lines]
+    assert listed(data, "completed").splitlines() == ["Found 2 tasks", *lines]
 
 
 # -- ids and times

@@ -67,12 +67,17 @@ def classify(
 
 
 def timed_out(tool: Tool, timeout_s: float, **details: Any) -> ToolError:
-    """TIMEOUT, and whether the call may be repeated."""
-    return ToolError(
-        ErrorCode.TIMEOUT,
-        f"the tool {tool.name!r} did not end within {timeout_s:g} s",
-        {"timeout_s": timeout_s, "retry": repeat_of(tool).value, **details},
-    )
+    """TIMEOUT, and whether the call may be repeated. The text says it too: a model reads nothing else."""
+    details = {"timeout_s": timeout_s, "retry": repeat_of(tool).value, **details}
+    if details.get("executed") is False:
+        text = f"the tool {tool.name!r} could not begin within {timeout_s:g} s; nothing was done"
+    else:
+        text = f"the tool {tool.name!r} did not end within {timeout_s:g} s"
+        if not tool.annotations.read_only:
+            text += "; it is not known whether it was done"
+        if details["retry"] == Retry.UNKNOWN:
+            text += ", so look before you call it again"
+    return ToolError(ErrorCode.TIMEOUT, text, details)
 
 
 def repeat_of(tool: Tool) -> Retry:

@@ -15,6 +15,7 @@ job is taken.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,13 +71,19 @@ class GroupCommit:
         self._thread: threading.Thread | None = None
         self._loop = trio.lowlevel.current_trio_token()
 
-    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+    async def write(self, operation: Callable[[Connection], T], wait_s: float, confirm_s: float = math.inf) -> T:
         """Run the operation in a transaction and return what it returned, once that is committed.
 
+        Args:
+            operation: what to do.
+            wait_s: how long the job may wait to be taken, in seconds.
+            confirm_s: after so many seconds nobody waits for its commit any more.
+
         Raises:
-            UnavailableError: the database was not to be had within `wait_s` seconds; the operation has not run.
+            UnavailableError: the database was not to be had within `wait_s` seconds, and the operation has not run; or
+                it was taken, and its commit was not confirmed (`may_have_run`).
         """
-        job = Job(operation)
+        job, until = Job(operation), trio.current_time() + confirm_s
         self._put(job)
         try:
             with trio.move_on_after(wait_s):
@@ -87,7 +94,10 @@ class GroupCommit:
         if not job.done.is_set():
             if self._withdraw(job):
                 raise UnavailableError(f"locked, or busy with other writes, for {wait_s:.3g} s")
-            await job.done.wait()  # it is being written, and a moment tells how that ends
+            with trio.move_on_at(until):  # it is being written
+                await job.done.wait()
+            if not job.done.is_set():
+                raise UnavailableError(f"the commit was not confirmed within {confirm_s:.3g} s", may_have_run=True)
         return job.outcome()  # type: ignore[no-any-return]
 
     async def close(self) -> bool:
@@ -169,7 +179,7 @@ class GroupCommit:
             except Exception as problem:  # noqa: BLE001 - handed to those who wait
                 self._file.drop_writer()
                 if committing or len(jobs) == 1:
-                    self._fail(jobs, problem, may_have_run=committing)
+                    self._fail(jobs, problem, may_have_run=committing and not self._file.is_refused(problem))
                 else:
                     self._put_back(jobs)
             else:

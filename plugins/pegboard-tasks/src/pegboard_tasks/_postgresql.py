@@ -6,17 +6,20 @@ the connection is still alive, so that after a restart of the server no caller s
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from pegboard_tasks._threads import Threads, UnavailableError
+from pegboard_tasks._threads import OPEN_S, Threads, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import URL, Connection, Engine
+
+    from pegboard_tasks._threads import Write
 
 T = TypeVar("T")
 
@@ -48,11 +51,20 @@ class PostgresDatabase:
 
     async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
         """Run an operation that changes nothing, on one state of the database."""
-        return await self._threads.run(lambda: self._read(operation, wait_s), wait_s, writes=False)
+        return await self._threads.run(lambda: self._read(operation, wait_s), wait_s)
 
-    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+    async def write(self, operation: Callable[[Connection], T], wait_s: float, confirm_s: float = math.inf) -> T:
         """Run an operation in a transaction."""
-        return await self._threads.run(lambda: self._write(operation, wait_s), wait_s, writes=True)
+        return await self._threads.write(lambda write: self._write(operation, wait_s, write), wait_s, confirm_s)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls find their tables ready."""
+        return self._is_migrated
+
+    async def open(self, wait_s: float) -> None:
+        """Import what speaks to the server, connect, and bring the tables up to date."""
+        await self._threads.run(lambda: self._open(wait_s), math.inf)
 
     async def close(self) -> bool:
         """Wait for the threads and close the connections; whether all of them ended in time."""
@@ -69,15 +81,17 @@ class PostgresDatabase:
         with connection:
             return self._noting(lambda: operation(connection))
 
-    def _write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+    def _write(self, operation: Callable[[Connection], T], wait_s: float, write: Write[T]) -> T:
         connection = self._begin(self._ready(wait_s), wait_s)
         with connection:
             value = self._noting(lambda: operation(connection))
-            try:
-                connection.commit()
-            except Exception as problem:
-                raise UnavailableError("the commit was not confirmed", may_have_run=True) from problem
+            write.commit(connection.commit)
             return value
+
+    def _open(self, wait_s: float) -> None:
+        from pegboard_tasks import _operations  # noqa: F401 - a quarter of a second, which no call pays for
+
+        self._ready(wait_s)
 
     def _noting(self, work: Callable[[], T]) -> T:
         """Run `work`; if the database fails it, look at its tables again before the next call."""
@@ -89,25 +103,32 @@ class PostgresDatabase:
             self._is_migrated = False
             raise
 
-    def _begin(self, engine: Engine, wait_s: float) -> Connection:
-        """A connection inside a transaction whose statements end in time."""
+    def _begin(self, engine: Engine, wait_s: float, statement_s: float | None = None) -> Connection:
+        """A connection inside a transaction whose statements end in time, and wait no longer than that for a lock.
+
+        Args:
+            engine: where to.
+            wait_s: the caller's patience.
+            statement_s: how long a statement may take that has its locks; if that is not the same.
+        """
         from sqlalchemy.exc import DBAPIError
 
+        statement_s = wait_s if statement_s is None else statement_s
         try:
-            return self._begin_once(engine, wait_s)
+            return self._begin_once(engine, wait_s, statement_s)
         except DBAPIError as problem:
             if not problem.connection_invalidated:
                 raise
             # It was lost while it lay in the pool. SQLAlchemy has emptied the pool, so the next one is new.
-            return self._begin_once(engine, wait_s)
+            return self._begin_once(engine, wait_s, statement_s)
 
-    def _begin_once(self, engine: Engine, wait_s: float) -> Connection:
+    def _begin_once(self, engine: Engine, wait_s: float, statement_s: float) -> Connection:
         from sqlalchemy import text
 
-        limit = text("SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)")
+        limit = text("SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :lock_ms, true)")
         connection = engine.connect()
         try:
-            connection.execute(limit, {"ms": str(max(1, int(wait_s * 1000 * SERVERS_SHARE)))})
+            connection.execute(limit, {"ms": _milliseconds(statement_s), "lock_ms": _milliseconds(wait_s)})
         except BaseException:
             connection.close()
             raise
@@ -142,13 +163,17 @@ class PostgresDatabase:
         from pegboard_tasks import _migrating as migrating
         from pegboard_tasks._table import TASKS
 
-        with self._begin(engine, wait_s) as connection:
+        with self._begin(engine, wait_s, OPEN_S) as connection:
             if migrating.revision_of(connection) == migrating.HEAD:
                 return
             # One host at a time; what it finds after it had to wait is looked at again.
             connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(TASKS, 0))))
             migrating.upgrade(connection)
             connection.commit()
+
+
+def _milliseconds(patience_s: float) -> str:
+    return str(max(1, int(patience_s * 1000 * SERVERS_SHARE)))
 
 
 def address_of(url: str) -> URL:

@@ -11,8 +11,8 @@ MAX_TITLE = 500
 """Characters of a title, and of the text that looks for one."""
 MAX_PAGE = 500
 """Tasks of one page."""
-PAGE_BYTES = 2_000_000
-"""Room for the largest page there can be, with every character escaped."""
+PAGE_BYTES = 4_000_000
+"""Room for the largest page there can be, with every character escaped: once as data, once as text."""
 
 _ITEM: dict[str, Any] = {
     "id": {"type": "string", "description": "a UUID; tasks that were added later have greater ones"},

@@ -10,6 +10,7 @@ there. Only a host that has never seen the file makes it.
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import threading
@@ -34,6 +35,7 @@ READERS = 4
 SLICE_S = 0.25
 """How long SQLite itself waits for a lock; after that it is asked again, as long as somebody waits."""
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+REFUSED = BUSY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
 PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
 
 
@@ -53,11 +55,21 @@ class SqliteDatabase:
     async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
         """Run an operation that changes nothing, on one state of the database."""
         until = time.monotonic() + wait_s
-        return await self._threads.run(lambda: self._file.read(operation, until), wait_s, writes=False)
+        return await self._threads.run(lambda: self._file.read(operation, until), wait_s)
 
-    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
+    async def write(self, operation: Callable[[Connection], T], wait_s: float, confirm_s: float = math.inf) -> T:
         """Run an operation in a transaction of the writing thread."""
-        return await self._writer.write(operation, wait_s)
+        return await self._writer.write(operation, wait_s, confirm_s)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls find their tables ready."""
+        return self._file.is_open
+
+    async def open(self, wait_s: float) -> None:
+        """Import what speaks to the file, open it, and bring its tables up to date."""
+        until = time.monotonic() + wait_s
+        await self._threads.run(lambda: self._file.open(until), math.inf)
 
     async def close(self) -> bool:
         """End the threads and close the file; whether all of them ended in time."""
@@ -79,6 +91,21 @@ class SqliteFile:
         self._was_there = self._identify() is not None
 
     # -- opening
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened; it may be gone, or be another one since."""
+        return self._engine is not None
+
+    def open(self, until: float) -> None:
+        """Open the file, and migrate it; asked again while it is locked.
+
+        Args:
+            until: when to give up waiting for a lock, in seconds of `time.monotonic`.
+        """
+        from pegboard_tasks import _operations  # noqa: F401 - a quarter of a second, which no call pays for
+
+        self._again_while_locked(self._ready, until)
 
     def _ready(self) -> Engine:
         """The engine of the file as it is now; opened, and migrated, where that is not so yet.
@@ -169,9 +196,12 @@ class SqliteFile:
             operation: it changes nothing.
             until: when to give up, in seconds of `time.monotonic`.
         """
+        return self._again_while_locked(lambda: self._read_once(operation), until)
+
+    def _again_while_locked(self, work: Callable[[], T], until: float) -> T:
         while True:
             try:
-                return self._read_once(operation)
+                return work()
             except Exception as problem:
                 if not self.is_busy(problem) or time.monotonic() > until:
                     raise
@@ -216,8 +246,20 @@ class SqliteFile:
     @staticmethod
     def is_busy(problem: BaseException) -> bool:
         """Whether somebody else holds a lock on the file."""
-        error = in_chain(problem, sqlite3.Error)
-        return error is not None and getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY
+        return _code_of(problem) in BUSY
+
+    @staticmethod
+    def is_refused(problem: BaseException) -> bool:
+        """Whether a commit that failed like this did not happen for certain: what ends a transaction was not written.
+
+        Anything else, a disk that fails to sync for one, may leave it in the file (https://sqlite.org/rescode.html).
+        """
+        return _code_of(problem) in REFUSED
+
+
+def _code_of(problem: BaseException) -> int:
+    """SQLite's primary result code; 0 where there is none."""
+    return getattr(in_chain(problem, sqlite3.Error), "sqlite_errorcode", 0) & 0xFF
 
 
 def _driver(connection: Connection) -> Any:

@@ -11,7 +11,8 @@ import trio
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard.config import user_folder
-from pegboard_tasks._threads import UnavailableError
+from pegboard_tasks._threads import OPEN_S, UnavailableError
+from pegboard_tasks._wording import unknown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,8 +36,20 @@ class Database(Protocol):
         """Run an operation that changes nothing, on one state of the database."""
         ...
 
-    async def write(self, operation: Callable[[Connection], T], wait_s: float) -> T:
-        """Run an operation in a transaction; returns once it is committed."""
+    async def write(self, operation: Callable[[Connection], T], wait_s: float, confirm_s: float) -> T:
+        """Run an operation in a transaction; returns once it is committed.
+
+        It is called off after `wait_s` seconds, if it can be; after `confirm_s` nobody waits for its commit.
+        """
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the first call has opened it."""
+        ...
+
+    async def open(self, wait_s: float) -> None:
+        """Open it and bring its tables up to date; a lock of somebody else is waited for `wait_s` seconds."""
         ...
 
     async def close(self) -> bool:
@@ -78,34 +91,52 @@ class TaskStore:
             operation: runs in a thread, inside a transaction.
 
         Raises:
-            ToolError: UPSTREAM_ERROR: the database failed, or did not answer in time; or what the operation raised.
+            ToolError: UPSTREAM_ERROR: the database failed, or did not answer in time, and nothing was done; TIMEOUT: it
+                was not opened in time; or what the operation raised.
         """
-        return await self._run(context, doing, self.database.read, operation)
+
+        async def read() -> T:
+            return await self.database.read(operation, self._patience_s())
+
+        return await self._run(context, doing, read)
 
     async def write(self, context: CallContext, doing: str, operation: Callable[[Connection], T]) -> T:
-        """Run an operation and return when it is on the disk; arguments and errors as of `read`."""
-        return await self._run(context, doing, self.database.write, operation)
+        """Run an operation and return when it is on the disk; arguments and errors as of `read`.
 
-    async def _run(
-        self,
-        context: CallContext,
-        doing: str,
-        run: Callable[[Callable[[Connection], T], float], Awaitable[T]],
-        operation: Callable[[Connection], T],
-    ) -> T:
-        left_s = (trio.current_effective_deadline() - trio.current_time()) * ANSWER_SHARE
+        Raises:
+            ToolError: OUTCOME_UNKNOWN: it was sent, and not confirmed.
+        """
+
+        async def write() -> T:
+            return await self.database.write(operation, self._patience_s(), _left_s())
+
+        return await self._run(context, doing, write)
+
+    def _patience_s(self) -> float:
+        return min(self._wait_s, _left_s())
+
+    async def _run(self, context: CallContext, doing: str, run: Callable[[], Awaitable[T]]) -> T:
+        async def ready() -> None:
+            await self.database.open(self._patience_s())
+
         try:
-            return await run(operation, max(0.0, min(self._wait_s, left_s)))
+            if not self.database.is_open:
+                await context.prepare(ready, timeout_s=OPEN_S)
+            return await run()
         except Exception as problem:
             if isinstance(problem, ToolError) or not _is_the_databases(problem):
                 raise
             context.log.exception("failed to %s", doing)
-            unknown = isinstance(problem, UnavailableError) and problem.may_have_run
+            if isinstance(problem, UnavailableError) and problem.may_have_run:
+                raise ToolError(ErrorCode.OUTCOME_UNKNOWN, unknown(doing)) from None
             raise ToolError(
-                ErrorCode.UPSTREAM_ERROR,
-                f"Failed to {doing}",
-                retry=Retry.UNKNOWN.value if unknown else Retry.SAME.value,
+                ErrorCode.UPSTREAM_ERROR, f"Failed to {doing}", executed=False, retry=Retry.SAME.value
             ) from None
+
+
+def _left_s() -> float:
+    """How long a caller may wait for the database: a part of what its deadline leaves is for the answer."""
+    return max(0.0, (trio.current_effective_deadline() - trio.current_time()) * ANSWER_SHARE)
 
 
 def _is_the_databases(problem: Exception) -> bool:

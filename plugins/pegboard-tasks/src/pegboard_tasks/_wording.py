@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
 from pegboard import ErrorCode, ToolError
 from pegboard_tasks._schema import MAX_TITLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_tasks._schema import Status
 
 ESCAPE = "/"
 """The sign that takes the meaning from `%` and `_` in a pattern."""
@@ -121,6 +126,28 @@ def found(count: int) -> str:
     if not count:
         return "No tasks found"
     return "Found 1 task" if count == 1 else f"Found {count} tasks"
+
+
+_DONE = {"create task": "created", "complete task": "completed", "delete task": "deleted", "update task": "renamed"}
+
+
+def unknown(doing: str) -> str:
+    """What is said of a write that was sent, and that nobody confirmed.
+
+    Args:
+        doing: "create task" and its like.
+    """
+    return f"it is not known whether the task was {_DONE[doing]}; list the tasks first"
+
+
+def listed(data: Mapping[str, Any], status: Status) -> str:
+    """A page of tasks, a line each."""
+    lines = [found(data["total" if status == "all" else status])]
+    for task in data["tasks"]:
+        lines.append(f"- [{'x' if task['completed'] else ' '}] {' '.join(task['title'].split())} (id {task['id']})")
+    if "next_cursor" in data:
+        lines.append(f"There are more: cursor={data['next_cursor']} shows the next page")
+    return "\n".join(lines)
 
 
 def of_several(matched: int, wanted: Wanted) -> str:

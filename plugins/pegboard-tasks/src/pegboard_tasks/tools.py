@@ -106,7 +106,7 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
             return _operations.page(connection, user_id, status, limit, after)
 
         data = await store_of(context).read(context, "list tasks", operation)
-        return ToolResult.text(wording.found(data["total" if status == "all" else status]), data=data)
+        return ToolResult.text(wording.listed(data, status), data=data)
 
     @tool(
         title="Complete a task",
