@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard_files._names import Asked
-    from pegboard_files._places import Files, Scope
+    from pegboard_files._places import Scope
     from pegboard_files._schema import Edit
     from pegboard_files._writing import Place
 
@@ -152,7 +152,6 @@ def _shifted(place: str, by: int) -> str:
 
 
 def edit_file(
-    files: Files,
     scope: Scope,
     asked: Asked,
     edits: Sequence[Edit],
@@ -173,12 +172,12 @@ def edit_file(
         with opened:
             edited = _edited(opened, asked, edits, codec, most, check)
     else:
-        with place_of(scope, asked) as place, files.write_lock(place.folder.stat, place.name):
+        with place_of(scope, asked, check=check) as place:
             with _open_again(asked, place) as opened:
                 edited = _edited(opened, asked, edits, codec, most, check)
                 current = attrs.evolve(place, before=opened.stat)
             if edited.changed:
-                replace(current, edited.data, check, lambda: _still_right(scope, asked, current))
+                replace(current, edited.data, check, lambda: _still_right(scope, asked, current, edited.was))
     diff = unified(edited.before, edited.after, asked.text.lstrip("/"))
     return ToolResult.text(
         diff or f"{asked} is as it was: the edits change nothing",
@@ -194,10 +193,11 @@ def edit_file(
 
 @attrs.frozen
 class _Edited:
-    """A text before and after, and the bytes that it becomes."""
+    """A text before and after, and the bytes that it was and becomes."""
 
     before: str
     after: str
+    was: bytes
     data: bytes
     replacements: int
 
@@ -230,7 +230,7 @@ def _edited(
         raise ToolError(ErrorCode.INVALID_INPUT, message, reason="encoding") from None
     if len(changed) > most:
         raise faults.too_large(asked, len(changed), most, "nothing was changed")
-    return _Edited(before, after, changed, made)
+    return _Edited(before, after, data, changed, made)
 
 
 def _open_again(asked: Asked, place: Place) -> Opened:
@@ -243,13 +243,19 @@ def _open_again(asked: Asked, place: Place) -> Opened:
     return opened
 
 
-def _still_right(scope: Scope, asked: Asked, place: Place) -> None:
-    """Hold that the file is the one that was read, and unchanged."""
+def _still_right(scope: Scope, asked: Asked, place: Place, was: bytes) -> None:
+    """Hold that the file is the one that was read, and unchanged: its bytes too, since clocks of files are coarse."""
     still_there(scope, asked, place)
     before = place.before
     assert before is not None
     now = os.stat(place.name, dir_fd=place.folder.fd, follow_symlinks=False)
     same = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-    if any(getattr(now, name) != getattr(before, name) for name in same):
+    if any(getattr(now, name) != getattr(before, name) for name in same) or not _holds(place, was):
         message = f"{asked} was changed by somebody else meanwhile; nothing was written, read it again"
         raise ToolError(ErrorCode.CONFLICT, message, reason="changed", retry="changed")
+
+
+def _holds(place: Place, data: bytes) -> bool:
+    fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.folder.fd)
+    with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
+        return file.read(len(data) + 1) == data

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 THREADS = 8
-LOCKS = 64
 CLOSE_S = 10.0
 MAX_TRIES = 64
 MOVED = (errno.EAGAIN, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
@@ -286,7 +285,6 @@ class Files:
         self._more_roots: dict[str, Root] = {}
         self._scopes: dict[str, Scope] = {}
         self._lock = threading.Lock()
-        self._write_locks = tuple(threading.Lock() for _ in range(LOCKS))
         # Threads of their own: others that hang must not keep these waiting, nor these others.
         self._limiter = trio.CapacityLimiter(THREADS)
         self.ripgrep = find_ripgrep(settings.ripgrep)
@@ -344,10 +342,6 @@ class Files:
         if path not in self._more_roots:
             self._more_roots[path] = self._root(path)
         return self._more_roots[path]
-
-    def write_lock(self, folder: os.stat_result, name: str) -> threading.Lock:
-        """A lock that is the same for all who write this file; some files share one."""
-        return self._write_locks[hash((folder.st_dev, folder.st_ino, name)) % LOCKS]
 
     async def close(self) -> None:
         """Wait for every thread that still works, then give the descriptors back.

@@ -7,6 +7,11 @@ steps go through the descriptor of the folder, so nothing that is swapped meanwh
 replaces a name without following it. A work that was killed may leave its temporary file, `.pegboard-` and 16 hex
 digits.
 
+Between looking at what stands there and the rename, a lock is held on the folder: `flock`, which every process that
+writes through these tools takes, which leaves no file behind, needs no right to write, and ends with the process that
+holds it. It is advisory, so other programs are not held off; what they changed is seen before the rename and left to
+them, but for the moment between the two. Network file systems hold it among the processes of one machine, or refuse it.
+
 What is kept: the permission bits of the file, and its owner and group where the host may set them. What is not: other
 hard links keep the old content; extended attributes and ACLs are those of a new file; set-user-id bits are dropped.
 """
@@ -15,10 +20,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl  # POSIX alone, as the tools are; imported at the first call that writes
 import logging
 import os
 import secrets
 import stat
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,12 +39,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pegboard_files._names import Asked
-    from pegboard_files._places import Files, Root, Scope
+    from pegboard_files._places import Root, Scope
     from pegboard_files._rules import Parts
 
 log = logging.getLogger("pegboard.tool.files")
 
 CHUNK = 1 << 20
+LOCKS = 64
+LOCK_S = 10.0
+"""How long another process that writes in the same folder is waited for, in seconds."""
+PATIENCE_S = 0.05
+"""Between two looks whether somebody still waits for the result, in seconds."""
+POLL_S = 0.002
+"""Between two tries to get the lock, in seconds; who waits in `flock` itself could not be cancelled."""
+_locks = tuple(threading.Lock() for _ in range(LOCKS))
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -58,20 +74,23 @@ class Place:
 
 
 @contextlib.contextmanager
-def place_of(scope: Scope, asked: Asked, *, create_dirs: bool = False) -> Iterator[Place]:
-    """Find and judge where a file is to be written. Blocks.
+def place_of(
+    scope: Scope, asked: Asked, *, create_dirs: bool = False, check: Callable[[], None] = lambda: None
+) -> Iterator[Place]:
+    """Find and judge where a file is to be written, and keep others from writing there meanwhile. Blocks.
 
     A link that stays beneath its root is followed, where the system can say so safely; else it is refused.
 
     Raises:
-        ToolError: it may not be written, its folder is not there, or something else than a file stands there.
+        ToolError: it may not be written, its folder is not there, or something else than a file stands there; CONFLICT:
+            another process holds the folder.
     """
     root, parts = scope.locate(asked)
     if asked.of_folder or not parts:
         message = f"{asked} names a folder; name the file that is to be written"
         raise ToolError(ErrorCode.INVALID_INPUT, message, reason="folder")
     try:
-        with _parent(scope, asked, root, parts, create_dirs) as (folder, name):
+        with _parent(scope, asked, root, parts, create_dirs) as (folder, name), _held(asked, folder, check):
             yield Place(root, folder, name, _before(scope, asked, folder, name))
     except OSError as problem:
         if problem.errno in (errno.ENOENT, errno.ENOTDIR):  # whether it is there is nobody's business elsewhere
@@ -93,6 +112,42 @@ def _parent(scope: Scope, asked: Asked, root: Root, parts: Parts, create_dirs: b
         yield folder, target[-1]
     finally:
         folder.close()
+
+
+@contextlib.contextmanager
+def _held(asked: Asked, folder: Opened, check: Callable[[], None]) -> Iterator[None]:
+    """Hold a folder against all who write in it through these tools: other threads, and other processes."""
+    until = time.monotonic() + LOCK_S
+
+    def wait() -> None:
+        if time.monotonic() >= until:
+            message = f"{asked} was not written: another program holds its folder; try again"
+            raise ToolError(ErrorCode.CONFLICT, message, reason="busy", retry="same")
+        check()
+
+    own = _locks[hash(folder.identity) % LOCKS]  # for file systems that cannot lock a folder; some folders share one
+    while not own.acquire(timeout=PATIENCE_S):
+        wait()
+    try:
+        while not _locked(folder):
+            wait()
+            time.sleep(POLL_S)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder.fd, fcntl.LOCK_UN)
+        own.release()
+
+
+def _locked(folder: Opened) -> bool:
+    """Whether the folder is ours now; or cannot be anybody's."""
+    try:
+        fcntl.flock(folder.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as problem:  # NFS takes no lock on what is not open to be written, FUSE may take none
+        log.debug("a folder cannot be locked: %s", problem.strerror)
+    return True
 
 
 def _target(root: Root, parts: Parts) -> Parts:
@@ -233,9 +288,7 @@ def _keep(fd: int, before: os.stat_result) -> None:
     os.fchmod(fd, mode)
 
 
-def write(
-    files: Files, scope: Scope, asked: Asked, data: bytes, create_dirs: bool, check: Callable[[], None]
-) -> ToolResult:
+def write(scope: Scope, asked: Asked, data: bytes, create_dirs: bool, check: Callable[[], None]) -> ToolResult:
     """Write a file. Blocks.
 
     Raises:
@@ -243,7 +296,7 @@ def write(
     """
     if not scope.writable:
         raise faults.no_write(scope.tool)
-    with place_of(scope, asked, create_dirs=create_dirs) as place, files.write_lock(place.folder.stat, place.name):
+    with place_of(scope, asked, create_dirs=create_dirs, check=check) as place:
         replace(place, data, check, lambda: still_there(scope, asked, place))
         made: dict[str, Any] = {"path": asked.text, "bytes": len(data), "created": place.before is None}
     return ToolResult.text(f"Written to {asked.text}", data=made)

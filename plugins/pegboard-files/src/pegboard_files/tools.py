@@ -114,7 +114,7 @@ async def write_file(context: CallContext, path: str, content: str, create_dirs:
             from pegboard_files._faults import too_large
 
             raise too_large(asked, len(data), files.settings.max_write_bytes, "nothing was written")
-        return writing.write(files, scope, asked, data, create_dirs, _check)
+        return writing.write(scope, asked, data, create_dirs, _check)
 
     return await _run(context, work)
 
@@ -160,7 +160,7 @@ async def edit_file(
 
     def work(files: Files, scope: Scope) -> ToolResult:
         most = files.settings.max_write_bytes
-        return editing.edit_file(files, scope, asked, edits, codec, dry_run, most, _check)
+        return editing.edit_file(scope, asked, edits, codec, dry_run, most, _check)
 
     return await _run(context, work)
 
