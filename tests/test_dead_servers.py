@@ -65,7 +65,7 @@ SERVERS: dict[str, dict[str, Any]] = {
 }
 SAYS = {
     "elsewhere": ("backing_off", "127.0.0.1:9"),
-    "empty": ("known", "it offers no tools"),
+    "empty": ("known", "its list of tools is empty"),
     "exits": ("backing_off", "exited with status 1, before it said anything; its last words: set NOTES_TOKEN"),
     "garbage": ("backing_off", "it speaks no MCP"),
     "missing": ("failed", "the command 'no-such-server-anywhere' does not exist"),
@@ -208,3 +208,37 @@ def test_the_answer_says_what_is_wrong_with_each_kind_of_dead_server(
     (source,) = through_batch(configured(name))["details"]["sources"]
     assert (source["source"], source["kind"], source["state"], source["tools"]) == (name, "mcp", SAYS[name][0], 0)
     assert SAYS[name][1] in source["reason"]
+
+
+def test_list_names_every_server_that_offers_nothing_with_its_state_and_reason(
+    configured: Callable[..., list[str]],
+) -> None:
+    command = configured(*SERVERS)
+    listed = ran([*command, "list", "--json"])
+    assert listed.returncode == 0
+    assert "late" not in {one["name"] for one in json.loads(listed.stdout)}
+    for name, (state, reason) in SAYS.items():
+        (line,) = [line for line in listed.stderr.splitlines() if f" the source {name} " in line]
+        assert reason in line
+        assert re.search(rf"\({state} for \d+ s\)$", line)
+
+
+def test_the_sources_are_listed_with_every_state_and_reason(configured: Callable[..., list[str]]) -> None:
+    done = ran([*configured(*SERVERS), "list", "--sources", "--json"])
+    told = {one["source"]: one for one in json.loads(done.stdout) if one["kind"] == "mcp"}
+    assert told.keys() == SERVERS.keys()
+    for name, (state, reason) in SAYS.items():
+        assert (told[name]["state"], told[name]["tools"]) == (state, 0)
+        assert reason in told[name]["reason"]
+
+
+def test_a_server_that_is_still_starting_when_the_wait_ends_is_named(configured: Callable[..., list[str]]) -> None:
+    done = ran([*configured("silent"), "list", "--wait", "1"])
+    assert "the source silent offers nothing: it is being started" in done.stderr
+
+
+def test_chat_says_at_its_start_which_servers_are_not_there(configured: Callable[..., list[str]]) -> None:
+    done = ran([*configured("missing", "exits"), "chat", "--model", "echo", "hello"])
+    for name in ("missing", "exits"):
+        assert f"the source {name} offers nothing" in done.stderr
+        assert SAYS[name][1] in done.stderr

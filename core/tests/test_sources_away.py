@@ -236,7 +236,7 @@ async def test_a_source_that_runs_and_offers_nothing_says_so() -> None:
     async with open_host({}, [plugin_of(Empty(SourceState.READY))]) as host:
         await wait_all_tasks_blocked()
         (one,) = host.board.source_statuses()
-        assert (one.state, one.tools, one.reason) == (SourceState.READY, 0, "it offers no tools")
+        assert (one.state, one.tools, one.reason) == (SourceState.READY, 0, "its list of tools is empty")
 
 
 reasons = st.none() | st.text(max_size=2000)

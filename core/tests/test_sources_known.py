@@ -184,3 +184,23 @@ def test_one_bad_tool_of_a_source_costs_that_tool_on_a_strict_board_too() -> Non
     board = load_board({"strict": True}, [plugin_of(Source(known=[bad, answering("good")]))])
     assert set(board.tools) == {"good"}
     assert "bad" in board.not_hung
+
+
+async def test_a_source_that_failed_once_is_not_waited_for_again(autojump_clock: MockClock, caplog: Any) -> None:
+    class Flapping(Source):
+        """Takes a second to fail, again and again."""
+
+        async def run(self, slot: Any) -> None:
+            await trio.sleep(1)
+            raise OSError("gone")
+
+    async with open_host({}, [plugin_of(Flapping())]) as host:
+        began = trio.current_time()
+        await host.settle()
+        assert trio.current_time() - began == pytest.approx(1)
+        states = set()
+        for _ in range(100):
+            states.add(host.board.source_states["far"][0])
+            assert not host.is_settling
+            await trio.sleep(0.1)
+        assert states == {SourceState.STARTING, SourceState.BACKING_OFF}

@@ -465,7 +465,7 @@ class Board:
     # -- sources
 
     def set_source_state(
-        self, source: str, state: SourceState, reason: str | None = None, *, told: str | None = None
+        self, source: str, state: SourceState, reason: str | None = None, told: str | None = None
     ) -> None:
         """Note how a source is doing; a reason, which strangers write, becomes one bounded line.
 
@@ -519,7 +519,8 @@ class Board:
             aside = [one for one in self.not_hung.values() if one.origin.source == source]
             one = next((one for one in aside if one.is_held), aside[0] if aside else None)
             state = SourceState.HELD if one is not None and one.is_held else state
-            reason = "it offers no tools" if one is None else f"its tools are not on the board: {one.why}; {one.fix}"
+            empty, off = "its list of tools is empty", "its tools are not on the board"
+            reason = empty if one is None else f"{off}: {one.why}; {one.fix}"
         since_s = monotonic() - self._source_since.get(source, monotonic())
         return SourceStatus(source, record.name, state, since_s, reason or (None if is_up else state.meaning), tools)
 

@@ -67,6 +67,7 @@ class Host:
         self._workers: Any = None
         self._workers_lock = trio.Lock()
         self._source_moved = trio.Event()
+        self._answered: set[str] = set()  # sources that offered tools, failed or ended at least once
 
     # -- what hangs
 
@@ -145,20 +146,29 @@ class Host:
 
     @property
     def is_settling(self) -> bool:
-        """Whether a source is still about to offer its first tools."""
+        """Whether a source is still about to offer its first tools; one that has failed once is not waited for."""
         return any(
-            state.is_coming and (state is not SourceState.CONFIGURED or reason is None)
-            for state, reason in self.board.source_states.values()
+            name not in self._answered and state.is_coming for name, (state, _) in self.board.source_states.items()
         )
 
     async def settle(self, name: str | None = None, *, timeout_s: float = SETTLE_S) -> None:
         """Wait until the sources have offered their first tools, or have failed to; or until `name` hangs."""
         with trio.move_on_after(timeout_s):
             while self.is_settling and (name is None or name not in self.board.registry.plans):
-                await self._source_moved.wait()
+                await self.wait_source_moved()
 
-    def source_moved(self) -> None:
+    async def wait_source_moved(self) -> None:
+        """Wait until a source offers other tools, or does better or worse.
+
+        .. versionadded:: 0.1
+        """
+        await self._source_moved.wait()
+
+    def source_moved(self, source: str) -> None:
         """A source offers other tools, or does better or worse."""
+        state, reason = self.board.source_states[source]
+        if not state.is_coming or (state is SourceState.CONFIGURED and reason is not None):
+            self._answered.add(source)
         self._source_moved.set()
         self._source_moved = trio.Event()
 
@@ -254,7 +264,7 @@ class Host:
         pause_s = BACK_OFF_S[0]
         while True:
             began = trio.current_time()
-            slot.set_state(SourceState.STARTING)
+            slot.start()
             try:
                 await source.run(slot)
             except BaseException as problem:
@@ -286,6 +296,7 @@ class _Slot:
         self._host = host
         self._board = host.board
         self._name = name
+        self._crash: tuple[str | None, str | None] = (None, None)
 
     def replace(self, tools: Iterable[Tool]) -> None:
         """Swap the source's tools; one that was starting is ready then."""
@@ -293,18 +304,24 @@ class _Slot:
         if self._board.source_states[self._name][0] is SourceState.STARTING:
             self.set_state(SourceState.READY)
         else:
-            self._host.source_moved()
+            self._host.source_moved(self._name)
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
         """Say how the source is doing; whoever misses a tool of its is told the reason."""
         self._board.set_source_state(self._name, SourceState(state), reason)
-        self._host.source_moved()
+        self._host.source_moved(self._name)
+
+    def start(self) -> None:
+        """Say that the source is starting; one that crashed keeps the reason until it offers something."""
+        self._board.set_source_state(self._name, SourceState.STARTING, *self._crash)
+        self._host.source_moved(self._name)
 
     def crashed(self, problem: BaseException) -> None:
         """Say that `run` raised: its text may hold anything, so callers are told its type alone."""
         told = f"it crashed ({type(problem).__name__}); its cause is in the host's log"
-        self._board.set_source_state(self._name, SourceState.BACKING_OFF, reason_of(problem), told=told)
-        self._host.source_moved()
+        self._crash = reason_of(problem), told
+        self._board.set_source_state(self._name, SourceState.BACKING_OFF, *self._crash)
+        self._host.source_moved(self._name)
 
 
 def _is_cancelled(problem: BaseException) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard.cli._output import emit_json, emit_table, note
+from pegboard.cli._sources import WAIT_S, emit_sources, note_absent
 from pegboard.cli._text import printable_line
 from pegboard.registry import search
 
@@ -27,14 +28,27 @@ CHARACTERS_PER_TOKEN = 4
 @click.option("--search", "text", metavar="TEXT", help="Only tools that hold every word, the best match first.")
 @click.option("--tokens", is_flag=True, help="What each costs a model: characters of its definition, by four.")
 @click.option("--all", "everything", is_flag=True, help="What read-only mode or the profile refuses too.")
+@click.option("--sources", is_flag=True, help="The sources of tools instead: MCP servers, manifests; their state.")
+@click.option(
+    "--wait",
+    "wait_s",
+    metavar="S",
+    type=click.FloatRange(min=0),
+    default=WAIT_S,
+    show_default=True,
+    help="How long to wait for sources of which nothing is known yet, in seconds; 0 starts none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="An array of objects.")
 @click.pass_obj
 def command(
     run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, everything: bool,
-    as_json: bool,
+    sources: bool, wait_s: float, as_json: bool,
 ) -> None:  # fmt: skip
     """The tools on the board, with where they come from and how they hang."""
-    board = run.load_known_board()
+    statuses, board = run.look_at_sources(wait_s), run.load_board()
+    if sources:
+        emit_sources(statuses, as_json=as_json)
+        return
     plans = board.registry.plans if everything else board.view().offered.plans
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
     costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}
@@ -43,6 +57,7 @@ def command(
 
         rows = [listed(tool, board.state_of(tool.name)) for tool in tools]
         emit_json([{**row, **({"tokens": costs[row["name"]]} if tokens else {})} for row in rows])
+        note_absent(statuses)
         return
     if tools and tokens:
         _table_of_costs(costs, sorted(board.dialects))
@@ -51,6 +66,7 @@ def command(
             ("tool", "category", "state", "from", "description"),
             [(tool.name, tool.category, board.state_of(tool.name), str(tool.origin), _summary(tool)) for tool in tools],
         )
+    note_absent(statuses)
     _note_refused(board, tools, everything=everything)
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 

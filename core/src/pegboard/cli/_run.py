@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from pegboard.board import Board
     from pegboard.config import Config
-    from pegboard.contract import Finding
+    from pegboard.contract import Finding, SourceStatus, ToolSource
     from pegboard.host import Host
+    from pegboard.plugins import PluginRecord
     from pegboard.tools import Tool
 
 T = TypeVar("T")
@@ -108,31 +109,58 @@ class ProgramRun:
         return self._board
 
     def load_known_board(self) -> Board:
-        """The board with what its sources offer, for commands that run nothing: a source that never ran, so that nobody
-        knows its tools, is started for that and stopped again. One that fails keeps the others from nothing.
+        """The board with what its sources offer, for commands that run nothing; says which sources offer nothing.
+
+        Raises:
+            PegboardError: as `load_board`.
+        """
+        from pegboard.cli._sources import WAIT_S, note_absent
+
+        note_absent(self.look_at_sources(WAIT_S))
+        return self.load_board()
+
+    def look_at_sources(self, wait_s: float) -> list[SourceStatus]:
+        """How the sources do: one that never ran, so that nobody knows its tools, is started for that and stopped
+        again. One that fails keeps the others from nothing.
+
+        Args:
+            wait_s: how long that may take; 0: nothing is started.
 
         Raises:
             PegboardError: as `load_board`.
         """
         board = self.load_board()
         unknown = [one for one in board.sources if board.source_states[one[1].name][0].value == "configured"]
-        if not unknown:
-            return board
+        seen = {one.source: one for one in self._started(board, unknown, wait_s)} if unknown and wait_s else {}
+        # What ending them took is no time in which they were looked at.
+        return [one if one.is_ready else seen.get(one.source, one) for one in board.source_statuses()]
+
+    def _started(
+        self, board: Board, sources: list[tuple[PluginRecord, ToolSource]], wait_s: float
+    ) -> list[SourceStatus]:
+        """How these sources did when the wait for them was over; those that offered their tools are known from then."""
+        from functools import partial
+
+        import trio
+
+        from pegboard.cli._sources import settle
         from pegboard.contract import SourceState
 
-        everything, board.sources = board.sources, unknown
+        seen: list[SourceStatus] = []
+        everything, board.sources = board.sources, sources
         try:
-            self.open_host(lambda host: host.settle())
+            # The host waits for a source that it requires before anything else, and longer than is meant here.
+            seen = self.open_host(partial(settle, timeout_s=wait_s), timeout_s=wait_s + 1)
+        except trio.TooSlowError:
+            pass
         except PegboardError as problem:
             note(f"warning: {problem.message}")
         finally:
             board.sources = everything
-        for name, (state, reason) in board.source_states.items():
+        for name, (state, _) in list(board.source_states.items()):
             if state is SourceState.READY:
-                board.source_states[name] = (SourceState.KNOWN, None)
-            elif reason is not None:
-                note(f"warning: the source {name} offers nothing: {reason}")
-        return board
+                board.set_source_state(name, SourceState.KNOWN)
+        return seen
 
     def load_plain_board(self) -> Board:
         """The board without what files and options say; variables of the environment hold all the same.

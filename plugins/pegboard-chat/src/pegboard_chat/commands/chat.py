@@ -206,14 +206,16 @@ def attachment(name: str) -> Content:
 
 
 async def settle(host: Host, shown: Shown | Lines) -> None:
-    """Wait for the sources to offer their tools; say so where that takes a while."""
-    from pegboard.cli import waiting
+    """Wait for the sources to offer their tools, say so where that takes a while, and which of them offer nothing."""
+    from pegboard.cli._sources import absence_of, settle
 
     await host.settle(timeout_s=PATIENCE_S)
     if host.is_settling:
         shown.tell("waiting for sources to offer their tools (Ctrl-C ends)")
-        with waiting("waiting for the servers"):
-            await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
+        await settle(host, SETTLE_S - PATIENCE_S)
+    for one in host.board.source_statuses():
+        if not one.tools:
+            shown.tell(f"warning: {absence_of(one)}", dim=False)
 
 
 @contextlib.asynccontextmanager

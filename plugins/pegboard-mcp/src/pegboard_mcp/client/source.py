@@ -525,7 +525,7 @@ class McpSource:
             self._wanted = trio.Event()
             self._attempt = self._attempt or _Attempt()
             self._failed_at = None
-            slot.set_state(SourceState.STARTING)
+            slot.set_state(SourceState.STARTING, self._reason_of(self.trouble) if self.trouble is not None else None)
             began = trio.current_time()
             self._was_ready = False
             error = await self._live(slot)
