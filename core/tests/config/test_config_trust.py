@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import stat
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pegboard.config import Config, ValueOrigin, is_trusted, load_config, setting, trust
+from pegboard.config import Config, ValueOrigin, is_held, is_trusted, load_config, setting, trust
 from pegboard.config._layers import Layer, Tree
+from pegboard.config._trust import MAX_NAMED, MAX_READ
 from pegboard.errors import ConfigError
 from pegboard.tools import Limits
 
@@ -397,3 +399,91 @@ def test_every_file_of_a_list_that_a_found_file_names_is_accepted_by_itself(proj
     assert widened(act) == {"plugins.bridge.files"}
     trust(tmp_path / "project" / "two.json", state_dir=tmp_path / "state")
     assert act().files == tuple(str(tmp_path / "project" / name) for name in ("one.json", "two.json"))
+
+
+def test_a_configuration_is_accepted_with_the_files_that_it_names(project, tmp_path):
+    state, folder = tmp_path / "state", tmp_path / "project"
+    found = "[plugins.bridge]\nfiles = ['one.json', 'two.json', 'gone.json']"
+
+    def act() -> Manifests:
+        return project(found).plugin_settings("bridge", Manifests)
+
+    def accept() -> None:
+        config = project(found, accept=True)
+        config.plugin_settings("bridge", Manifests)
+        named = config.named_files(folder / "pegboard.toml")
+        assert [file.name for file in named] == ["one.json", "two.json", "gone.json"]
+        trust(folder / "pegboard.toml", named=named, state_dir=state)
+
+    project(found)
+    (folder / "one.json").write_text("{}")
+    (folder / "two.json").write_bytes(b"x" * (MAX_READ + 1))
+    accept()
+    act()
+    for change in (
+        lambda: (folder / "one.json").write_text("{ }"),
+        lambda: (folder / "two.json").write_bytes(b"y" + b"x" * MAX_READ),  # held by its times, not by its content
+        lambda: (folder / "gone.json").write_text("it is there now"),
+        lambda: replace(folder / "one.json", (folder / "two.json")),  # a link to another file
+    ):
+        change()
+        assert widened(act) == {"plugins.bridge.files"}
+        accept()
+        act()
+    (folder / "one.json").unlink()
+    act()  # who reads it says that it is not there
+
+
+def replace(link, target) -> None:
+    link.unlink()
+    link.symlink_to(target.with_name("other.json"))
+    link.resolve().write_text("another")
+
+
+def test_what_the_users_own_file_names_is_not_held_with_a_found_one(project, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    config = project("timeout_s = 3", f"[plugins.bridge]\nconfig_file = '{other}'", accept=True)
+    config.plugin_settings("bridge", Bridge)
+    assert config.named_files(tmp_path / "project" / "pegboard.toml") == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_that_is_named_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert is_held(tmp_path / "pipe", state_dir=tmp_path) is None
+    assert is_held(tmp_path, state_dir=tmp_path) is None
+
+
+def test_a_configuration_that_names_too_many_files_is_refused(tmp_path):
+    for index in range(MAX_NAMED + 1):
+        (tmp_path / f"{index}.json").touch()
+    (tmp_path / "pegboard.toml").touch()
+    with pytest.raises(ConfigError, match=f"more than {MAX_NAMED} files"):
+        trust(tmp_path / "pegboard.toml", named=tmp_path.glob("*.json"), state_dir=tmp_path)
+
+
+@attrs.frozen
+class Finder:
+    words: tuple[str, ...] = setting((), widens=True)
+
+    @classmethod
+    def find_files(cls, raw):
+        for word in raw.get("words", ()):
+            yield ("words", 0), word
+
+
+def test_a_class_may_name_the_files_that_no_field_names_alone(project, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("1")
+    found = f"[plugins.finder]\nwords = ['{script}']"
+    project(found)
+    trust(tmp_path / "project" / "pegboard.toml", state_dir=tmp_path / "state")
+    assert widened(lambda: project(found).plugin_settings("finder", Finder)) == {"plugins.finder.words[0]"}
+    config = project(found, accept=True)
+    config.plugin_settings("finder", Finder)
+    named = config.named_files(tmp_path / "project" / "pegboard.toml")
+    trust(tmp_path / "project" / "pegboard.toml", named=named, state_dir=tmp_path / "state")
+    project(found).plugin_settings("finder", Finder)
+    script.write_text("2")
+    assert widened(lambda: project(found).plugin_settings("finder", Finder)) == {"plugins.finder.words[0]"}

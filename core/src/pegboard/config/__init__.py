@@ -7,14 +7,16 @@ where a field is secret or may widen what tools may do. Nothing is imported for 
 from __future__ import annotations
 
 from pegboard.config._config import Config, Row
+from pegboard.config._files import NAMES
 from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
 from pegboard.config._secrets import looks_secret, mask_text, mask_value
 from pegboard.config._settings import CoreSettings, Profile, ToolSettings, setting
-from pegboard.config._trust import is_trusted, trust
+from pegboard.config._trust import is_held, is_trusted, trust
 
 __all__ = [
+    "NAMES",
     "Config",
     "ConfigFault",
     "CoreSettings",
@@ -23,6 +25,7 @@ __all__ = [
     "ToolSettings",
     "ValueOrigin",
     "find_found_file",
+    "is_held",
     "is_trusted",
     "load_config",
     "looks_secret",

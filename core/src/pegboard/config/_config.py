@@ -7,6 +7,7 @@ Both refuse what a file that was merely found may not say: there is no way to th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shlex
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ from pegboard.config._structure import nearest, read_loose, said_fields, shorten
 from pegboard.errors import ConfigError, Fault, Step, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from pegboard.tools import Limits
@@ -336,37 +337,59 @@ class Config:
         ]
         raise ConfigError(f"{origin} was found, not named, and may not yet say all that it says", faults, hint=fix)
 
-    def _refuse_unread(self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]) -> None:
-        """Hold that a file which was found and accepted names no other that nobody accepted: that one could change.
+    def named_files(self, by: Path) -> tuple[Path, ...]:
+        """The files that one of the files of this configuration names and that are held with it, as far as the classes
+        of plugins and tools were asked for.
 
-        Raises:
-            ConfigError: naming the file, and how to trust it.
+        .. versionadded:: 0.1
         """
+        named: dict[Path, None] = {}
+        for path, cls in self._classes.items():
+            raw = self._placed(cls, path, self._tree.at(path) or {})
+            found = self._files_named(cls, path, raw)
+            named |= dict.fromkeys(file for place, file in found if self._origin_near(place).name == str(by))
+        return tuple(named)
+
+    def _files_named(
+        self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]
+    ) -> Iterator[tuple[tuple[Step, ...], Path]]:
+        """The files that a table names: in fields that are marked so, and in what its class finds (`find_files`)."""
         from pathlib import Path
 
-        from pegboard.config._trust import is_trusted
+        for place, field, _, value in said_fields(cls, raw, path):
+            if field.metadata.get("names_file"):
+                for one in value if isinstance(value, list) else [value]:
+                    if isinstance(one, str):
+                        with contextlib.suppress(RuntimeError):  # the home of nobody
+                            yield place, Path(one).expanduser()
+        find = getattr(cls, "find_files", None)
+        for below, file in find(read_loose(raw, cls)) if find is not None else ():
+            yield (*path, *below), Path(file)
 
-        named = [
-            (place, one)
-            for place, field, _, value in said_fields(cls, raw, path)
-            if field.metadata.get("names_file")
-            for one in (value if isinstance(value, list) else [value])
-            if isinstance(one, str) and self._tree.origin_of(place) in self._tree.accepted
-        ]
-        for place, value in named:
-            try:
-                file = Path(value).expanduser()
-                trusted = is_trusted(file, file.read_bytes(), state_dir=self._state_dir)
-            except (OSError, ValueError, RuntimeError):
-                continue  # who reads it says why it cannot be read
-            if not trusted:
-                origin = self._tree.origin_of(place)
-                due, got = "a file that you trust as it stands", "one that nobody accepted"
-                raise ConfigError(
-                    f"{origin} was found, not named, and names a file that it may not yet use",
-                    [ConfigFault(place, due, got, origin=origin)],
-                    hint=f"look at the file, then accept it as it stands: pegboard trust {shlex.quote(value)}",
-                )
+    def _refuse_unread(self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]) -> None:
+        """Hold that a file which was found and accepted names no other that nobody accepted, or that has changed.
+
+        Raises:
+            ConfigError: naming the files, and how to trust them.
+        """
+        from pegboard.config._trust import is_held
+
+        accepted = self._tree.accepted
+        named = {
+            file: place for place, file in self._files_named(cls, path, raw) if self._origin_near(place) in accepted
+        }
+        # One that is not there is for who reads it.
+        unread = {file: place for file, place in named.items() if is_held(file, state_dir=self._state_dir) is False}
+        if not unread:
+            return
+        origin = self._origin_near(next(iter(unread.values())))
+        due, got = "a file that you trust as it stands", "one that is new, or has changed"
+        shown = ", ".join(str(file) for file in islice(unread, 5)) + (", ..." if len(unread) > 5 else "")
+        raise ConfigError(
+            f"{origin} was found, not named, and names what it may not yet use: {self._scrub(shown)}",
+            [ConfigFault(place, due, got, origin=origin) for place in unread.values()],
+            hint=f"look at it, then accept all of it as it stands: pegboard trust {shlex.quote(origin.name)}",
+        )
 
     def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
         """Hold that no file which was merely found makes a limit of a tool looser than it is without that file: as the

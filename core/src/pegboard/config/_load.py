@@ -27,6 +27,7 @@ def load_config(
     overrides: Mapping[str, Any] | None = None,
     found: bool = True,
     hold: bool = False,
+    accept: bool = False,
 ) -> Config:
     """Read the configuration that holds here.
 
@@ -43,6 +44,7 @@ def load_config(
         overrides: settings from options of the program, by key; None is an option that was not given.
         found: False reads no file but `source`.
         hold: keep those faults in `Config.held`, to be raised together with those of plugins.
+        accept: read the found file, and what it names, as if they were accepted: to ask what would be.
 
     Raises:
         ConfigError: with every fault that can be known without plugins.
@@ -54,13 +56,13 @@ def load_config(
     if source is None and found and environ.get("PEGBOARD_CONFIG"):
         source = environ["PEGBOARD_CONFIG"]
     faults: list[Fault] = []
-    layers = _read_layers(source, cwd, user_dir, state_dir, faults) if source is not None or found else []
+    layers = _read_layers(source, cwd, user_dir, state_dir, faults, accept) if source is not None or found else []
     for layer in layers:
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
     tree = Tree(
         found={layer.origin for layer in layers if not layer.trusted},
-        accepted={layer.origin for layer in layers if layer.trusted and layer.found},
+        accepted=set() if accept else {layer.origin for layer in layers if layer.trusted and layer.found},
     )
     for layer in layers:
         tree.lay(layer)
@@ -108,7 +110,7 @@ def _options(key: str, value: Any) -> list[Layer]:
 
 
 def _read_layers(
-    source: Any, cwd: Path, user_dir: Path | None, state_dir: Path | None, faults: list[Fault]
+    source: Any, cwd: Path, user_dir: Path | None, state_dir: Path | None, faults: list[Fault], accept: bool
 ) -> list[Layer]:
     if isinstance(source, Mapping):
         return [Layer(PROGRAM, _plain(source, (), faults))]
@@ -132,7 +134,7 @@ def _read_layers(
         if there is not None and there.path.resolve() != own.resolve():
             from pegboard.config._trust import is_trusted
 
-            trusted = is_trusted(there.path, there.content, state_dir=state_dir)
+            trusted = accept or is_trusted(there.path, there.content, state_dir=state_dir)
             layers.append(_file_layer(there.path, there.values, trusted=trusted, found=True))
     except ConfigError as problem:
         faults += problem.faults

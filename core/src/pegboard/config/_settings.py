@@ -52,7 +52,7 @@ def setting(
             "higher" (None is no bound), "true", "false", "more" or "fewer" (of a list), "rate", or the words of a
             choice, the loosest first.
         names_file: it names a file that says what may widen permissions, as one of programs to start. Where a file that
-            was merely found and then accepted says the name, the named file has to be accepted too, as it stands.
+            was merely found and then accepted says the name, the named file is accepted with it, as it stands.
         beside_file: a path, or a list of them: a relative one that a file says begins at that file's folder, and what
             the settings class gets is absolute. Said elsewhere it begins at the working directory.
         help: one sentence for people: what it does, in which unit.
@@ -60,7 +60,8 @@ def setting(
             becomes a fault of this setting.
 
     What no field can say alone, the class says in a class method `find_faults(raw)`: it is given the table and yields
-    `Fault`s, their paths from that table on.
+    `Fault`s, their paths from that table on. What no field names alone - the script among the arguments of a program -
+    it yields in `find_files(raw)`, as pairs of such a path and a file; those are held as what `names_file` names.
 
     Raises:
         ValueError: both `widens` and `stricter` are given, or no such order is known.

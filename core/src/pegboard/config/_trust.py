@@ -1,4 +1,10 @@
-"""Which found files a person has accepted, as they stood: real path and SHA-256 of the content.
+"""Which found files a person has accepted, as they stood: real path and SHA-256 of the content; and with them the files
+that they name, as a file of variables or the script that a server is.
+
+Each of those is read at every load, so a large one is held as git's index holds its files: by size, inode and the times
+of its last changes, which who writes to it cannot set back. A file that is not there is not held; who reads it says so,
+and once it is there it has to be accepted. What is held is held when the configuration loads: what changes while a host
+runs is seen at the next load.
 
 The list is a small JSON file in the user's state folder, written beside itself and moved into place, readable by its
 owner alone. A list that cannot be read accepts nothing.
@@ -7,14 +13,26 @@ owner alone. A list that cannot be read accepts nothing.
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pegboard.config._folders import user_folder
 from pegboard.errors import ConfigError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 FILE = "trusted.json"
 MAX_TRUSTED = 16 * 1024 * 1024
 """The largest file that can be trusted, in bytes: a list of accepted tools may be longer than a configuration."""
+
+MAX_READ = 1024 * 1024
+"""Named files up to this size are held by their content, in bytes."""
+MAX_NAMED = 1000
+"""How many files one configuration may name and have held."""
+_LARGE = "large:"
 
 
 def default_state_dir() -> Path:
@@ -22,14 +40,20 @@ def default_state_dir() -> Path:
     return user_folder("state")
 
 
-def trust(file: Path, *, state_dir: Path | None = None) -> str:
-    """Accept a configuration file as it stands now; a change of one byte ends that.
+def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = None) -> str:
+    """Accept a configuration file as it stands now, and the files that it names; a change of one byte ends that.
+
+    Args:
+        file: the configuration.
+        named: files whose content counts as its own, see `Config.named_files`; those that are not there are passed
+            over.
+        state_dir: where the list is; None: the platform's folder.
 
     Returns:
         The SHA-256 of the content that was accepted, as hex digits.
 
     Raises:
-        ConfigError: the file cannot be read, or the list cannot be written.
+        ConfigError: the file cannot be read, it names too many, or the list cannot be written.
 
     .. versionadded:: 0.1
     """
@@ -38,7 +62,11 @@ def trust(file: Path, *, state_dir: Path | None = None) -> str:
     content = load_bytes(file, MAX_TRUSTED)
     folder = state_dir or default_state_dir()
     trusted = _read(folder / FILE)
-    digest = trusted[_key(file)] = _digest(content)
+    stamps = {_key(one): stamp for one in named if (stamp := _stamp(one)) is not None}
+    if len(stamps) > MAX_NAMED:
+        raise ConfigError(f"{file} names more than {MAX_NAMED} files", hint="name fewer, or a script that has the rest")
+    digest = _digest(content)
+    trusted |= {**stamps, _key(file): digest}
     try:
         _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
     except OSError as problem:
@@ -52,6 +80,35 @@ def is_trusted(file: Path, content: bytes, *, state_dir: Path | None = None) -> 
     .. versionadded:: 0.1
     """
     return _read((state_dir or default_state_dir()) / FILE).get(_key(file)) == _digest(content)
+
+
+def is_held(file: Path, *, state_dir: Path | None = None) -> bool | None:
+    """Whether a file that a configuration names was accepted as it stands; None: there is nothing that could be read.
+
+    .. versionadded:: 0.1
+    """
+    known = _read((state_dir or default_state_dir()) / FILE).get(_key(file))
+    stamp = _stamp(file, whole=known is not None and not known.startswith(_LARGE))
+    return None if stamp is None else stamp == known
+
+
+def _stamp(file: Path, *, whole: bool = False) -> str | None:
+    """What a named file is held by, a large one by its content only if `whole`; None: it is no file, or cannot be
+    read."""
+    limit = MAX_TRUSTED if whole else MAX_READ
+    try:
+        # A pipe would wait for its writer.
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with open(descriptor, "rb") as opened:  # noqa: PTH123 - a descriptor, no path
+            now = os.fstat(descriptor)
+            if not stat.S_ISREG(now.st_mode):
+                return None
+            content = opened.read(limit + 1)
+    except (OSError, ValueError):
+        return None
+    if len(content) <= limit:
+        return _digest(content)
+    return f"{_LARGE}{now.st_size}:{now.st_dev}:{now.st_ino}:{now.st_mtime_ns}:{now.st_ctime_ns}"
 
 
 def _key(file: Path) -> str:
@@ -75,7 +132,6 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    import os
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -55,6 +55,7 @@ class ServerDefinition:
         start: when it is started: at the first use, or when the host opens.
         roots: folders that are shown to it as its roots.
         secrets: values that must not be shown.
+        env_file: the file from which some of `env` came.
 
     .. versionadded:: 0.1
     """
@@ -89,6 +90,7 @@ class ServerDefinition:
     start: Literal["lazy", "eager"] = "lazy"
     roots: tuple[str, ...] = ()
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+    env_file: str | None = attrs.field(default=None, eq=False, repr=False)
 
     def mask(self, text: str) -> str:
         """The text without any secret of this server."""

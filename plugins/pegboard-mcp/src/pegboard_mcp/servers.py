@@ -23,6 +23,15 @@ def find_faults(raw: Mapping[str, Any]) -> list[Fault]:
     return [*_all(raw).faults, *_faults_of_tokens(raw.get("tokens")), *_faults_of_oauth(raw.get("oauth"))]
 
 
+def find_files(raw: Mapping[str, Any]) -> Iterator[tuple[Path_, Path]]:
+    """The files that decide what the servers are, with the place that names each; paths from the table on."""
+    from pegboard_mcp.named import files_of
+
+    for definition, path in _all(raw).definitions:
+        for key, file in files_of(definition):
+            yield (path[:1] if path[0] == "config_file" else (*path, key)), file
+
+
 def definitions_of(settings: McpSettings) -> tuple[ServerDefinition, ...]:
     """The definitions of settings that were found to be right.
 

@@ -20,6 +20,7 @@ from pegboard_mcp.definitions import CONNECT_S, MAX_MESSAGE_BYTES, REQUEST_S, SS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pegboard import Fault
     from pegboard_mcp.definitions import ServerDefinition
@@ -178,6 +179,14 @@ class McpSettings:
         from pegboard_mcp.servers import find_faults
 
         return find_faults(raw)
+
+    @classmethod
+    def find_files(cls, raw: Mapping[str, Any]) -> Iterable[tuple[tuple[str | int, ...], Path]]:
+        """The files that `pegboard trust` holds with these settings, each with the place that names it: files of
+        variables, programs and scripts, those of the servers in `config_file` among them."""
+        from pegboard_mcp.servers import find_files
+
+        return find_files(raw)
 
     def definitions(self) -> tuple[ServerDefinition, ...]:
         """All configured servers, those of `config_file` after the others.

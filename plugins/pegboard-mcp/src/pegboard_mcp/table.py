@@ -254,6 +254,7 @@ class Reader:
             allowed_tools=allowed,
             disabled_tools=disabled,
             secrets=tuple(sorted({*secrets_of(argv, env, url, headers, config, self._host), *self._own_secrets()})),
+            env_file=self._folder("env_file") or self._folder("envFile"),
             **rest,
         )
 
