@@ -41,6 +41,8 @@ POOL = 50
 """Hits that each order brings to the fusion, at least."""
 CATCH_UP = 16
 """Memories without a vector that one search has the model read: those from before the extra was installed."""
+CONFIRM_SHARE = 0.8
+"""Of a deadline so short that the margin would leave nothing, this much is waited."""
 MARGIN_S = 0.5
 """What is kept of a deadline to say that the database was too slow for it."""
 
@@ -96,11 +98,30 @@ class MemoryStore:
     writer: Writer = attrs.field(init=False)
     _idle: list[tuple[Identity, sqlite3.Connection]] = attrs.field(factory=list, init=False)
     _closed: bool = attrs.field(default=False, init=False)
+    _has_model: bool = attrs.field(default=False, init=False)
+    _has_file: bool = attrs.field(default=False, init=False)
     _readers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, READERS), init=False)
     _thinkers: trio.CapacityLimiter = attrs.field(factory=partial(trio.CapacityLimiter, 1), init=False)
 
     def __attrs_post_init__(self) -> None:
         self.writer = Writer(self.place, self.connect)
+
+    async def open(self, *, writes: bool) -> None:
+        """Load the model and, for a call that writes, open the file and bring it up to date: what a start costs once.
+
+        Raises:
+            StorageError: the file cannot be used.
+        """
+        if not self._has_model:
+            await self._embed([])
+            self._has_model = True
+        if writes:
+            await self.writer.run(lambda connection: None)
+            self._has_file = True
+
+    def is_open(self, *, writes: bool) -> bool:
+        """Whether `open` has nothing to do."""
+        return self._has_model and (self._has_file or not writes)
 
     async def remember(self, user_id: str, text: str, tags: tuple[str, ...], within_s: float) -> Memory | None:
         """Keep a text; None if the user has as many memories as they may.
@@ -121,6 +142,7 @@ class MemoryStore:
         kept = await self.writer.run(
             lambda connection: database.add(connection, user_id, memory, folded, vector, self.max_memories),
             _patience(within_s),
+            _confirm(within_s),
         )
         return memory if kept else None
 
@@ -131,7 +153,7 @@ class MemoryStore:
             StorageError: the database could not forget it.
         """
         return await self.writer.run(
-            lambda connection: database.remove(connection, user_id, memory_id), _patience(within_s)
+            lambda connection: database.remove(connection, user_id, memory_id), _patience(within_s), _confirm(within_s)
         )
 
     async def search(self, user_id: str, text: str, limit: int, tag: str | None, within_s: float) -> Found:
@@ -292,3 +314,8 @@ def _behind(connection: sqlite3.Connection, user_id: str, model: str) -> list[tu
 
 def _patience(within_s: float) -> float:
     return max(0.05, min(MAX_PATIENCE_S, within_s - MARGIN_S))
+
+
+def _confirm(within_s: float) -> float:
+    """How long a write that is under way is waited for; what is left of the deadline is for the answer."""
+    return max(within_s - MARGIN_S, within_s * CONFIRM_SHARE)

@@ -26,14 +26,30 @@ class StorageError(Exception):
     Args:
         reason: a word for programs: locked, read_only, full, gone, unavailable, damaged, newer, foreign, fts5, slow.
         words: the same for people.
+        may_have_run: a commit was sent, and nobody knows what became of it.
         details: `retry` and the like.
     """
 
-    def __init__(self, reason: str, words: str, **details: Any) -> None:
+    def __init__(self, reason: str, words: str, *, may_have_run: bool = False, **details: Any) -> None:
         super().__init__(words)
         self.reason = reason
         self.words = words
+        self.may_have_run = may_have_run
         self.details = details
+
+
+def unconfirmed() -> StorageError:
+    """A commit that nobody confirmed."""
+    return StorageError("unconfirmed", "the commit was not confirmed", may_have_run=True, retry="unknown")
+
+
+def is_refused(problem: BaseException) -> bool:
+    """Whether a commit that failed like this did not happen for certain: what ends a transaction was not written.
+
+    Anything else, a disk that fails to sync for one, may leave it in the file (https://sqlite.org/rescode.html).
+    """
+    name = getattr(problem, "sqlite_errorname", None) or ""
+    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_FULL"))
 
 
 def trouble_of(problem: sqlite3.Error | OSError) -> StorageError:

@@ -9,6 +9,7 @@ starts with the first job and opens the file then; after trouble it opens the fi
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import sqlite3
 import threading
@@ -20,7 +21,7 @@ import attrs
 import trio
 
 from pegboard_memory import _database as database
-from pegboard_memory._trouble import StorageError, trouble_of
+from pegboard_memory._trouble import StorageError, is_refused, trouble_of, unconfirmed
 
 if TYPE_CHECKING:
     from pegboard_memory._place import Identity, Place
@@ -44,6 +45,7 @@ class _Job(Generic[T]):
     token: trio.lowlevel.TrioToken
     done: trio.Event = attrs.field(factory=trio.Event)
     abandoned: bool = False
+    begun: bool = False
     value: T | None = None
     problem: Exception | None = None
 
@@ -70,16 +72,25 @@ class Writer:
     _thread: threading.Thread | None = attrs.field(default=None, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _opened: Identity | None = attrs.field(default=None, init=False)
+    _committing: bool = attrs.field(default=False, init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], patience_s: float = MAX_PATIENCE_S) -> T:
+    async def run(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        patience_s: float = MAX_PATIENCE_S,
+        confirm_s: float = math.inf,
+    ) -> T:
         """Do a job and commit it.
 
         Args:
             work: runs in the writer's thread, inside a transaction.
             patience_s: how long a lock of another program is waited for, in seconds.
+            confirm_s: after so many seconds nobody waits any more: a job that was not begun never will be.
 
         Raises:
-            StorageError: the database cannot do it; nothing of the job is kept.
+            StorageError: the database cannot do it, and nothing of the job is kept; unless `may_have_run` says that
+                nobody knows.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="pegboard-memory writer", daemon=True)
@@ -87,10 +98,15 @@ class Writer:
         job = _Job(work, time.monotonic() + min(patience_s, MAX_PATIENCE_S), trio.lowlevel.current_trio_token())
         self._jobs.put(job)
         try:
-            await job.done.wait()
+            with trio.move_on_after(confirm_s):
+                await job.done.wait()
         except trio.Cancelled:
-            job.abandoned = True
+            self._call_off(job)
             raise
+        if not job.done.is_set():
+            if self._call_off(job):
+                raise StorageError("slow", "the database took too long", retry="same")
+            raise unconfirmed()
         if job.problem is not None:
             raise job.problem
         return job.value  # type: ignore[return-value]  # None only where T is
@@ -103,7 +119,18 @@ class Writer:
                 await trio.to_thread.run_sync(self._thread.join, LEAVE_S, limiter=trio.CapacityLimiter(1))
             self._thread = None
 
+    def _call_off(self, job: _Job[Any]) -> bool:
+        """Whether it is certain that nothing of the job is kept."""
+        with self._lock:
+            job.abandoned = True
+            return not job.begun
+
     # -- in the thread
+
+    def _begin(self, job: _Job[Any]) -> bool:
+        with self._lock:
+            job.begun = not job.abandoned
+            return job.begun
 
     def _write(self) -> None:
         more = True
@@ -136,9 +163,11 @@ class Writer:
         hurry_s = min(job.give_up_at for job in batch) - time.monotonic()
         connection = self._ready(max(0.0, hurry_s))
         connection.execute("BEGIN IMMEDIATE")
-        for job in batch:
+        for job in filter(self._begin, batch):
             self._do(connection, job)
+        self._committing = True
         connection.execute("COMMIT")
+        self._committing = False
         if any(isinstance(job.problem, StorageError) for job in batch):
             self._close()  # what was wrong with the file may be mended by the next job
 
@@ -171,11 +200,19 @@ class Writer:
 
     def _fail(self, batch: list[_Job[Any]], problem: Exception) -> list[_Job[Any]]:
         """Give the jobs their problem, but for those that can wait longer for a lock; the ones to be answered."""
+        lost = self._committing and not is_refused(problem)
+        self._committing = False
         explained = _explained(problem)
+        if lost:
+            explained = unconfirmed()
+            explained.__cause__ = problem
         self._close()
         locked = isinstance(explained, StorageError) and explained.reason == "locked"
         now = time.monotonic()
         self._again = [job for job in batch if locked and job.problem is None and job.give_up_at > now]
+        with self._lock:
+            for job in self._again:
+                job.begun = False
         failed = [job for job in batch if job not in self._again]
         for job in failed:
             job.problem = job.problem or explained

@@ -57,9 +57,10 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
     labels = _labels(tags or ())
     user_id, store = _who(context), _store(context)
     try:
-        memory = await store.remember(user_id, text, labels, _left_s(context))
+        await _opened(context, store, writes=True)
+        memory = await store.remember(user_id, text, labels, _left_s())
     except StorageError as trouble:
-        raise _failed(context, "Failed to remember", trouble) from None
+        raise _failed(context, "Failed to remember", trouble, "it was remembered") from None
     if memory is None:
         raise ToolError(
             ErrorCode.FORBIDDEN,
@@ -100,7 +101,8 @@ async def search_memory(
     label = None if tag is None else _label(tag)
     user_id, store = _who(context), _store(context)
     try:
-        found = await store.search(user_id, query, limit, label, _left_s(context))
+        await _opened(context, store, writes=False)
+        found = await store.search(user_id, query, limit, label, _left_s())
     except StorageError as trouble:
         raise _failed(context, "Failed to search memory", trouble) from None
     memories = [{**memory.to_json(), "score": score} for memory, score in found.hits]
@@ -131,9 +133,11 @@ async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A
     user_id, store = _who(context), _store(context)
     known = len(name) <= MAX_ID and _is_whole(name)  # anything else is the id of no memory
     try:
-        memory = await store.forget(user_id, name, _left_s(context)) if known else None
+        if known:
+            await _opened(context, store, writes=True)
+        memory = await store.forget(user_id, name, _left_s()) if known else None
     except StorageError as trouble:
-        raise _failed(context, "Failed to forget", trouble) from None
+        raise _failed(context, "Failed to forget", trouble, "it was forgotten") from None
     if memory is None:
         raise ToolError(
             ErrorCode.NOT_FOUND, f"no memory has the id {_shorten(id)}; search_memory shows the ids", parameter="id"
@@ -160,10 +164,16 @@ def _store(context: CallContext) -> MemoryStore:
     return context.resource(MemoryStore)
 
 
-def _left_s(context: CallContext) -> float:
+async def _opened(context: CallContext, store: MemoryStore, *, writes: bool) -> None:
+    """The first call does not pay for the start."""
+    if not store.is_open(writes=writes):
+        await context.prepare(lambda: store.open(writes=writes))
+
+
+def _left_s() -> float:
     import trio
 
-    return context.deadline - trio.current_time()
+    return trio.current_effective_deadline() - trio.current_time()
 
 
 # --- what comes in
@@ -218,8 +228,10 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _failed(context: CallContext, what: str, trouble: StorageError) -> ToolError:
+def _failed(context: CallContext, what: str, trouble: StorageError, done: str = "") -> ToolError:
+    """What is said of a failure; `done` is what a write would have done, where nobody knows."""
     context.log.error("%s: %s", what, trouble.words, exc_info=trouble)
-    return ToolError(
-        ErrorCode.UPSTREAM_ERROR, f"{what}: {trouble.words}", {"reason": trouble.reason, **trouble.details}
-    )
+    details = {"reason": trouble.reason, **trouble.details}
+    if trouble.may_have_run:
+        return ToolError(ErrorCode.OUTCOME_UNKNOWN, f"it is not known whether {done}; search the memory first", details)
+    return ToolError(ErrorCode.UPSTREAM_ERROR, f"{what}: {trouble.words}", details, executed=False)
