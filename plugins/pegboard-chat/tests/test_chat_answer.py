@@ -108,7 +108,7 @@ async def test_the_profile_and_read_only_mode_of_the_host_hold(host_with: Any, s
     made = (await answer(host, {"message": "go", "user": "ada"}, model=model))["tool_calls"]
     codes = {call["name"]: (call["result"]["error"] or {}).get("code") for call in made}
     assert codes == {"whoami": "NOT_FOUND", "write": "FORBIDDEN", "read": None}
-    assert [one["name"] for one in model.requests[0].export.definitions] == ["read", "write"]
+    assert [one["name"] for one in model.requests[0].export.definitions] == ["read"]
 
 
 @pytest.mark.parametrize(

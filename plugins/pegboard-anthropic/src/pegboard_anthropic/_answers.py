@@ -36,8 +36,8 @@ STOPS = {
 """Of `stop_reason`; any other, `pause_turn` among them, is `Stop.OTHER`."""
 
 
-def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
-    """A whole answer.
+def read(answer: Any, export: AnthropicExport, model: str, taken: Iterable[str] = ()) -> Reply:
+    """A whole answer; `taken` are the ids of the calls before it.
 
     Raises:
         ModelError: it is none, or reports an error.
@@ -53,13 +53,14 @@ def read(answer: Any, export: AnthropicExport, model: str) -> Reply:
     usage = answer.get("usage")
     cut = STOPS.get(stop) is Stop.LENGTH if isinstance(stop, str) else False
     made = [_checked(block, model) for block in blocks]
-    return _reply(made, {}, stop, usage if isinstance(usage, dict) else {}, export, model, cut=cut)
+    return _reply(made, {}, stop, usage if isinstance(usage, dict) else {}, export, model, taken, cut=cut)
 
 
 class Reader:
     """Takes the events of one streamed answer; see `StreamReader`."""
 
-    def __init__(self, export: AnthropicExport, model: str) -> None:
+    def __init__(self, export: AnthropicExport, model: str, taken: Iterable[str] = ()) -> None:
+        self._taken = taken
         self._export = export
         self._model = model
         self._blocks: dict[int, Block] = {}
@@ -110,7 +111,7 @@ class Reader:
                 arguments[position] = text
         stop = self._stop
         cut = isinstance(stop, str) and STOPS.get(stop) is Stop.LENGTH and len(blocks) - 1 not in arguments
-        return _reply(blocks, arguments, stop, self._usage, self._export, self._model, cut=cut)
+        return _reply(blocks, arguments, stop, self._usage, self._export, self._model, self._taken, cut=cut)
 
     def _start(self, message: Any) -> None:
         if not isinstance(message, dict):
@@ -231,6 +232,7 @@ def _reply(
     usage: Mapping[str, Any],
     export: AnthropicExport,
     model: str,
+    before: Iterable[str],
     *,
     cut: bool,
 ) -> Reply:
@@ -238,16 +240,17 @@ def _reply(
 
     Args:
         arguments: of the calls that were streamed, their JSON text, by the index of the block.
+        before: the ids of the calls before it.
         cut: the answer was cut, and a call at its end does not show whether it was whole: servers fill in what is
             missing, llama.cpp with no arguments at all.
     """
     turn: list[Block] = []
     calls: list[ToolCall] = []
     parsed: list[ToolCall | ToolResult] = []
-    taken: set[str] = set()
+    taken = set(before)
     for index, block in enumerate(blocks):
         if block["type"] == "text" and not block["text"].strip():
-            continue
+            continue  # the API refuses it
         if block["type"] == "tool_use":
             given = arguments.get(index) or block["input"]
             last = cut and index == len(blocks) - 1
@@ -259,13 +262,29 @@ def _reply(
         turn.append(block)
     while turn and turn[-1]["type"] in THINKING:  # cut in its thoughts; the API refuses a turn that ends so
         turn.pop()
-    texts = tuple(TextContent(block["text"]) for block in turn if block["type"] == "text")
+    texts = tuple(map(TextContent, _texts_of(blocks)))
     raw = {"role": "assistant", "content": turn}
     message = Message("assistant", texts, tuple(calls), raw=raw, dialect=DIALECT, model=model)
     stop = STOPS.get(stop_reason, Stop.OTHER) if isinstance(stop_reason, str) else Stop.OTHER
     if calls and stop is Stop.END:  # as some compatible servers say it
         stop = Stop.CALLS
     return Reply(message, tuple(parsed), _usage_of(usage), stop)
+
+
+def _texts_of(blocks: Iterable[Block]) -> list[str]:
+    """The texts of an answer. White space that is a block of its own, as between cited texts, belongs to what it
+    follows; where nothing follows it, to none."""
+    texts: list[str] = []
+    blank = ""
+    for text in (block["text"] for block in blocks if block["type"] == "text"):
+        if not text.strip():
+            blank += text if texts else ""
+            continue
+        if blank:
+            texts[-1] += blank
+            blank = ""
+        texts.append(text)
+    return texts
 
 
 def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, last: bool) -> ToolCall | ToolResult:

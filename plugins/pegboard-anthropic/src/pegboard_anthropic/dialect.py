@@ -136,13 +136,13 @@ class AnthropicDialect:
         """A whole answer that was not streamed."""
         from pegboard_anthropic._answers import read
 
-        return read(answer, self._export_of(request), model)
+        return read(answer, self._export_of(request), model, request.conversation.call_ids)
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
         """What reads a streamed answer."""
         from pegboard_anthropic._answers import Reader
 
-        return Reader(self._export_of(request), model)
+        return Reader(self._export_of(request), model, request.conversation.call_ids)
 
     def _export_of(self, request: ModelRequest) -> AnthropicExport:
         """The request's export; where no tools are offered one of none, which knows names all the same."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import attrs
 
 from pegboard import Dialect, Export, ToolError
+from pegboard_chat.conversation import Conversation, unique_ids
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from pegboard import Tool, ToolCall, ToolResult
-    from pegboard_chat.conversation import Conversation, Message, Usage
+    from pegboard_chat.conversation import Message, Usage
 
 
 class ModelError(ToolError):
@@ -121,7 +122,8 @@ class ModelRequest:
     """One request to a model.
 
     Args:
-        conversation: all of it; the last message is the user's or the tools'.
+        conversation: all of it; the last message is the user's or the tools'. Every call has an id of its own here,
+            and a dialect gives the calls of the answer ids that none of them has.
         export: the tools, of the model's own dialect; None: none are there, and the conversation may hold calls of
             earlier ones all the same.
         tool_choice: what the model may or must call; servers ignore it at times, so the loop checks the answer. `none`
@@ -137,7 +139,7 @@ class ModelRequest:
     .. versionadded:: 0.1
     """
 
-    conversation: Conversation
+    conversation: Conversation = attrs.field(converter=unique_ids)
     export: ModelExport | None = None
     tool_choice: ToolChoice = "auto"
     parallel: bool = True

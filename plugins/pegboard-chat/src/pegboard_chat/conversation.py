@@ -3,6 +3,8 @@
 Invariants:
 
 - A `tool` message answers every call of the assistant's message before it, in the order of those calls.
+- Every call has an id of its own among all calls, once `unique_ids` has seen the conversation: servers count theirs
+  anew in every turn (`call_0`), and others refuse a history that has one twice, or match a result with the wrong call.
 - What a provider wants echoed (thinking blocks, thought signatures, reasoning items, a tool plan) stands in
   `Message.raw`, exactly as its `dialect` sends an assistant's turn back. A dialect sends its own raw turns back as they
   are, and builds those of others from the neutral members; so a conversation goes on with any provider.
@@ -17,7 +19,7 @@ import attrs
 from pegboard import Content, TextContent, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -93,6 +95,11 @@ class Conversation:
         return self.add(Message("user", blocks))
 
     @property
+    def call_ids(self) -> set[str]:
+        """The ids of all calls so far; a new one is to have another."""
+        return {call.id for message in self.messages for call in message.calls}
+
+    @property
     def last_text(self) -> str:
         """The text of the assistant's last message; empty where there is none."""
         return next((one.text for one in reversed(self.messages) if one.role == "assistant"), "")
@@ -121,6 +128,74 @@ class Conversation:
         from pegboard_chat._saved import read
 
         return read(value)
+
+
+_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
+"""What providers call the member of a turn that holds the id of a call."""
+
+
+def unique_ids(conversation: Conversation) -> Conversation:
+    """The conversation with another id for every call whose id an earlier one has, and for its result.
+
+    What an id becomes depends on the turns before it alone, so it stays the same while the conversation grows. The same
+    conversation where nothing changes.
+    """
+    count = sum(len(message.calls) for message in conversation.messages)
+    ids = conversation.call_ids
+    if len(ids) == count and "" not in ids:
+        return conversation
+    taken: set[str] = set()
+    asked: list[str] = []
+    messages: list[Message] = []
+    for message in conversation.messages:
+        if message.calls:
+            before = [call.id for call in message.calls]
+            others = set(before)
+            asked = [own_id(given, taken, others) for given in before]
+            message = _with_ids(message, asked)
+        elif message.results and len(message.results) == len(asked):
+            results = zip(message.results, asked, strict=True)
+            message = attrs.evolve(message, results=tuple(attrs.evolve(one, id=given) for one, given in results))
+        messages.append(message)
+    return Conversation(conversation.system, tuple(messages))
+
+
+def own_id(given: str, taken: set[str], others: Collection[str] = ()) -> str:
+    """The id, or `ID_2` or the like where another call has it; it is added to `taken`.
+
+    Args:
+        given: by a server; empty: by none.
+        taken: the ids of the calls before it.
+        others: the ids of its own turn, none of which another call of that turn is given.
+    """
+    base = found = given or "call"
+    number = len(taken)  # not from 2 on: a history may have the same one very many times
+    while found in taken or (found != given and found in others):
+        number += 1
+        found = f"{base}_{number}"
+    taken.add(found)
+    return found
+
+
+def _with_ids(message: Message, ids: list[str]) -> Message:
+    before = [call.id for call in message.calls]
+    if ids == before:
+        return message
+    calls = tuple(attrs.evolve(call, id=given) for call, given in zip(message.calls, ids, strict=True))
+    if len(set(before)) < len(before):  # its raw turn does not tell its own calls apart
+        return attrs.evolve(message, calls=calls, raw=None, dialect=None)
+    return attrs.evolve(message, calls=calls, raw=_renamed(message.raw, dict(zip(before, ids, strict=True))))
+
+
+def _renamed(raw: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(raw, list):
+        return [_renamed(one, ids) for one in raw]
+    if not isinstance(raw, dict):
+        return raw
+    return {
+        key: ids.get(value, value) if key in _IDS and isinstance(value, str) else _renamed(value, ids)
+        for key, value in raw.items()
+    }
 
 
 @attrs.frozen

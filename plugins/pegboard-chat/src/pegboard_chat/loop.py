@@ -41,7 +41,7 @@ from pegboard.session import Session
 from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
 from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop
-from pegboard_chat.conversation import Conversation, Message, Usage
+from pegboard_chat.conversation import Conversation, Message, Usage, own_id, unique_ids
 from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, Events, RoundEnded
 from pegboard_chat.prices import bundled_prices
 from pegboard_chat.sampling import ChatSampler, over_budget
@@ -139,7 +139,7 @@ class Chat:
         self._offer = _Offer({}, None)
         self._question: _Question | None = None
         start = conversation if conversation is not None else Conversation(self.settings.system)
-        self.conversation = _closed(start)
+        self.conversation = unique_ids(_closed(start))
 
     def ask(
         self, *content: str | Content, tool_choice: ToolChoice = "auto"
@@ -373,7 +373,7 @@ class _Question:
 
     async def _ask(self, request: ModelRequest) -> Reply:
         reply = await _reply_of(self.chat.model, request, self.events)
-        return _sendable(_without_a_cut_call(reply), self.chat.host)
+        return _sendable(_without_a_cut_call(reply), self.chat.host, request.conversation.call_ids)
 
     async def _answer(self, turn: _Turn, reply: Reply) -> None:
         """Run what may run; everything else is answered with what it was instead."""
@@ -720,10 +720,13 @@ def _refusal(message: str, reason: str) -> ToolError:
     return ToolError(ErrorCode.FORBIDDEN, message, reason=reason, executed=False, retry=Retry.CHANGED.value)
 
 
-def _sendable(reply: Reply, host: Host) -> Reply:
+def _sendable(reply: Reply, host: Host, taken: set[str]) -> Reply:
     """The reply as it can be sent back: an id of its own for each call, and none larger than the host reads.
 
     Where that changes a call the provider's raw turn is dropped, and its dialect builds another.
+
+    Args:
+        taken: the ids of the calls before it.
     """
     calls = reply.message.calls
     if not calls:
@@ -731,19 +734,12 @@ def _sendable(reply: Reply, host: Host) -> Reply:
     most = host.board.config.core.max_arguments_bytes
     ids = {call.id for call in calls}
     large = {index for index, call in enumerate(calls) if len(repr(call.arguments)) > most}
-    if len(ids) == len(calls) and "" not in ids and not large:
+    if len(ids) == len(calls) and "" not in ids and ids.isdisjoint(taken) and not large:
         return reply
-    seen: set[str] = {""}
-    drawn: dict[str, int] = {}
     said: list[ToolCall] = []
     asked: list[ToolCall | ToolResult] = []
     for index, (written, call) in enumerate(zip(calls, reply.calls, strict=True)):
-        name = base = written.id or "call"
-        if written.id in seen:
-            while name in ids or name in seen:
-                drawn[base] = drawn.get(base, 1) + 1
-                name = f"{base}_{drawn[base]}"
-        seen.add(name)
+        name = own_id(written.id, taken, ids)
         if index in large:
             written = ToolCall(name, written.name, {"INVALID_JSON": f"(more than {most} characters)"})
             error = ToolError(

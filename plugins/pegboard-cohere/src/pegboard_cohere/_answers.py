@@ -24,6 +24,8 @@ from pegboard_chat.portable.calls import kept_arguments, kept_text, take_name
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pegboard_chat.contract import Delta
     from pegboard_cohere.dialect import CohereExport
 
@@ -63,7 +65,8 @@ class _Call:
 class Collector:
     """What has come of an answer so far, in the order in which it came."""
 
-    def __init__(self, export: CohereExport, model: str) -> None:
+    def __init__(self, export: CohereExport, model: str, taken: Iterable[str] = ()) -> None:
+        self._taken = taken
         self.model = model
         self._export = export
         self._plan: list[str] = []
@@ -122,7 +125,7 @@ class Collector:
 
     def reply(self) -> Reply:
         """What all pieces say together."""
-        taken: set[str] = set()
+        taken = set(self._taken)
         answers = tuple(self._export.call(call.id, call.name, call.arguments, taken) for call in self._calls)
         kept = [kept_arguments(call.arguments) for call in self._calls]
         calls = tuple(

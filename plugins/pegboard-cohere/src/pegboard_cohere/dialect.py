@@ -49,7 +49,7 @@ class CohereExport(PortableExport):
         return [self.call(*one, taken) for one in calls_in(message)]
 
     def call(self, given_id: str, alias: str, arguments: str, taken: set[str]) -> ToolCall | ToolResult:
-        """One call, whatever its members are; `taken` are the ids of this turn so far."""
+        """One call, whatever its members are; `taken` are the ids of the conversation so far."""
         return self.call_of(take_id(given_id, taken), alias, arguments)
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
@@ -106,13 +106,13 @@ class CohereDialect:
         """
         from pegboard_cohere._answers import Collector, read_answer
 
-        return read_answer(answer, Collector(self._export_of(request), model))
+        return read_answer(answer, Collector(self._export_of(request), model, request.conversation.call_ids))
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
         """What reads a streamed answer."""
         from pegboard_cohere._answers import CohereReader, Collector
 
-        return CohereReader(Collector(self._export_of(request), model))
+        return CohereReader(Collector(self._export_of(request), model, request.conversation.call_ids))
 
     def _export_of(self, request: ModelRequest) -> CohereExport:
         """The request's export; where no tools are offered one of none, which knows names all the same."""

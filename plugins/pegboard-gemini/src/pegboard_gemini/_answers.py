@@ -88,7 +88,7 @@ class Collector:
         self._pieces: list[str] = []  # of the text part that may go on
         self._thought = False
         self._answers: list[ToolCall | ToolResult] = []
-        self._ids: set[str] = set()
+        self._ids = request.conversation.call_ids
         self._usage: dict[str, int] = {}
         self._reason = ""
         self._note = ""
@@ -187,6 +187,8 @@ class Collector:
 
     def _add_call(self, given: dict[str, Any], call: dict[str, Any]) -> Iterator[Delta]:
         answer = self._export.call(member(given, "functionCall"), self._ids)
+        if "id" in call:
+            call["id"] = answer.id
         yield CallDelta(len(self._answers), answer.name, json.dumps(call["args"], ensure_ascii=False))
         self._answers.append(answer)
 

@@ -63,9 +63,12 @@ def _own_parts(message: Message, model: str) -> list[dict[str, Any]]:
     """The parts of a turn of this dialect; none of others, and none that do not hold the calls that the results answer:
     a saved file may say anything. Thoughts and their signatures go to the very model that had them."""
     parts = [cleaned(part) for part in given_parts(message.raw)] if message.dialect == DIALECT else []
-    count = sum("functionCall" in part for part in parts)
-    if count != len(message.calls):
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    if len(calls) != len(message.calls):
         return []
+    for given, call in zip(calls, message.calls, strict=True):  # which may have another id by now, see `unique_ids`
+        if "id" in given:
+            given["id"] = call.id
     said_by = (message.model or "").partition(":")[2]
     return (
         [_without_thoughts(part) for part in parts if not part.get("thought")] if said_by not in ("", model) else parts

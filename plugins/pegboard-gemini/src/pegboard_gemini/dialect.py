@@ -51,7 +51,7 @@ class GeminiExport(PortableExport):
         return [self.call(call, taken) for call in (member(part, "functionCall") for part in parts) if call is not None]
 
     def call(self, given: Any, taken: set[str]) -> ToolCall | ToolResult:
-        """One `functionCall`, whatever its members are; `taken` are the ids of this turn so far."""
+        """One `functionCall`, whatever its members are; `taken` are the ids of the conversation so far."""
         call_id = take_id(text_member(given, "id"), taken)
         return self.call_of(call_id, text_member(given, "name"), member(given, "args"))
 

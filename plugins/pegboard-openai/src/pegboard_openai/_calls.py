@@ -77,7 +77,7 @@ def read_call(export: PortableExport, given_id: Any, name: Any, arguments: Any, 
         given_id: a text, or what is none.
         name: the alias that the model called.
         arguments: JSON text, or a JSON value.
-        taken: the ids of this turn so far; the call's own is added.
+        taken: the ids of the conversation so far; the call's own is added.
     """
     call_id = take_id(given_id, taken, draw_id)
     alias = name if isinstance(name, str) else ""

@@ -151,7 +151,7 @@ class ChatDialect:
         )
 
     def _reply(self, request: ModelRequest, model: str, message: dict[str, Any], reason: Any, usage: Any) -> Reply:
-        taken: set[str] = set()
+        taken = request.conversation.call_ids
         export = request.export or self.export(())
         calls = [_read(export, one, taken) for one in calls_in(message)]
         parts = _merged(message.get("content"))

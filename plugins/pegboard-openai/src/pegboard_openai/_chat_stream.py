@@ -279,13 +279,21 @@ def reasoning_in(message: dict[str, Any]) -> tuple[str, str]:
 
 
 def calls_in(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The calls, or pieces of calls, of a message; the `function_call` of old servers is one."""
+    """The calls, or pieces of calls, of a message; the `function_call` of old servers is one.
+
+    Servers fill in what they do not mean: a call, or a piece of one, without id, name and arguments is none.
+    """
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
-        return [call for call in calls if isinstance(call, dict)]
-    if isinstance(old := message.get("function_call"), dict):
-        return [{"index": 0, "function": old}]
-    return []
+        return [call for call in calls if isinstance(call, dict) and _says_something(call)]
+    old = {"index": 0, "function": message.get("function_call")}
+    return [old] if _says_something(old) else []
+
+
+def _says_something(call: dict[str, Any]) -> bool:
+    function = call.get("function")
+    said = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else ()
+    return any(one not in (None, "", {}) for one in (call.get("id"), *said))
 
 
 def parts_of(content: Any) -> list[Any]:

@@ -30,7 +30,8 @@ class Flavour:
             with calls that lacks it, Groq and OpenAI one that has it).
         lists: whether an assistant's content may be a list with what the model thought (Mistral).
         files: whether a message may hold files beside images and sound.
-        encrypted: whether reasoning items come and go as `encrypted_content`.
+        encrypted: whether reasoning items come and go as `encrypted_content` alone, and have to be asked for so. What
+            another server encrypts unasked goes back to it all the same.
         media_in_results: whether `function_call_output` may hold images and files.
         bridge: whether an assistant has to speak between a result and a user.
         short_ids: whether ids of calls have to be nine letters and digits.

@@ -144,7 +144,7 @@ class ResponsesDialect:
 
     def _reply(self, answer: dict[str, Any], request: ModelRequest, model: str) -> Reply:
         export = request.export or self.export(())
-        taken: set[str] = set()
+        taken = request.conversation.call_ids
         calls: list[Call] = []
         texts: list[str] = []
         raw: list[dict[str, Any]] = []
@@ -189,9 +189,10 @@ class ResponsesDialect:
 
     def _is_readable(self, item: dict[str, Any]) -> bool:
         """Whether the server can read a reasoning item again that it kept no copy of."""
-        if self._flavour.encrypted:
-            return isinstance(item.get("encrypted_content"), str) and item["encrypted_content"] != ""
-        return self._flavour.reasoning and bool(_texts(item.get("content"), "reasoning_text"))
+        if isinstance(secret := item.get("encrypted_content"), str) and secret:
+            return True  # whoever encrypted it, asked or not, reads it again
+        reasoning = self._flavour.reasoning and not self._flavour.encrypted
+        return reasoning and bool(_texts(item.get("content"), "reasoning_text"))
 
     def _input(self, request: ModelRequest, export: Any, model: str) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = []
@@ -287,11 +288,9 @@ _STATUSES = ("in_progress", "completed", "incomplete")
 
 def _reasoning_back(item: dict[str, Any]) -> dict[str, Any]:
     own = item.get("id")
-    back: dict[str, Any] = {
-        "type": "reasoning",
-        "id": own if isinstance(own, str) else "",
-        "summary": _texts(item.get("summary"), "summary_text"),
-    }
+    back: dict[str, Any] = {"type": "reasoning", "summary": _texts(item.get("summary"), "summary_text")}
+    if isinstance(own, str) and own:
+        back["id"] = own
     if content := _texts(item.get("content"), "reasoning_text"):
         back["content"] = content
     if isinstance(secret := item.get("encrypted_content"), str) and secret:
