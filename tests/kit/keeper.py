@@ -20,7 +20,8 @@ def main(command: list[str]) -> int:
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def end() -> None:
-        sys.stdin.buffer.read()
+        while os.read(0, 4_096):  # not sys.stdin, whose lock a thread may not hold when Python ends
+            pass
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
 

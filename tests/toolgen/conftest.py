@@ -199,13 +199,6 @@ def make_built(base_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     return make
 
 
-def _venv(peers: Any, name: str, *requirements: str) -> Path:
-    try:
-        return Path(peers.venv(name, *requirements))
-    except peers.OutOfReachError as problem:
-        pytest.skip(f"no {name}: {problem}")
-
-
 def _on_path(venv: Path, base: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": f"{venv / 'bin'}{os.pathsep}{base['PATH']}"}
 
@@ -217,36 +210,36 @@ def _site_packages(venv: Path) -> str:
 @pytest.fixture(scope="session")
 def sqlite_utils(peers: Any, base_env: dict[str, str], make_built: Callable[..., Built]) -> Built:
     """sqlite-utils: a click program with subcommands."""
-    venv = _venv(peers, "sqlite-utils", *SQLITE_UTILS)
+    venv = peers.venv("sqlite-utils", *SQLITE_UTILS)
     return make_built("sqlite-utils", ("--program", "sqlite-utils"), _on_path(venv, base_env))
 
 
 @pytest.fixture(scope="session")
 def csvkit(peers: Any, base_env: dict[str, str], make_built: Callable[..., Built]) -> Built:
     """csvkit: fourteen argparse programs of one distribution."""
-    venv = _venv(peers, "csvkit", *CSVKIT)
+    venv = peers.venv("csvkit", *CSVKIT)
     return make_built("csvkit", ("--program", "csvkit"), _on_path(venv, base_env))
 
 
 @pytest.fixture(scope="session")
 def httpbin(peers: Any, make_built: Callable[..., Built]) -> Iterator[Built]:
     """httpbin with flasgger: Swagger 2 without operation ids, from the running server."""
-    venv = _venv(peers, "httpbin", *HTTPBIN)
+    venv = peers.venv("httpbin", *HTTPBIN)
     port = peers.free_port()
     command = [str(venv / "bin" / "waitress-serve"), f"--listen=127.0.0.1:{port}", "--threads=8", "httpbin:app"]
-    with peers.serving(command, port, "/spec.json") as address:
+    with peers.serving("httpbin", command, port, "/spec.json") as address:
         yield make_built("httpbin", ("--openapi", f"{address}/spec.json"), {}, address=address)
 
 
 @pytest.fixture(scope="session")
 def kinto(peers: Any, make_built: Callable[..., Built], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     """kinto with its memory backend: 44 operations, basic auth."""
-    venv = _venv(peers, "kinto", *KINTO)
+    venv = peers.venv("kinto", *KINTO)
     port = peers.free_port()
     ini = tmp_path_factory.mktemp("kinto-server") / "kinto.ini"
     ini.write_text(KINTO_INI, encoding="utf-8")
     command = [str(venv / "bin" / "kinto"), "start", "--ini", str(ini), "--port", str(port)]
-    with peers.serving(command, port, "/v1/__heartbeat__") as address:
+    with peers.serving("kinto", command, port, "/v1/__heartbeat__") as address:
         built = make_built("kinto", ("--openapi", f"{address}/v1/__api__"), {}, address=address)
         for auth in (one for server in built.manifest["servers"].values() for one in server.get("auth", ())):
             built.env[auth["secret_env"]] = "a-password-of-these-tests"
@@ -258,14 +251,14 @@ def kinto(peers: Any, make_built: Callable[..., Built], tmp_path_factory: pytest
 @pytest.fixture(scope="session")
 def humanize(peers: Any, make_built: Callable[..., Built]) -> Built:
     """humanize: a library of functions."""
-    venv = _venv(peers, "libraries", *LIBRARIES)
+    venv = peers.venv("libraries", *LIBRARIES)
     return make_built("humanize", ("--library", "humanize"), {"PYTHONPATH": _site_packages(venv)})
 
 
 @pytest.fixture(scope="session")
 def textdistance(peers: Any, make_built: Callable[..., Built]) -> Built:
     """textdistance: a library of callable instances."""
-    venv = _venv(peers, "libraries", *LIBRARIES)
+    venv = peers.venv("libraries", *LIBRARIES)
     env = {"PYTHONPATH": _site_packages(venv)}
     return make_built("textdistance", ("--library", "textdistance"), env, given=LONG_WORK)
 
@@ -283,7 +276,7 @@ def built(request: pytest.FixtureRequest) -> Built:
 @pytest.fixture(scope="session")
 def checkers(peers: Any) -> Path:
     """Where the programs `st` (schemathesis) and `agentskills` lie."""
-    return _venv(peers, "checkers", *CHECKERS) / "bin"
+    return peers.venv("checkers", *CHECKERS) / "bin"
 
 
 @pytest.fixture(scope="session")

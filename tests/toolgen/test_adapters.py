@@ -64,10 +64,8 @@ def folder(tmp_path: Path, shop: dict[str, Any]) -> Path:
 
 
 def had(peers: Any, name: str, what: tuple[str, ...], *options: str) -> Path:
-    try:
-        return peers.installed(name, what, lambda place: peers.pip(place, *options, *what))
-    except peers.OutOfReachError as problem:
-        pytest.skip(f"no {name}: {problem}")
+    place: Path = peers.installed(name, what, lambda place: peers.pip(place, *options, *what))
+    return place
 
 
 def run(place: Path, program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -84,10 +82,7 @@ def run(place: Path, program: str, *arguments: str, **variables: str) -> subproc
 
 def hold_bundle(peers: Any, folder: Path) -> None:
     """By the schema of MCPB."""
-    try:
-        place = peers.installed("mcpb", [BUNDLES], lambda place: peers.npm(place, BUNDLES))
-    except peers.OutOfReachError as problem:
-        pytest.skip(f"no mcpb: {problem}")
+    place = peers.installed("mcpb", [BUNDLES], lambda place: peers.npm(place, BUNDLES))
     schemas = place / "node_modules" / "@anthropic-ai" / "mcpb" / "schemas"
     schema = json.loads((schemas / "mcpb-manifest-v0.3.schema.json").read_text(encoding="utf-8"))
     manifest = json.loads((folder / "adapters" / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
@@ -257,7 +252,7 @@ def test_the_gateway_is_what_the_openapi_document_and_the_utcp_manual_say(peers:
     pytest.importorskip("pegboard_http", reason="pegboard-http is not installed")
     port = peers.free_port()
     command = [sys.executable, "-m", "pegboard", "--config", "pegboard.toml", "gateway", "--port", str(port)]
-    with peers.serving(command, port, "/tools", cwd=folder) as address:
+    with peers.serving("the gateway", command, port, "/tools", cwd=folder, is_ours=True) as address:
         with urllib.request.urlopen(f"{address}/openapi.json", timeout=20) as answer:
             live = json.load(answer)
         document = json.loads((folder / "adapters" / "openapi.json").read_text(encoding="utf-8"))

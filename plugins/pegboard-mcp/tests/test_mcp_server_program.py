@@ -6,7 +6,6 @@ import contextlib
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -338,23 +337,17 @@ def test_a_closed_stdout_is_said(home: Path) -> None:
     assert b"stdout is closed" in done.stderr
 
 
-def test_the_inspectors_command_line_lists_and_calls(home: Path) -> None:
-    npx = shutil.which("npx")
-    if npx is None:
-        pytest.skip("npx is not installed")
-    inspect = [npx, "--yes", "@modelcontextprotocol/inspector@0.17.2", "--cli", *_command()]
+def test_the_inspectors_command_line_lists_and_calls(home: Path, peer_programs: Any) -> None:
+    inspector = ["npx", "--yes", "@modelcontextprotocol/inspector@0.17.2", "--cli"]
     patience = {"npm_config_fetch_retries": "0", "npm_config_fetch_timeout": "20000"}
     environment = _environment(home) | patience | {"HOME": os.environ.get("HOME", str(home))}
+    peer_programs.run([*inspector, "--help"], cwd=home, env=environment)
 
     def run(*more: str) -> Any:
-        try:
-            done = subprocess.run(
-                [*inspect, *more], cwd=home, env=environment, capture_output=True, timeout=90, stdin=subprocess.DEVNULL
-            )
-        except subprocess.TimeoutExpired:
-            pytest.skip("the npm registry is out of reach, or very slow")
-        if done.returncode and (b"npm error" in done.stderr or b"npm ERR" in done.stderr):
-            pytest.skip(f"the npm registry is out of reach: {done.stderr[-200:]!r}")
+        command = [*inspector, *_command(), *more]
+        done = subprocess.run(
+            command, cwd=home, env=environment, capture_output=True, timeout=90, stdin=subprocess.DEVNULL
+        )
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
 

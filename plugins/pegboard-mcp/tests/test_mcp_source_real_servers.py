@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import trio
 
 from pegboard import ErrorCode, ImageContent
 from pegboard.testing import assert_error, assert_ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # The SDK's streams of events are left to the garbage collector where a connection ends; the fault is not ours to mend.
 pytestmark = [
@@ -33,71 +32,44 @@ NPM = [
 PYPI = ["mcp-server-time", "mcp-server-git"]
 
 
-def install(*command: str) -> None:
-    """Run an installer; a machine that cannot reach its registry skips."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        pytest.skip(f"{command[0]} cannot be run: {type(problem).__name__}")
-    if done.returncode != 0:
-        pytest.skip(f"{command[0]} cannot install: {done.stderr.strip().splitlines()[-1:]}")
-
-
 @pytest.fixture(scope="session")
-def npm_servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs of the npm servers lie."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
+def npm_servers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs of the npm servers lie; each of them has started once."""
     folder = tmp_path_factory.mktemp("npm")
-    install("npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *NPM)
-    return folder / "node_modules" / ".bin"
+    peer_programs.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NPM])
+    programs = folder / "node_modules" / ".bin"
+    for server in (("everything", "stdio"), ("filesystem", str(folder)), ("memory",)):
+        peer_programs.run([str(programs / f"mcp-server-{server[0]}"), *server[1:]], timeout_s=60)
+    return programs
 
 
 @pytest.fixture(scope="session")
-def pypi_servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs of the PyPI servers lie."""
-    if shutil.which("uv") is None:
-        pytest.skip("uv is not installed")
+def pypi_servers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs of the PyPI servers lie; each of them has started once."""
     folder = tmp_path_factory.mktemp("pypi")
-    install("uv", "venv", "-q", str(folder))
-    install("uv", "pip", "install", "-q", "--python", str(folder / "bin" / "python"), *PYPI)
+    peer_programs.run(["uv", "venv", "-q", str(folder)])
+    peer_programs.run(["uv", "pip", "install", "-q", "--python", str(folder / "bin" / "python"), *PYPI])
+    for server in PYPI:
+        peer_programs.run([str(folder / "bin" / server), "--help"], timeout_s=60)
     return folder / "bin"
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 @pytest.fixture
-def everything_over(npm_servers: Path) -> Iterator[Any]:
-    """`await everything_over("sse")` starts server-everything and gives its port."""
-    started: list[subprocess.Popen[bytes]] = []
+def everything_over(peer_programs: Any, npm_servers: Path) -> Iterator[Callable[[str], int]]:
+    """`everything_over("sse")` starts server-everything and gives its port."""
+    with contextlib.ExitStack() as started:
 
-    async def start(how: str) -> int:
-        port = free_port()
-        command = [str(npm_servers / "mcp-server-everything"), how]
-        environment = {**os.environ, "PORT": str(port)}
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        started.append(process)
-        with trio.fail_after(30):
-            while True:
-                assert process.poll() is None
-                try:
-                    (await trio.open_tcp_stream("127.0.0.1", port)).socket.close()
-                except OSError:
-                    await trio.sleep(0.05)
-                else:
-                    return port
+        def start(how: str) -> int:
+            port: int = peer_programs.free_port()
+            command = [str(npm_servers / "mcp-server-everything"), how]
+            environment = {**os.environ, "PORT": str(port)}
+            server = peer_programs.serving(
+                "server-everything", command, lambda: peer_programs.listens(port), env=environment
+            )
+            started.enter_context(server)
+            return port
 
-    yield start
-    for process in started:
-        os.killpg(process.pid, 9)
-        process.wait()
+        yield start
 
 
 async def try_everything(served: Any) -> None:
@@ -130,7 +102,7 @@ async def test_server_everything_over_stdio(serve: Any, define: Any, npm_servers
 async def test_server_everything_over_http(
     serve: Any, define: Any, everything_over: Any, how: str, transport: str, path: str
 ) -> None:
-    port = await everything_over(how)
+    port = everything_over(how)
     url = f"http://127.0.0.1:{port}{path}"
     served = await serve(define("everything", argv=(), transport=transport, url=url))
     await try_everything(served)

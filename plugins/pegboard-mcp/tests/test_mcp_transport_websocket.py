@@ -3,10 +3,10 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -291,35 +291,31 @@ async def test_fifty_links_leave_nothing_behind(web: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def old_sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def old_sdk(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python with the SDK 1.30, the last with a WebSocket server; made once."""
-    uv = shutil.which("uv")
-    if uv is None:
-        pytest.skip("no uv to make an environment with the SDK 1.30")
     folder = tmp_path_factory.mktemp("sdk") / "venv"
     python = folder / "bin" / "python"
     wanted = ["mcp[ws]==1.30.0", "uvicorn", "wsproto"]
-    for argv in (
-        [uv, "venv", "-q", "--no-config", "--python", sys.executable, str(folder)],
-        [uv, "pip", "install", "-q", "--no-config", "--python", str(python), *wanted],
-    ):
-        try:
-            done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
-        except subprocess.TimeoutExpired:
-            pytest.skip("the package registry does not answer")
-        if done.returncode:
-            pytest.skip(f"the SDK 1.30 cannot be installed: {done.stderr.strip()[-200:]}")
+    peer_programs.run(["uv", "venv", "-q", "--no-config", "--python", sys.executable, str(folder)])
+    peer_programs.run(["uv", "pip", "install", "-q", "--no-config", "--python", str(python), *wanted])
     return python
 
 
 @pytest.fixture
-def old_server(old_sdk: Path) -> Iterator[int]:
+def old_server(peer_programs: Any, old_sdk: Path) -> Iterator[int]:
     """The port of the SDK 1.30's WebSocket server."""
     argv = [str(old_sdk), str(SERVERS / "sdk_130_websocket.py")]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
         try:
             assert process.stdout is not None
-            yield int(process.stdout.readline())
+            port = process.stdout.readline()
+            if not port:
+                log.seek(0)
+                peer_programs.cannot_start("the server of the SDK 1.30", log.read())
+            yield int(port)
         finally:
             process.kill()
 

@@ -7,8 +7,6 @@ import itertools
 import os
 import pwd
 import shutil
-import socket
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 class Cluster:
     """A PostgreSQL server on loopback, in a temporary folder, run by a user who is not root."""
 
+    peer_programs: Any
     programs: Path
     folder: Path
     port: int
@@ -35,18 +34,15 @@ class Cluster:
     _names: Iterator[int] = attrs.field(factory=itertools.count)
 
     def run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [self.programs / program, *arguments],
+        """Run one of its programs; what fails is a skip, since nothing here is under test."""
+        self.peer_programs.run(
+            [str(self.programs / program), *arguments],
             user=self.user,
             group=self.user and pwd.getpwnam(self.user).pw_gid,
             extra_groups=self.user and [],
             cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
+            timeout_s=60,
         )
-        assert done.returncode == 0, f"{program} failed, see {self.folder}"
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
@@ -88,7 +84,7 @@ def _unprivileged() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Cluster]:
+def postgresql(peer_programs: Any) -> Iterator[Cluster]:
     """The server; it ends with the session."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     programs = _programs()
@@ -99,10 +95,7 @@ def postgresql() -> Iterator[Cluster]:
     try:
         if user:
             shutil.chown(folder, user)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        cluster = Cluster(programs, folder, port, user)
+        cluster = Cluster(peer_programs, programs, folder, peer_programs.free_port(), user)
         cluster.run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "pegboard", "-E", "UTF8", "--no-sync")
         cluster.start()
         try:

@@ -151,6 +151,36 @@ def test_a_program_is_asked_for_help_and_never_for_anything_else(asked):
     assert log() == ["--help", "show --help", "shell --help", "mute --help"]
 
 
+NO_MANUAL = """case "$*" in
+'show --help') echo "warning: failed to exec 'man': No such file or directory" >&2; exit 128 ;;
+'show -h') echo 'usage: asked show [-q | --quiet] [<directory>]'; echo; echo '    -q, --quiet  less'; exit 129 ;;
+*) echo 'usage: asked {says} <command>'; echo; echo 'Commands:'; echo '  show   Show it' ;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    ("says", "is_asked"),
+    [
+        ("[-h | --help]", True),
+        ("[-h|--help]", True),
+        ("[--help, -h]", True),
+        ("[--help]", False),
+        ("[-h host] [--help]", False),
+        ("[-h | --host]", False),
+        ("[-h | --help-all]", False),
+    ],
+)
+def test_a_command_without_its_manual_is_asked_for_the_short_help_that_the_program_names(asked, says, is_asked):
+    path, log = asked(NO_MANUAL.replace("{says}", says))
+    if is_asked:
+        [draft] = discover_program(str(path)).drafts
+        assert draft.id == "program:asked show"
+        assert {"quiet", "directory"} <= set(draft.input_schema["properties"])
+    else:
+        assert [one.id for one in discover_program(str(path)).left_out] == ["program:asked show"]
+    assert log() == ["--help", "show --help", *(["show -h"] if is_asked else [])]
+
+
 def test_a_help_only_binding_guards_its_words(asked, tmp_path):
     path, _ = asked(TREE)
     found = discover_program(str(path))
@@ -193,11 +223,16 @@ def test_escapes_and_invisible_characters_do_not_come_through(asked):
     assert discover_program(str(path)).drafts[0].description == "Bold text"
 
 
+@pytest.mark.parametrize("manual", ["", "no-manual"])
 @pytest.mark.parametrize("name", ["ls", "tar", "git"])
-def test_real_programs_give_lines_that_they_take(name, tmp_path):
+def test_real_programs_give_lines_that_they_take(name, manual, tmp_path, monkeypatch):
+    if manual and (found := shutil.which(name)):  # a PATH on which there is no man
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / name).symlink_to(found)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     if shutil.which(name) is None:
         pytest.skip(f"there is no {name} here")
-    if "GNU" not in subprocess.run(["ls", "--version"], capture_output=True, text=True).stdout:
+    if "GNU" not in subprocess.run(["/bin/ls", "--version"], capture_output=True, text=True).stdout:
         pytest.skip("the programs here are not GNU's")
     found = discover_program(name)
     by_id = {draft.id: draft for draft in found.drafts}

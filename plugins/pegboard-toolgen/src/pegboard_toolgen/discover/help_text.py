@@ -66,6 +66,7 @@ _SPACED_META = re.compile(
 )
 _ALTERNATIVES = re.compile(r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+(?=--?[A-Za-z])")
 _USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
+_SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
 _END_OPTIONS = frozenset({"--help", "--version", "--usage", "--help-all", "--full-help"})
 _PLACEHOLDERS = frozenset(
     {"options", "option", "flags", "args", "arguments", "command", "subcommand", "cmd", "commands"}
@@ -103,6 +104,11 @@ def looks_like_help(text: str) -> bool:
     return any(_USAGE.match(line) or line.strip().upper() in ("NAME", "SYNOPSIS", "OPTIONS") for line in lines) or (
         sum(1 for line in lines if _OPTION_LINE.match(line[:MAX_LINE])) >= 2
     )
+
+
+def has_short_help(text: str) -> bool:
+    """Whether a help says that `-h` is its `--help`."""
+    return any(_SHORT_HELP.search(line[:MAX_LINE]) for line in text.split("\n")[:MAX_LINES])
 
 
 def parse(text: str, words: Sequence[str]) -> Help:

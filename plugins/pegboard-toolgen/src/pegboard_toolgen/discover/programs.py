@@ -2,8 +2,9 @@
 
 A Python program is found out by its own interpreter: the shebang of its script names it, the metadata of the
 distribution names the entry point, and a probe in a child process dumps a click tree or a parser of argparse before the
-program begins. Whatever gives no such answer is asked for `--help`, and its commands for theirs; never `-h`, which
-is a host or a human-readable size to many, and never anything else.
+program begins. Whatever gives no such answer is asked for `--help`, and its commands for theirs. `-h` is a host or a
+human-readable size to many: a command is asked for it only where `--help` gave nothing and the program's own help says
+that it is the same (git's `--help` opens a manual page, which is not there everywhere). Never for anything else.
 
 What comes back is a stranger's: bounded, cleaned, and never put into code. Nothing of this machine stands in a
 `Discovery`: no absolute path, no width of a terminal, no temporary folder.
@@ -317,7 +318,7 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
 
 def _ask_for_help(found: _Found) -> _Look:
     end = time.monotonic() + HELP_ALL_S
-    first = _help(found, ())
+    first = _help(found, (), ("--help",))
     if first is None:
         raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
     texts: list[str] = [first]
@@ -342,7 +343,7 @@ def _walk(
             continue
         if word == "help":
             continue
-        told = _help(found, (*path, word))
+        told = _help(found, (*path, word), ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",))
         if told is None or told == said:
             yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
@@ -361,15 +362,17 @@ def _walk(
     )
 
 
-def _help(found: _Found, path: tuple[str, ...]) -> str | None:
-    """The help of one command, or None: at most one question, `--help`, bounded in time and size."""
-    try:
-        finished = run_child(
-            [str(found.file), *found.arguments, *path, "--help"], deadline_s=HELP_DEADLINE_S, max_bytes=MAX_HELP
-        )
-    except OSError:
-        return None
-    return _said(finished)
+def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> str | None:
+    """The help of one command, or None: one question after the other until it answers, bounded in time and size."""
+    for question in questions:
+        command = [str(found.file), *found.arguments, *path, question]
+        try:
+            finished = run_child(command, deadline_s=HELP_DEADLINE_S, max_bytes=MAX_HELP)
+        except OSError:
+            return None
+        if said := _said(finished):
+            return said
+    return None
 
 
 def _said(finished: Finished) -> str | None:
