@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.schema.envelope import EDGE, TooLong
-from pegboard_mcp.client.transports._lines import LineSplitter, find_id
+from pegboard_mcp.client.transports._lines import LineSplitter, LogBudget, find_id
 
 
 @settings(max_examples=150, deadline=None)
@@ -79,3 +79,25 @@ def test_an_id_that_is_found_is_the_answers_own(number: int | str, text: str, or
 def test_a_request_of_the_server_that_is_too_long_is_no_answer() -> None:
     line = b'{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"x":"' + b"x" * 2_000 + b'"}}'
     assert find_id(TooLong(len(line), line[:EDGE], line[-EDGE:])) is None
+
+
+# -- what is logged of a flood
+
+moments = st.lists(st.tuples(st.floats(0, 2), st.integers(0, 500)), max_size=200)
+
+
+@given(moments, st.integers(1, 20), st.integers(1, 2_000))
+def test_a_budget_is_kept_in_every_second_and_every_line_is_logged_or_counted(
+    lines: list[tuple[float, int]], most: int, size: int
+) -> None:
+    budget, now, logged, counted = LogBudget(most, size), 0.0, [], 0
+    for pause, length in lines:
+        now += pause
+        if budget.takes(length, now):
+            logged.append((now, length))
+            counted += budget.count()
+    assert len(logged) + counted + budget.left_out == len(lines)
+    for begin, _ in logged:
+        within = [length for at, length in logged if begin <= at < begin + 1]
+        assert len(within) <= 2 * most  # a second of ours may meet two of the budget's
+        assert sum(within) <= 2 * size

@@ -193,6 +193,38 @@ async def test_of_a_flood_on_stderr_only_the_tail_is_kept() -> None:
         assert sum(map(len, link.tail)) <= stdio.STDERR_LINES * stdio.STDERR_LINE_BYTES
 
 
+async def test_of_a_flood_on_stderr_some_lines_are_logged_and_all_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "pegboard.mcp.server")
+    script = "import sys; sys.stderr.write(''.join(f'line {n} {100 * chr(120)}\\n' for n in range(60_000)))"
+    async with opened(command(*PYTHON, "-c", script)) as link:
+        await link.gone.wait()
+        await until(link.told.is_set)
+        assert link.tail[-1].startswith("line 59999 ")
+        assert len(link.tail) == stdio.STDERR_LINES
+    said = [one.getMessage() for one in caplog.records]
+    counts = [int(line.split()[0]) for line in said if line.endswith("more lines were not logged")]
+    assert len(said) - len(counts) + sum(counts) == 60_000
+    assert len(said) < 6_000
+
+
+async def test_the_count_of_a_flood_is_told_while_the_server_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "pegboard.mcp.server")
+    script = "import sys; sys.stderr.write(1_000 * 'word\\n'); sys.stderr.flush(); sys.stdin.read()"
+    async with opened(command(*PYTHON, "-c", script)):
+        await until(lambda: "more lines were not logged" in caplog.text)
+
+
+async def test_nothing_is_made_fit_for_a_log_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    masked: list[str] = []
+    monkeypatch.setattr(ServerDefinition, "mask_words", lambda self, text: masked.append(text) or text)
+    script = "import sys; sys.stderr.write(5_000 * 'word\\n'); print(5_000 * 'no message\\n')"
+    async with opened(command(*PYTHON, "-c", script)) as link:
+        with pytest.raises(anyio.EndOfStream):
+            await link.read.receive()
+        await until(link.told.is_set)
+    assert len(masked) < 2 * stdio.STDERR_LINES
+
+
 async def test_a_silent_server_is_named_so(hurried: None) -> None:
     async with opened(define("silent", connect_s=7)) as link:
         await link.write.send(request(1))

@@ -48,3 +48,34 @@ def find_id(line: TooLong) -> str | int | None:
     """The id of the answer that the line is, where it stands beyond doubt in the outermost object."""
     members = line.members
     return None if "method" in members else members.get("id")
+
+
+class LogBudget:
+    """How much of what a server says is logged: so many lines and bytes in a second; what is beyond that is counted.
+
+    Making a line fit for a log costs fifty times what reading it does, and a server may write thousands in a second.
+    """
+
+    def __init__(self, lines: int, size: int) -> None:
+        self.left_out = 0
+        """How many lines were not logged and not told of yet."""
+        self.renews_at = float("-inf")
+        self._limits = lines, size
+        self._used = 0, 0
+
+    def takes(self, size: int, now: float) -> bool:
+        """Whether a line of so many bytes is logged."""
+        if now >= self.renews_at:
+            self.renews_at, self._used = now + 1, (0, 0)
+        lines, used = self._used[0] + 1, self._used[1] + size
+        fits = lines <= self._limits[0] and used <= self._limits[1]
+        if fits:
+            self._used = lines, used
+        else:
+            self.left_out += 1
+        return fits
+
+    def count(self) -> int:
+        """How many lines were not logged since this was last asked."""
+        left_out, self.left_out = self.left_out, 0
+        return left_out

@@ -9,6 +9,7 @@ import trio
 
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports._lines import LogBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 SHOWN_CHARS = 200
 GARBAGE_CHARS = 60
+LOGGED_LINES = 200
+LOGGED_BYTES = 20_000
+"""So much of what a server says beside its messages is logged in a second; the rest is counted."""
 WORDS_CHARS = 300
 GARBAGE_LIMIT = 1_000
 """After so much that is no message, and no message, a server is given up."""
@@ -48,9 +52,15 @@ class Link:
         self.garbage = 0
         """How many came that are none."""
         self._first_garbage = ""
+        self._budget = LogBudget(LOGGED_LINES, LOGGED_BYTES)
         self._cause: LinkError | None = None
         self._leaving = False
         self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
+
+    def _log_count(self, level: int) -> None:
+        """Say how many lines the budget left out."""
+        if (count := self._budget.count()) > 0:
+            self.log.log(level, "%d more lines were not logged", count)
 
     def end(self, cause: LinkError | None = None) -> None:
         """Say that the other side is gone; only the first word counts, the second and later ones are not heard."""
@@ -69,13 +79,17 @@ class Link:
         self.end()
 
     def garbled(self, text: str) -> None:
-        """Count and log what came and is no JSON-RPC."""
-        text = self.definition.mask_words(text)
+        """Count what came and is no JSON-RPC; the first of it is kept and logged, of the rest what the budget takes."""
         self.garbage += 1
+        is_logged = self.log.isEnabledFor(logging.DEBUG) and self._budget.takes(len(text), trio.current_time())
+        if self._first_garbage and not is_logged:
+            return
+        text = self.definition.mask_words(text)
         self._first_garbage = self._first_garbage or shorten(text, GARBAGE_CHARS)
         if self.garbage == 1 and self.heard:
             self.log.warning("sends what is no JSON-RPC; that is skipped: %s", shorten(text))
         else:
+            self._log_count(logging.DEBUG)
             self.log.debug("sent no JSON-RPC: %s", shorten(text))
 
     def garbage_fault(self) -> LinkError:

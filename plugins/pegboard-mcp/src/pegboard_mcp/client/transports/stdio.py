@@ -25,6 +25,7 @@ import codecs
 import collections
 import contextlib
 import json
+import logging
 import os
 import shutil
 import signal
@@ -227,7 +228,7 @@ class StdioReader(Reader):
         message = read_message(text)
         if message is None:
             self._link.garbled(text)
-            if not self._link.heard and self._link.garbage >= GARBAGE_LIMIT:
+            if not self._link.heard and self._link.garbage == GARBAGE_LIMIT:
                 self._link.stop(self._link.garbage_fault())
             return
         self._link.heard = True
@@ -364,11 +365,16 @@ class StdioLink(Link):
         self.stderr = cast("FdStream", process.stderr)
         self.pid = process.pid
         self.stopped = False
-        self.tail: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
+        self._tail: collections.deque[bytes] = collections.deque(maxlen=STDERR_LINES)
         self.told = trio.Event()
         """Set once stderr has ended."""
         self.read: StdioReader = StdioReader(self, self.stdout.fileno())
         self.write: StdioWriter = StdioWriter(self, self.stdin.fileno(), nursery)
+
+    @property
+    def tail(self) -> list[str]:
+        """The last lines of stderr, fit to be shown."""
+        return [text for line in self._tail if (text := self._shown(line))]
 
     def stop(self, cause: LinkError | None) -> None:
         """End the link from this side: nothing more is read than what is there already."""
@@ -428,7 +434,7 @@ class StdioLink(Link):
 
     def _exited(self, status: int) -> LinkError:
         early = "" if self.heard else ", before it said anything"
-        last = self.tail[-1] if self.tail else ""
+        last = next(reversed(self.tail), "")
         if status in {126, 127} and last.startswith(f"{_warden.GATE_NAME}:"):
             return LinkError(
                 "missing_command" if status == 127 else "not_executable",
@@ -440,7 +446,7 @@ class StdioLink(Link):
 
     def _words(self) -> str:
         """The last lines of stderr, for a message."""
-        lines = [shorten(line) for line in list(self.tail)[-5:]]
+        lines = [shorten(line) for line in self.tail[-5:]]
         return f"; its last words: {' | '.join(lines)}" if lines else ""
 
     async def explain(self) -> LinkError:
@@ -458,12 +464,17 @@ class StdioLink(Link):
             await self.told.wait()
 
     async def keep_stderr(self) -> None:
-        """Keep the last lines of stderr, and log them all."""
+        """Keep the last lines of stderr, and log what the budget takes."""
         fd = self.stderr.fileno()
         splitter = LineSplitter(STDERR_LINE_BYTES)
         try:
             while True:
-                await trio.lowlevel.wait_readable(fd)
+                is_behind = self._budget.left_out > 0
+                with trio.move_on_at(self._budget.renews_at if is_behind else float("inf")) as pause:
+                    await trio.lowlevel.wait_readable(fd)
+                if pause.cancelled_caught:  # it is silent again
+                    self._log_count(logging.INFO)
+                    continue
                 try:
                     chunk = os.read(fd, CHUNK)
                 except BlockingIOError:  # pragma: no cover - a wake-up for nothing
@@ -475,16 +486,22 @@ class StdioLink(Link):
                     if number % AT_ONCE == 0:
                         await trio.lowlevel.checkpoint()
             self._keep(splitter.rest())
+            self._log_count(logging.INFO)
         except (trio.ClosedResourceError, OSError):  # left: nobody is there to hear the rest
             pass
         finally:
             self.told.set()
 
     def _keep(self, line: bytes) -> None:
-        text = shorten(self.definition.mask_words(line.decode("utf-8", "replace")), STDERR_LINE_BYTES)
-        if text:
-            self.tail.append(text)
-            self.log.info("%s", text)
+        if not line.strip():
+            return
+        self._tail.append(line)
+        if self.log.isEnabledFor(logging.INFO) and self._budget.takes(len(line), trio.current_time()):
+            self._log_count(logging.INFO)
+            self.log.info("%s", self._shown(line))
+
+    def _shown(self, line: bytes) -> str:
+        return shorten(self.definition.mask_words(line.decode("utf-8", "replace")), STDERR_LINE_BYTES)
 
     async def watch(self) -> None:
         """Wait for the process, then end the link, whoever still holds its pipes."""
