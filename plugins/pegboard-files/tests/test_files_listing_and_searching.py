@@ -337,7 +337,9 @@ def test_whatever_ripgrep_prints_is_read_as_names_that_lead_down(output: bytes) 
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20))
 def test_a_pattern_is_never_an_option(pattern: str) -> None:
-    command = ripgrep.arguments("/usr/bin/rg", pattern, ignore_case=False, literal=False, max_bytes=1)
+    command = ripgrep.arguments(
+        "/usr/bin/rg", pattern, ignore_case=False, literal=False, max_bytes=1, deny_secrets=True
+    )
     assert command[-3:] == [f"--regexp={pattern}", "--", "./"]
     assert all(argument.startswith("--") for argument in command[1:-1])
 

@@ -20,6 +20,14 @@ def check_files(settings: FilesSettings) -> Iterator[Finding]:
         why = "this system cannot open files in folders that are held open, so the file tools are not on the board"
         yield Finding("no file tools", "pegboard-files", why, "use a POSIX system, or WSL", "warning")
         return
+    if not settings.deny_secrets:
+        yield Finding(
+            "the file tools may use secrets",
+            "[plugins.files] deny_secrets",
+            "it is false, so .env, private keys and files of passwords are read like any other",
+            "remove it, and name what is meant to be read otherwise",
+            "note",
+        )
     from pegboard_files._opening import FOLDER, best_opening
 
     for root in settings.roots if settings.roots is not None else (".",):

@@ -97,9 +97,12 @@ def refused(asked: Asked, why: str) -> ToolError:
     """The refusal of a path that the permissions of a tool do not let it use."""
     text = {
         "denied": "is closed to this tool by its denied_paths",
+        "secret": "is closed to the file tools, since files of that name hold keys or passwords",
+        "linked": "is another name of a file that is closed to this tool",
         "not_allowed": "is not among the allowed_paths of this tool",
     }[why]
-    return ToolError(_FORBIDDEN, f"{asked} {text}", reason=why, retry="changed")
+    reason = why if why == "not_allowed" else "denied"
+    return ToolError(_FORBIDDEN, f"{asked} {text}", reason=reason, retry="changed")
 
 
 def no_write(tool: str) -> ToolError:

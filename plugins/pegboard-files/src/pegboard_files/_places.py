@@ -15,7 +15,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
+import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -24,10 +26,10 @@ from pegboard import ErrorCode, ToolError
 from pegboard_files import _faults as faults
 from pegboard_files._names import Asked, decoded, outside
 from pegboard_files._opening import FOLDER, READ, THROUGH, Openat2, Opened, Opening, Walk, best_opening, folders_above
-from pegboard_files._rules import KERNEL_FOLDERS, Entry, Rules, entries, parts_of
+from pegboard_files._rules import DENIED, KERNEL_FOLDERS, Entry, Rules, entries, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from pegboard_files._rules import Identity, Parts
     from pegboard_files.plugin import FilesSettings, PathPermissions
@@ -39,6 +41,12 @@ CLOSE_S = 10.0
 MAX_TRIES = 64
 MOVED = (errno.EAGAIN, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
 """What is said where something was moved or replaced after it was opened: it is opened anew, to be judged."""
+LINKS_LOOKED_AT = 50_000
+LINKS_LOOKED_S = 1.0
+"""How far the other names of a file are looked for: in files and folders, and in seconds."""
+LINKS_KEPT_NS = 10_000_000_000
+LINK_CLOCK_NS = 20_000_000
+"""How coarse the clock of files may be, in nanoseconds."""
 MAX_NEAR = 1000
 """Names of a folder that are compared with one that is not there."""
 
@@ -112,6 +120,56 @@ class Root:
             self._fd, self._retired = -1, []
 
 
+class Linked:
+    """Files that are denied and have more than one name, by what they are: a hard link is the file itself.
+
+    No file system tells the names of a file, so they are looked for when one that has several is first used. What was
+    found holds for a file that was not linked since: a new name changes the time of the file's own record.
+
+    Args:
+        roots: where names are looked for, beside the places that the rules name.
+        rules: what is denied.
+    """
+
+    def __init__(self, roots: Iterable[Root], rules: Rules) -> None:
+        self._tops = [*(entry.parts for entry in rules.denied), *(root.real_parts for root in roots)]
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._found: frozenset[Identity] = frozenset()
+        self._looked_ns = 0
+
+    def since(self, changed_ns: int) -> frozenset[Identity]:
+        """Those that were there after a moment, in nanoseconds of the clock of files. Blocks."""
+        with self._lock:
+            now_ns = time.time_ns()
+            if changed_ns + LINK_CLOCK_NS > self._looked_ns or now_ns - self._looked_ns > LINKS_KEPT_NS:
+                self._found = frozenset(self._look())
+                self._looked_ns = now_ns
+            return self._found
+
+    def _look(self) -> Iterator[Identity]:
+        for path in self._denied():
+            with contextlib.suppress(OSError):
+                seen = os.lstat(path)
+                if seen.st_nlink > 1:
+                    yield seen.st_dev, seen.st_ino
+
+    def _denied(self) -> Iterator[str]:
+        """Every file that is denied, as far as the bounds reach: what was not found is not known."""
+        left, until = LINKS_LOOKED_AT, time.monotonic() + LINKS_LOOKED_S
+        for top in dict.fromkeys("/" + "/".join(parts) for parts in self._tops):
+            yield top
+            for folder, below, names in os.walk(top):
+                parts = parts_of(folder)
+                if parts in KERNEL_FOLDERS:
+                    below.clear()
+                    continue
+                yield from (f"{folder}/{name}" for name in names if self._rules.refusal((*parts, name)) in DENIED)
+                left -= 1 + len(names)
+                if left < 0 or time.monotonic() > until:
+                    return
+
+
 @attrs.frozen(eq=False)
 class Scope:
     """What one tool may use.
@@ -127,6 +185,9 @@ class Scope:
     roots: tuple[Root, ...]
     rules: Rules
     writable: bool
+    _linked: Linked = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Linked(self.roots, self.rules), takes_self=True)
+    )
 
     def locate(self, asked: Asked) -> tuple[Root, Parts]:
         """The root that a path lies in, and its parts below it.
@@ -141,8 +202,9 @@ class Scope:
             root, parts = min(found, key=lambda one: len(one[1]))
         else:
             root, parts = self.roots[0], asked.parts
-        if self.rules.refusal(root.real_parts + parts) == "denied":
-            raise faults.refused(asked, "denied")
+        why = self.rules.refusal(root.real_parts + parts)
+        if why in DENIED:
+            raise faults.refused(asked, why)
         return root, parts
 
     def open(self, asked: Asked, flags: int = READ) -> tuple[Root, Opened]:
@@ -207,11 +269,10 @@ class Scope:
             OSError: it was moved or replaced since; or it left the root.
         """
         why = self.rules.refusal(root.real_parts + opened.parts)
+        why = why or self.refusal_of(opened.stat)
         denied = self.rules.denied_identities
         if why is not None or not denied:
             return why
-        if opened.identity in denied:
-            return "denied"
         with contextlib.ExitStack() as stack:
             folder = opened
             if not opened.is_folder:
@@ -242,11 +303,19 @@ class Scope:
         if why is not None:
             raise faults.refused(asked, why)
 
-    def may_show(self, root: Root, parts: Parts, identity: Identity) -> bool:
+    def may_show(self, root: Root, parts: Parts, seen: os.stat_result) -> bool:
         """Whether a walk, which follows no links, may show and go into what lies here."""
+        return self.rules.refusal(root.real_parts + parts) is None and self.refusal_of(seen) is None
+
+    def refusal_of(self, seen: os.stat_result) -> str | None:
+        """Why something may not be used by what it is, whatever it is called, or None: an entry names it (`denied`), or
+        it is a file that has another name, by which it is denied (`linked`)."""
+        identity = seen.st_dev, seen.st_ino
         if identity in self.rules.denied_identities:
-            return False
-        return self.rules.refusal(root.real_parts + parts) is None
+            return "denied"
+        if seen.st_nlink < 2 or not self.rules.denies or not stat.S_ISREG(seen.st_mode):
+            return None
+        return "linked" if identity in self._linked.since(seen.st_ctime_ns) else None
 
     def _near(self, root: Root, parts: Parts) -> list[str]:
         """Names of what there is in the same folder that come near; none that the tool may not use."""
@@ -331,7 +400,8 @@ class Files:
             if any(folder[: len(root.real_parts)] == root.real_parts for root in roots):
                 denied.append(Entry(folder))
         named = [entry.parts for entry in denied if entry.glob is None]
-        rules = Rules(allowed, tuple(denied), _identities(named))
+        secrets_below = tuple(root.real_parts for root in roots) if self.settings.deny_secrets else ()
+        rules = Rules(allowed, tuple(denied), _identities(named), secrets_below)
         writable = self.is_configured or permissions.allowed_paths is not None
         return Scope(tool, tuple(roots), rules, writable)
 

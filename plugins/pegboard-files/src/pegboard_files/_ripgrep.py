@@ -11,6 +11,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+from pegboard_files._secrets import SECRETS
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -36,13 +38,18 @@ OPTIONS = (
     "--encoding=none",
     "--regex-size-limit=10M",
 )
+NO_SECRETS = tuple(f"--iglob=!**/{name}" for name in SECRETS if not name.startswith("."))
+"""Its own choice is not believed, but it shall not even read them; those that begin with a dot are hidden to it."""
 
 
-def arguments(program: str, pattern: str, *, ignore_case: bool, literal: bool, max_bytes: int) -> list[str]:
+def arguments(
+    program: str, pattern: str, *, ignore_case: bool, literal: bool, max_bytes: int, deny_secrets: bool
+) -> list[str]:
     """The whole command line; the pattern cannot be taken for an option."""
     return [
         program,
         *OPTIONS,
+        *(NO_SECRETS if deny_secrets else ()),
         f"--max-filesize={max_bytes}",
         *(["--ignore-case"] if ignore_case else ["--case-sensitive"]),
         *(["--fixed-strings"] if literal else []),

@@ -3,6 +3,8 @@
 An entry names a file, or a folder and everything in it. It is absolute, or counts from a folder: what is allowed from
 the first root, what is denied from each root. With `*`, `?` or `**` it is a glob for such paths: `**/.env`.
 
+Secrets by their names (`_secrets`) are denied below every root, whatever is listed.
+
 What is judged is the real path of something that was opened, as parts from the root of the file system. Denied beats
 allowed; a path that no entry names is allowed only where nothing is listed as allowed. A denied folder keeps its
 identity too (device and inode), so that other spellings of its name, on a file system that folds case, are denied.
@@ -18,6 +20,8 @@ import posixpath
 from typing import TYPE_CHECKING
 
 import attrs
+
+from pegboard_files._secrets import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,19 +61,37 @@ class Rules:
         allowed: None: everything that is not denied.
         denied: what it may not use, whatever is allowed.
         denied_identities: the folders and files that denied entries name, where they are there.
+        secrets_below: folders below which what is a secret by its name is denied.
     """
 
     allowed: tuple[Entry, ...] | None = None
     denied: tuple[Entry, ...] = ()
     denied_identities: frozenset[Identity] = frozenset()
+    secrets_below: tuple[Parts, ...] = ()
+
+    @property
+    def denies(self) -> bool:
+        """Whether it denies anything."""
+        return bool(self.denied or self.secrets_below)
 
     def refusal(self, parts: Parts) -> str | None:
-        """`denied`, `not_allowed`, or None where the path may be used."""
+        """`denied`, `secret`, `not_allowed`, or None where the path may be used."""
         if any(entry.holds(parts) for entry in self.denied):
             return "denied"
+        if self._is_secret(parts):
+            return "secret"
         if self.allowed is None or any(entry.holds(parts) for entry in self.allowed):
             return None
         return "not_allowed"
+
+    def _is_secret(self, parts: Parts) -> bool:
+        """Whether it is one by what it is called below the nearest root: who gives `.ssh` itself as a root means it."""
+        above = [len(base) for base in self.secrets_below if parts[: len(base)] == base]
+        return bool(above) and is_secret("/".join(parts[max(above) :]))
+
+
+DENIED = ("denied", "secret")
+"""What a refusal says of what may not be used, whatever is allowed."""
 
 
 def parts_of(path: str) -> Parts:

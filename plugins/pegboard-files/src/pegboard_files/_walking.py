@@ -205,7 +205,7 @@ def _look(scope: Scope, root: Root, level: _Level, name: str) -> Found | None:
     except OSError:
         return None
     parts = (*level.parts, name)
-    return Found(name, parts, seen, level.fd) if scope.may_show(root, parts, (seen.st_dev, seen.st_ino)) else None
+    return Found(name, parts, seen, level.fd) if scope.may_show(root, parts, seen) else None
 
 
 def _names(folder_fd: int, budget: Budget) -> Iterator[str]:

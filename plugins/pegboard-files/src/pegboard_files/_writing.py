@@ -212,8 +212,8 @@ def _before(scope: Scope, asked: Asked, folder: Opened, name: str) -> os.stat_re
         before = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    if (before.st_dev, before.st_ino) in scope.rules.denied_identities:
-        raise faults.refused(asked, "denied")
+    if (why := scope.refusal_of(before)) is not None:
+        raise faults.refused(asked, why)
     if stat.S_ISDIR(before.st_mode):
         raise faults.is_folder(asked)
     if not stat.S_ISREG(before.st_mode):

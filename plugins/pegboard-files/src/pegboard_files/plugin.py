@@ -38,6 +38,9 @@ class FilesSettings:
     denied_paths: tuple[str, ...] = setting(
         (), stricter="more", help="what none of the tools may use; relative ones count from every root"
     )
+    deny_secrets: bool = setting(
+        True, stricter="true", help="whether files that hold keys or passwords by their names, as .env does, are denied"
+    )
     max_text_bytes: int = setting(
         100_000, stricter="lower", validator=_above_zero, help="text that one read_file shows, in bytes"
     )

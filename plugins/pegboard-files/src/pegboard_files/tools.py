@@ -288,7 +288,12 @@ async def search_text(
         return grepping.shown_matches(asked, found, "own")
     if files.ripgrep is not None:
         command = ripgrep.arguments(
-            files.ripgrep, pattern, ignore_case=ignore_case, literal=literal, max_bytes=max_bytes
+            files.ripgrep,
+            pattern,
+            ignore_case=ignore_case,
+            literal=literal,
+            max_bytes=max_bytes,
+            deny_secrets=files.settings.deny_secrets,
         )
         folder = await _run(context, lambda files, scope: scope.open_folder(asked)[1])
         try:
