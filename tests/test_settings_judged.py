@@ -121,6 +121,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
     "plugins.files": {
         "roots": ALWAYS,
         "denied_paths": TAKE,
+        "deny_secrets": OFF,
         "max_text_bytes": RAISE,
         "max_read_bytes": RAISE,
         "max_binary_bytes": RAISE,
