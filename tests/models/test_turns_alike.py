@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
+import trio
 
 from pegboard import TextContent, Tool, ToolResult, load_board
-from pegboard_chat import Conversation, Message, ModelRequest, Stop
+from pegboard_chat import Conversation, Message, ModelError, ModelRequest, Stop
+from pegboard_chat.wire.http_model import HttpModel, Place
+from pegboard_chat.wire.transport import open_transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable
 
 MODELS = {
     "openai": "openai:gpt-4.1",
@@ -243,3 +248,90 @@ def test_what_a_compatible_server_encrypted_goes_back_to_it(stream: bool) -> Non
         assert thought in items
         assert [item["id"] for item in items if item["type"] == "function_call"] == ["fc_1"]
         assert thought not in dialect.body(ModelRequest(said), "other")["input"]
+
+
+# -- where an answer ends
+
+
+class _Body(httpx2.AsyncByteStream):
+    """Pieces of a body; after them the connection ends, stays open, or breaks."""
+
+    def __init__(self, pieces: list[bytes], end: str) -> None:
+        self._pieces = pieces
+        self._end = end
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+        if self._end == "broken":
+            raise httpx2.ReadError("the connection broke")
+        while self._end == "kept awake":
+            await trio.sleep(1)
+            yield b": still here\n\n" if self._pieces[0].startswith((b"event", b"data")) else b" "
+        if self._end == "open":
+            await trio.sleep_forever()
+
+
+@contextlib.asynccontextmanager
+async def served(dialect: Any, model: str, pieces: list[bytes], end: str, kind: str) -> AsyncIterator[HttpModel]:
+    """A model whose server sends these pieces."""
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": kind}, stream=_Body(pieces, end))
+
+    provider, _, name = model.partition(":")
+    place = Place(provider, name, lambda model, stream: "https://models.example/", {}, key=None, key_variable="KEY")
+    async with open_transport(http=httpx2.MockTransport(handle), tries=1, timeout_s=600) as transport:
+        yield HttpModel(model, dialect, transport, place)
+
+
+def _event(event: str, data: Any) -> bytes:
+    return (f"event: {event}\n" if event else "").encode() + f"data: {json.dumps(data)}\n\n".encode()
+
+
+@pytest.mark.parametrize("end", ["closed", "open", "broken", "kept awake"])
+@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", MODELS)
+async def test_a_whole_answer_is_taken_whatever_becomes_of_its_connection(
+    dialects: Any, name: str, stream: bool, end: str, autojump_clock: Any
+) -> None:
+    request = _request(dialects, name, Conversation().ask("go"), stream=stream)
+    if stream:
+        pieces = [_event(event, data) for event, data in events_of(name, "call_0", 7)]
+    else:
+        text = json.dumps(whole_of(name, "call_0", 7)).encode()
+        pieces = [text[:40], text[40:]]
+    kind = "text/event-stream" if stream else "application/json"
+    began = trio.current_time()
+    async with served(dialects[name], MODELS[name], pieces, end, kind) as model, model.respond(request) as answer:
+        reply = [piece async for piece in answer][-1]
+    assert trio.current_time() - began < 5
+    assert [call.arguments for call in reply.calls] == [{"a": 7}]
+
+
+@pytest.mark.parametrize("end", ["closed", "broken"])
+@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", MODELS)
+async def test_half_an_answer_is_no_answer(dialects: Any, name: str, stream: bool, end: str) -> None:
+    request = _request(dialects, name, Conversation().ask("go"), stream=stream)
+    if stream:
+        events = [*events_of(name, "call_0", 7)]
+        pieces = [_event(event, data) for event, data in events[: len(events) // 2]] or [_event("", {"id": "x"})]
+    else:
+        text = json.dumps(whole_of(name, "call_0", 7)).encode()
+        pieces = [text[:40], text[40:-1]]
+    kind = "text/event-stream" if stream else "application/json"
+    with pytest.raises(ModelError) as raised:
+        async with served(dialects[name], MODELS[name], pieces, end, kind) as model, model.respond(request) as answer:
+            [piece async for piece in answer]
+    assert raised.value.details["reason"] == "half_answer"
+
+
+async def test_the_counts_that_follow_a_whole_answer_are_waited_for(dialects: Any, autojump_clock: Any) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 7}}
+    pieces = [_event(*one) for one in (*events_of("openai", "call_0", 7), ("", usage))]
+    request = _request(dialects, "openai", Conversation().ask("go"), stream=True)
+    kind = "text/event-stream"
+    async with served(dialects["openai"], "local:m", pieces, "open", kind) as model, model.respond(request) as answer:
+        reply = [piece async for piece in answer][-1]
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (5, 7)

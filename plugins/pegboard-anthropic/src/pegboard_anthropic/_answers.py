@@ -75,6 +75,11 @@ class Reader:
         """Whether the answer has ended, though the connection may be open still."""
         return self._ended
 
+    @property
+    def complete(self) -> bool:
+        """Whether the answer says why it stopped."""
+        return self._stop is not None
+
     def feed(self, event: str, data: str) -> Iterable[Delta]:
         """One server-sent event."""
         if self._ended or (event == "ping" and not data):
@@ -101,7 +106,7 @@ class Reader:
 
     def close(self) -> Reply:
         """The stream ended."""
-        if not self._begun or (self._stop is None and not self._ended):
+        if not (self._begun and (self.complete or self.done)):
             raise half_answer(self._model.partition(":")[0])
         blocks, arguments = [], {}
         for position, index in enumerate(sorted(self._blocks)):

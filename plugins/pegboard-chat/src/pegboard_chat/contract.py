@@ -164,6 +164,10 @@ class ModelExport(Export, Protocol):
 class StreamReader(Protocol):
     """Takes the events of one streamed answer, in order. One reader an answer.
 
+    Servers leave connections open behind an answer, or break them off there. A reader may therefore have two
+    attributes: `complete`, true from the event on that makes the answer whole (counts of tokens may follow, and are
+    waited for a moment), and `done`, true from the one on that nothing follows.
+
     .. versionadded:: 0.1
     """
 

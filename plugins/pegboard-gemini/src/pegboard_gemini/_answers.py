@@ -250,6 +250,11 @@ class GeminiReader:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
 
+    @property
+    def complete(self) -> bool:
+        """Whether a chunk said why the answer finished: no event marks its end."""
+        return self._collector.ended
+
     def feed(self, event: str, data: str) -> list[Delta]:
         """One event.
 
@@ -266,6 +271,6 @@ class GeminiReader:
         Raises:
             ModelError: reason `half_answer`: no chunk said why the answer finished.
         """
-        if not self._collector.ended:
+        if not self.complete:
             raise half_answer(PROVIDER)
         return self._collector.reply()

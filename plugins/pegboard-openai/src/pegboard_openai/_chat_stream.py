@@ -106,6 +106,11 @@ class ChatReader:
         self._usage: Any = None
         self.done = False
 
+    @property
+    def complete(self) -> bool:
+        """Whether the answer is whole: it says why it ended."""
+        return self._reason is not None
+
     def feed(self, event: str, data: str) -> Iterable[Delta]:
         """One event of the stream.
 
@@ -129,7 +134,7 @@ class ChatReader:
         Raises:
             ModelError: the stream ended before the answer did.
         """
-        if not self.done and self._reason is None:
+        if not (self.done or self.complete):
             raise half_answer(self._provider)
         message: dict[str, Any] = {
             "content": self._content,

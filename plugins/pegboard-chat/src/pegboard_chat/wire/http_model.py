@@ -14,12 +14,14 @@ from pegboard.schema.jsontext import check_value
 from pegboard_chat.contract import CallDelta, Delta, ModelError, Reply, TextDelta
 from pegboard_chat.portable.calls import INVALID_JSON, refused
 from pegboard_chat.wire.faults import Place
+from pegboard_chat.wire.transport import LINGER_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from typing import Self
 
     from pegboard_chat.contract import ModelDialect, ModelRequest, StreamReader
+    from pegboard_chat.wire.sse import ServerEvent
     from pegboard_chat.wire.transport import Answer, Transport
 
 __all__ = ["HttpModel", "Place"]
@@ -92,10 +94,7 @@ class _Whole:
 
 
 class _Streamed:
-    """The deltas of each event as it comes, then the reply.
-
-    A reader may have an attribute `done`, true from the last event on: some servers leave the connection open then.
-    """
+    """The deltas of each event as it comes, then the reply; a `StreamReader` says how a whole answer is known."""
 
     def __init__(self, answer: Answer, reader: StreamReader, place: Place) -> None:
         self._answer = answer
@@ -103,6 +102,7 @@ class _Streamed:
         self._place = place
         self._deltas: deque[Delta | Reply] = deque()
         self._ended = False
+        self._linger_until: float | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -111,7 +111,7 @@ class _Streamed:
         while not self._deltas:
             if self._ended:
                 raise StopAsyncIteration
-            event = None if getattr(self._reader, "done", False) else await anext(self._answer, None)
+            event = await self._next_event()
             if event is None:
                 self._ended = True
                 self._answer.finish()
@@ -119,7 +119,23 @@ class _Streamed:
             else:
                 name, data = event
                 self._deltas.extend(_heard(self._place, lambda: list(self._reader.feed(name, data))))  # noqa: B023 - called at once
+                if self._deltas:
+                    self._linger_until = None  # some servers say early why they will have stopped
         return self._deltas.popleft()
+
+    async def _next_event(self) -> ServerEvent | None:
+        """The next event; None: the answer is over, or is whole and nothing more comes."""
+        if getattr(self._reader, "done", False):
+            return None
+        if not getattr(self._reader, "complete", False):
+            return await anext(self._answer, None)
+        import trio
+
+        if self._linger_until is None:
+            self._linger_until = trio.current_time() + LINGER_S
+        with trio.move_on_at(self._linger_until), contextlib.suppress(ModelError):  # of a connection that broke
+            return await anext(self._answer, None)
+        return None
 
 
 def _kept(reply: Reply) -> Reply:

@@ -50,9 +50,13 @@ MAX_ERROR_BYTES = 64 * 1024
 ERROR_S = 5.0
 """How long the body of a refusal may take."""
 CLOSE_S = 1.0
+LINGER_S = 2.0
+"""How long what may follow on a whole answer, the counts of its tokens, is waited for: the connection may stay open."""
 REST_S = 0.05
 """How long the rest of an answer that is over may take, so that its connection can be used again."""
 
+MAX_LOOKS = 16
+"""How often a body that has not ended is looked at to see whether it is whole."""
 UNPACKED_AT_ONCE = 1 << 20
 """Of an answer that is packed so much is unpacked at a time, in bytes: a megabyte may hold a gigabyte."""
 MAX_BUFFERED = 50_000
@@ -425,15 +429,30 @@ class Answer:
             )
 
     async def json(self) -> Any:
-        """All of it, as one JSON value.
+        """All of it, as one JSON value; the connection may stay open behind it, or break.
 
         Raises:
             ModelError: it is none, too long, or ended before its end.
         """
-        pieces = []
-        while (piece := await self._piece()) is not None:
-            pieces.append(piece)
-        return faults.read_json(self._place.provider, b"".join(pieces), secrets=self._place.hidden)
+        text = bytearray()
+        looks = 0
+        problem: ModelError | None = None
+        while True:
+            try:
+                piece = await self._piece()
+            except ModelError as raised:
+                piece, problem = None, raised
+            text += piece or b""
+            if piece is None or (looks < MAX_LOOKS and piece.rstrip().endswith((b"}", b"]"))):
+                looks += 1
+                try:
+                    value = faults.read_json(self._place.provider, bytes(text), secrets=self._place.hidden)
+                except ModelError as raised:
+                    if piece is None:
+                        raise problem or raised from None
+                else:
+                    self.finish()
+                    return value
 
     async def error_text(self) -> str:
         """The beginning of the body of a refusal, as far as it comes; the connection is given back."""
