@@ -16,6 +16,8 @@ A function becomes a tool, the tool hangs on a host, a session calls it::
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
 
 from pegboard._api import call_sync, load_board, open_host, open_host_sync
@@ -50,6 +52,9 @@ from pegboard.errors import (
 from pegboard.hookspecs import hookimpl
 from pegboard.results import ToolResult
 from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Tool, ToolCall, tool
+
+if TYPE_CHECKING:
+    from pegboard import asyncio as asyncio
 
 __all__ = [
     "Annotations",
@@ -95,3 +100,12 @@ __all__ = [
     "thaw",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`pegboard.asyncio`, imported when it is asked for: it brings in two loops."""
+    if name != "asyncio":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module("pegboard.asyncio")

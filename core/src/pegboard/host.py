@@ -389,8 +389,8 @@ async def open_host(
     """
     if not trio.lowlevel.in_trio_run():
         raise RuntimeError(
-            "open_host runs under trio; from other programs use pegboard.open_host_sync, "
-            "and under asyncio trio's guest mode (see the how-to on embedding)"
+            "open_host runs under trio; under asyncio use pegboard.asyncio.open_host, "
+            "and from other programs pegboard.open_host_sync"
         )
     board = config if isinstance(config, Board) else load_board(config, plugins, without=without, overrides=overrides)
     host = Host(board)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.host import Host
     from pegboard.results import ToolResult
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
+
+
+T = TypeVar("T")
 
 
 class SyncSession:
@@ -123,6 +127,93 @@ def _while_it_runs() -> Iterator[None]:
         raise RuntimeError("the host has ended") from None
 
 
+class HostThread:
+    """A thread in which a host runs until it is told to end; for those who ask it from elsewhere.
+
+    Attributes:
+        opened: has the host once it is open, or why it could not be opened.
+        ended: is done when the thread has nothing left to do; has what the host raised when it closed.
+    """
+
+    def __init__(self, open_one: Callable[[], AbstractAsyncContextManager[Host]], *, daemon: bool = False) -> None:
+        self._open_one = open_one
+        self.opened: Future[Host] = Future()
+        self.ended: Future[None] = Future()
+        self._scope = trio.CancelScope()
+        self._is_ending = False
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._calls: trio.Nursery | None = None
+        self._thread = threading.Thread(target=self._run, name="pegboard-host", daemon=daemon)
+        self._thread.start()
+
+    async def _live(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        with self._scope:
+            if self._is_ending:
+                return
+            async with self._open_one() as host, trio.open_nursery() as self._calls:
+                self.opened.set_result(host)
+                await trio.sleep_forever()
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._live)
+        except BaseException as problem:  # noqa: BLE001 - handed to the thread that waits
+            if self.opened.done():
+                self.ended.set_exception(problem)
+                return
+            self.opened.set_exception(problem)
+        if not self.opened.done():
+            self.opened.set_exception(RuntimeError("the host was ended before it was open"))
+        self.ended.set_result(None)
+
+    @property
+    def token(self) -> trio.lowlevel.TrioToken:
+        """For what has to run in the thread; there once the host is open."""
+        assert self._token is not None, "the host is open"
+        return self._token
+
+    def start_soon(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Start work in the thread, in a task that ends with the host and has the context of whoever asks.
+
+        Raises:
+            RuntimeError: the host has ended.
+        """
+        context = contextvars.copy_context()
+
+        def start() -> None:
+            assert self._calls is not None, "the host is open"
+            context.run(self._calls.start_soon, work)
+
+        with _while_it_runs():
+            self.token.run_sync_soon(start)
+
+    def run_sync(self, function: Callable[[], T]) -> T:
+        """Run a function in the thread, and wait for what it returns.
+
+        Raises:
+            RuntimeError: the host has ended.
+        """
+        with _while_it_runs():
+            value: T = trio.from_thread.run_sync(function, trio_token=self.token)
+            return value
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Run a function in the thread, and wait for nothing; after the host's end nothing happens."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self.token.run_sync_soon(function)
+
+    def end(self) -> None:
+        """Let the host close, or open no further; from any thread, and as often as one likes."""
+        self._is_ending = True  # for a thread that has no token yet: it looks when it has one
+        if self._token is not None:
+            self.soon(self._scope.cancel)
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait until the thread is gone."""
+        self._thread.join(timeout_s)
+
+
 @contextlib.contextmanager
 def run_host(open_one: Callable[[], AbstractAsyncContextManager[Host]]) -> Iterator[SyncHost]:
     """Run a host in a thread until the block ends; what it raises at opening and closing is raised here.
@@ -132,40 +223,11 @@ def run_host(open_one: Callable[[], AbstractAsyncContextManager[Host]]) -> Itera
     """
     if trio.lowlevel.in_trio_run():
         raise RuntimeError("this program runs trio: use `async with pegboard.open_host()` instead of the sync form")
-    opened: Future[tuple[SyncHost, trio.CancelScope]] = Future()
-
-    async def life() -> None:
-        with trio.CancelScope() as scope:
-            async with open_one() as host:
-                opened.set_result((SyncHost(host, trio.lowlevel.current_trio_token()), scope))
-                await trio.sleep_forever()
-
-    ended: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            trio.run(life)
-        except BaseException as problem:  # noqa: BLE001 - handed to the thread that waits
-            (ended if opened.done() else opened).set_exception(problem)
-        else:
-            ended.set_result(None)
-
-    def end(host: SyncHost, scope: trio.CancelScope) -> None:
-        with contextlib.suppress(trio.RunFinishedError):  # it ended by itself: `ended` says why
-            host._token.run_sync_soon(scope.cancel)
-
-    thread = threading.Thread(target=run, name="pegboard-host")
-    thread.start()
+    thread = HostThread(open_one)
     try:
-        host, scope = opened.result()
-    except BaseException:
-        # After Ctrl-C the host may still open: it is ended as soon as it has.
-        opened.add_done_callback(lambda done: None if done.exception() else end(*done.result()))
-        thread.join()
-        raise
-    try:
-        yield host
+        host = thread.opened.result()
+        yield SyncHost(host, thread.token)
     finally:
-        end(host, scope)
+        thread.end()
         thread.join()
-    ended.result()
+    thread.ended.result()

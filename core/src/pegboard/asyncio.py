@@ -1,0 +1,418 @@
+"""A host for programs on asyncio, uvloop too: FastAPI, notebooks, bots. The same API as on trio, in one import.
+
+    async with pegboard.asyncio.open_host() as host:
+        result = await host.session("ada").call("roll_dice", {"notation": "2d6"})
+
+The host runs in a thread of its own, where trio has its own loop, and not as a guest of yours: several hosts may run at
+once, a tool that computes does not hold your loop up, and the host closes in order whatever becomes of your loop. What
+crosses over is a call, its cancellation and its answer:
+
+    your task is cancelled        the call's scope is, and the task goes on when the call has ended
+    the call asks or tells you    your `confirm` and `on_progress` run in your loop; cancelled with the call
+    the host ends                 calls that still run raise RuntimeError
+
+Async functions that your program adds as tools run in your loop as well, and may await whatever lives there. Tools of
+plugins run under trio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import contextvars
+import functools
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import trio
+
+from pegboard._api import open_host as open_host_of_trio
+from pegboard.pipeline.execution import is_async
+from pegboard.sync import HostThread
+from pegboard.tools import Tool, tool
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from pegboard.board import Board
+    from pegboard.config import Config
+    from pegboard.context import CallContext
+    from pegboard.host import Host
+    from pegboard.registry import Page, Snapshot
+    from pegboard.results import ToolResult
+    from pegboard.session import Confirm, OnProgress, Session
+    from pegboard.tools import ToolCall
+
+__all__ = ["AsyncioContext", "AsyncioHost", "AsyncioSession", "open_host"]
+
+T = TypeVar("T")
+
+LEAVE_S = 15.0
+"""How long a process that ends without leaving the block waits for the host to close."""
+
+
+OUTWAIT_S = 5.0
+"""How long a call that was cancelled waits for what it started in the program's loop to end."""
+
+
+# -- crossing over
+
+
+async def _ask_trio(thread: HostThread, work: Callable[[], Awaitable[T]]) -> T:
+    """Run trio work in the host's thread, for a task of asyncio; cancelled with it, and always waited for."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+    scope = trio.CancelScope()
+
+    async def run() -> None:
+        done: Callable[[], None] = partial(_fail, answer, RuntimeError("the host has ended"))
+        try:
+            with scope:
+                done = partial(_settle, answer, await work())
+            if scope.cancelled_caught:
+                done = answer.cancel  # type: ignore[assignment]
+        except trio.Cancelled:
+            raise  # the host's end
+        except BaseException as problem:  # noqa: BLE001 - raised where it is waited for
+            done = partial(_fail, answer, problem)
+        finally:
+            _tell(loop, done)
+
+    thread.start_soon(run)
+    try:
+        return await asyncio.shield(answer)
+    except asyncio.CancelledError:
+        if answer.cancelled():  # nobody but us cancels it
+            raise
+        thread.soon(scope.cancel)
+        await _outwait(answer)
+        raise
+
+
+async def _ask_asyncio(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run asyncio work in a program's loop, for a task of trio; cancelled with it, and always waited for."""
+    token, ended = trio.lowlevel.current_trio_token(), trio.Event()
+    context = contextvars.copy_context()
+    tasks: list[asyncio.Task[T]] = []
+
+    def tell(_: asyncio.Task[T]) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            token.run_sync_soon(ended.set)
+
+    def start() -> None:
+        task = loop.create_task(work(), context=context)
+        tasks.append(task)
+        task.add_done_callback(tell)
+
+    loop.call_soon_threadsafe(start)
+    try:
+        await ended.wait()
+    except trio.Cancelled:
+        _tell(loop, lambda: tasks[0].cancel())
+        # A loop that was closed, or stopped, ends nothing any more.
+        with trio.move_on_after(0 if loop.is_closed() else OUTWAIT_S, shield=True):
+            await ended.wait()
+        raise
+    return tasks[0].result()
+
+
+async def _outwait(answer: asyncio.Future[Any]) -> None:
+    """Wait until it is there, however often the task is cancelled meanwhile."""
+    while not answer.done():
+        try:
+            await asyncio.wait([answer])
+        except asyncio.CancelledError:
+            continue
+    if not answer.cancelled():
+        answer.exception()  # whoever was cancelled does not hear it
+
+
+def _settle(answer: asyncio.Future[T], value: T) -> None:
+    if not answer.done():
+        answer.set_result(value)
+
+
+def _fail(answer: asyncio.Future[Any], problem: BaseException) -> None:
+    if not answer.done():
+        answer.set_exception(problem)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, done: Callable[[], object]) -> None:
+    try:
+        loop.call_soon_threadsafe(done)
+    except RuntimeError:  # the loop is closed, and nobody waits there
+        return
+
+
+# -- what a program has
+
+
+class AsyncioSession:
+    """A `Session` whose calls are awaited under asyncio. Made by `AsyncioHost.session`.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, session: Session, thread: HostThread) -> None:
+        self._session = session
+        self._thread = thread
+
+    def __repr__(self) -> str:
+        return repr(self._session)
+
+    @property
+    def id(self) -> str:
+        """Unique in this run of the host."""
+        return self._session.id
+
+    @property
+    def user_id(self) -> str | None:
+        """Who calls, None for nobody."""
+        return self._session.user_id
+
+    @property
+    def channel(self) -> str:
+        """How they came."""
+        return self._session.channel
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that selects the tools of this session."""
+        return self._session.profile
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools this session sees, by name, as of now."""
+        return self._session.tools
+
+    def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
+        """A page of them; see `Session.list_tools`."""
+        return self._session.list_tools(cursor, limit)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - a public name
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Call a tool; see `Session.call`. Cancelling the task cancels the call, and waits until it has ended."""
+        work = partial(self._session.call, name, arguments, id=id, timeout_s=timeout_s)
+        return await _ask_trio(self._thread, work)
+
+    async def call_many(
+        self, calls: Iterable[ToolCall | Mapping[str, Any]], *, timeout_s: float | None = None
+    ) -> list[ToolResult]:
+        """Call several tools; see `Session.call_many`."""
+        return await _ask_trio(self._thread, partial(self._session.call_many, list(calls), timeout_s=timeout_s))
+
+    def check(self, name: str, arguments: Any = None) -> ToolResult:
+        """What a call would meet; see `Session.check`."""
+        return self._thread.run_sync(partial(self._session.check, name, arguments))
+
+
+class AsyncioHost:
+    """A `Host` for a program on asyncio. Made by `pegboard.asyncio.open_host`.
+
+    Its methods are for the loop that opened it. After the block, what would have to reach the host raises
+    `RuntimeError`.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, host: Host, thread: HostThread, loop: asyncio.AbstractEventLoop) -> None:
+        self._host = host
+        self._thread = thread
+        self._loop = loop
+
+    @property
+    def board(self) -> Board:
+        """The board that runs; to be read."""
+        return self._host.board
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that can be called, by name, as of now; the mapping never changes."""
+        return self._host.tools
+
+    @property
+    def lost_resources(self) -> Mapping[str, str]:
+        """Plugins whose resources could not be opened or closed, with the cause."""
+        return self._host.lost_resources
+
+    def categories(self) -> dict[str, int]:
+        """How many tools there are of each category, by name."""
+        return self._host.categories()
+
+    def search(self, text: str | None = None, *, category: str | None = None, tag: str | None = None) -> list[Tool]:
+        """Tools that hold every word of `text`, the best match first; see `Board.search`."""
+        return self._host.search(text, category=category, tag=tag)
+
+    def add(self, *tools: Tool | Callable[..., Any]) -> None:
+        """Register tools, or functions that become some; see `Host.add`. Async ones run in this loop."""
+        made = [self._in_this_loop(one if isinstance(one, Tool) else tool(one)) for one in tools]
+        self._thread.run_sync(partial(self._host.add, *made))
+
+    def remove(self, *names: str) -> None:
+        """Take tools down; see `Host.remove`."""
+        self._thread.run_sync(partial(self._host.remove, *names))
+
+    def enable(self, *names: str) -> None:
+        """Make disabled tools answer again; see `Host.enable`."""
+        self._thread.run_sync(partial(self._host.enable, *names))
+
+    def disable(self, *names: str) -> None:
+        """Let tools stay and answer FORBIDDEN; see `Host.disable`."""
+        self._thread.run_sync(partial(self._host.disable, *names))
+
+    def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
+        """Call `watcher(old, new)`, in this loop, after every change of the tools; returns what ends the watch."""
+        stop = self._host.watch(lambda old, new: _tell(self._loop, partial(watcher, old, new)))
+        return partial(self._thread.run_sync, stop)
+
+    async def settle(self, name: str | None = None, **options: Any) -> None:
+        """Wait until the sources have offered their first tools; see `Host.settle`."""
+        await _ask_trio(self._thread, partial(self._host.settle, name, **options))
+
+    def session(
+        self,
+        user_id: str | None = None,
+        *,
+        confirm: Confirm | None = None,
+        on_progress: OnProgress | None = None,
+        **options: Any,
+    ) -> AsyncioSession:
+        """A session; takes what `Host.session` takes. `confirm` and `on_progress` run in this loop."""
+        asking = None if confirm is None else partial(_over, self._loop, confirm)
+        telling = None if on_progress is None else partial(_over, self._loop, on_progress)
+        session = self._host.session(user_id, confirm=asking, on_progress=telling, **options)
+        return AsyncioSession(session, self._thread)
+
+    def _in_this_loop(self, one: Tool) -> Tool:
+        """An async tool of the program itself: its handler awaits what lives in the program's loop."""
+        if not is_async(one):
+            return one
+        handler, loop, thread = one.handler, self._loop, self._thread
+
+        @functools.wraps(handler)
+        async def run(*args: Any, **kwargs: Any) -> Any:
+            def mine(value: Any) -> Any:
+                return AsyncioContext(value, thread, loop) if _is_context(value) else value
+
+            given = [mine(one) for one in args]
+            named = {name: mine(one) for name, one in kwargs.items()}
+            return await _ask_asyncio(loop, lambda: handler(*given, **named))
+
+        return attrs.evolve(one, handler=run)
+
+
+class AsyncioContext:
+    """What an async tool of an asyncio program gets as its `CallContext`: the same, awaited under asyncio.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, context: CallContext, thread: HostThread, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._thread = thread
+        self._loop = loop
+
+    async def prepare(self, ready: Callable[[], Coroutine[Any, Any, T]], **options: Any) -> T:
+        """Wait for what has to be there before the work begins; see `CallContext.prepare`. `ready` runs here."""
+        work = partial(self._context.prepare, partial(_over, self._loop, ready), **options)
+        return await _ask_trio(self._thread, work)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything that is not awaited is the context's own."""
+        found = getattr(self._context, name)
+        if not inspect.iscoroutinefunction(found):
+            return found
+
+        async def ask(*args: Any, **kwargs: Any) -> Any:
+            return await _ask_trio(self._thread, partial(found, *args, **kwargs))
+
+        return ask
+
+
+async def _over(loop: asyncio.AbstractEventLoop, function: Callable[..., Any], *arguments: Any) -> Any:
+    return await _ask_asyncio(loop, partial(function, *arguments))
+
+
+def _is_context(value: object) -> bool:
+    from pegboard.context import CallContext
+
+    return isinstance(value, CallContext)
+
+
+class _Opening:
+    """The host as long as its block. A class, since an asynchronous generator that is left open belongs to its loop."""
+
+    def __init__(self, open_one: Callable[[], Any]) -> None:
+        self._open_one = open_one
+        self._thread: HostThread | None = None
+
+    async def __aenter__(self) -> AsyncioHost:
+        loop = asyncio.get_running_loop()
+        # A daemon: a program that ends without leaving the block ends all the same, after the host was closed.
+        thread = self._thread = HostThread(self._open_one, daemon=True)
+        atexit.register(self._leave)
+        opened = asyncio.wrap_future(thread.opened)
+        try:
+            return AsyncioHost(await asyncio.shield(opened), thread, loop)
+        except BaseException:
+            if not opened.done():
+                opened.add_done_callback(lambda done: done.cancelled() or done.exception())  # heard by nobody
+            await self._end()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._end()
+        if problem is None and self._thread is not None:
+            self._thread.ended.result()
+
+    async def _end(self) -> None:
+        """Close the host and wait for it, however often the task is cancelled meanwhile; then let it be cancelled."""
+        assert self._thread is not None, "it was entered"
+        self._thread.end()
+        ended = asyncio.wrap_future(self._thread.ended)
+        is_cancelled = False
+        while not ended.done():
+            try:
+                await asyncio.wait([ended])
+            except asyncio.CancelledError:
+                is_cancelled = True
+        if not ended.cancelled():
+            ended.exception()
+        self._thread.join()
+        atexit.unregister(self._leave)
+        if is_cancelled:
+            raise asyncio.CancelledError
+
+    def _leave(self) -> None:
+        if self._thread is not None:
+            self._thread.end()
+            self._thread.join(LEAVE_S)
+
+
+def open_host(
+    config: str | os.PathLike[str] | Mapping[str, Any] | Config | Board | None = None,
+    plugins: Sequence[Any] | None = None,
+    *,
+    without: Iterable[str] = (),
+    overrides: Mapping[str, Any] | None = None,
+) -> _Opening:
+    """A board that runs, for a program on asyncio: `async with pegboard.asyncio.open_host() as host`.
+
+    Takes and raises what `pegboard.open_host` does; the host has the same methods. Several may be open at once.
+
+    .. versionadded:: 0.1
+    """
+    return _Opening(lambda: open_host_of_trio(config, plugins, without=without, overrides=overrides))
