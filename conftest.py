@@ -259,6 +259,33 @@ def peer_programs() -> type[PeerPrograms]:
     return PeerPrograms
 
 
+@pytest.fixture(scope="session")
+def lines_run() -> Callable[[Callable[[], Any]], int]:
+    """`lines_run(work)`: how many lines of Python it runs in this thread.
+
+    What must not grow faster than its input is held by this count, which is the same on every machine; a time is not,
+    and a busy machine makes it an accident. Work within one call into C is not seen.
+    """
+
+    def count(work: Callable[[], Any]) -> int:
+        seen = 0
+
+        def trace(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal seen
+            seen += event == "line"
+            return trace
+
+        before = sys.gettrace()  # coverage's
+        sys.settrace(trace)
+        try:
+            work()
+        finally:
+            sys.settrace(before)
+        return seen
+
+    return count
+
+
 def pytest_configure() -> None:
     """Hear Ctrl-C where whoever started the tests ignores it, as a job in the background does: programs that tests
     start and interrupt inherit that."""

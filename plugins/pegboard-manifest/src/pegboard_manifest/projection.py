@@ -200,7 +200,8 @@ class _Projection:
         self.uses: dict[str, int] = {}
         self.partly: set[str] = set()
         self.leads_to: dict[str, set[str]] = {}
-        self.kept: dict[str, None] = {}
+        self.kept: list[str] = []
+        """The definitions that are referred to; one that is copied may add others."""
         self._depths: dict[str, int] = {}
 
     def made(self) -> dict[str, Any]:
@@ -209,8 +210,9 @@ class _Projection:
         self.inlined = {name for name in self.uses if self._may_stand_in_place(name)}
         projected: dict[str, Any] = self._copy(self.schema, 0)
         local: dict[str, Any] = {}
-        while waiting := [name for name in self.kept if name not in local]:
-            for name in waiting:
+        while self.kept:
+            name = self.kept.pop()
+            if name not in local:
                 local[name] = self._copy(self.defs[name], 2)
         if local:
             projected["$defs"] = dict(sorted(local.items()))
@@ -268,7 +270,7 @@ class _Projection:
         name = name_of(ref)
         beside = {key: self._copy_member(key, value, depth + 1) for key, value in schema.items() if key != "$ref"}
         if name not in self.inlined or depth > MAX_DEPTH // 2:
-            self.kept[name] = None
+            self.kept.append(name)
             return {"$ref": ref, **beside}
         target = self._copy(self.defs[name], depth + 1)
         if not beside:
