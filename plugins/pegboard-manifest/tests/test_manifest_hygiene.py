@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -261,3 +262,19 @@ def test_what_decides_what_the_board_runs_is_not_written(name, tmp_path):
         with pytest.raises(OutsideError, match="no configuration"):
             roots.resolve(path)
     assert roots.resolve(name, write=False) == f"./{name}"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
+def test_a_pipe_or_a_device_is_no_path_of_a_tool(tmp_path: Path) -> None:
+    """A program that reads one would wait, or read, without end."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "to-zero").symlink_to("/dev/zero")
+    (tmp_path / "to-fifo").symlink_to("fifo")
+    for name in ("fifo", "to-fifo", "./fifo"):
+        with pytest.raises(OutsideError, match="a pipe, a socket or a device"):
+            Roots(tmp_path, ["."]).resolve(name)
+    for allowed in (".", "/"):
+        with pytest.raises(OutsideError):
+            Roots(tmp_path, [allowed]).resolve("to-zero")
+    assert Roots(tmp_path, ["/"]).resolve("/dev/null") == "/dev/null"
+    assert Roots(tmp_path, ["."]).resolve("not-there") == "./not-there"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 from pathlib import Path
 
 import attrs
@@ -265,3 +267,41 @@ def test_find_may_have_none_of_the_nine_options_that_act(policy: Policy) -> None
     acts = {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"}
     assert acts <= RULES["find"].words
     assert os.sep not in "".join(acts)
+
+
+DEVICES_AND_PIPES = [
+    "/dev/zero", "/dev/urandom", "/dev/random", "/dev/full", "/dev/tty", "/dev/fd/0", "/dev/fd/3", "/dev/./zero",
+    "/dev/shm/../zero", "/proc/self/fd/0", "/proc/self/environ", "/proc/kmsg", "/sys/kernel/debug", "fifo", "./fifo",
+    "to-zero", "to-fifo", "socket",
+]  # fmt: skip
+READERS = [
+    ["cat", "{}"], ["sort", "{}"], ["grep", "x", "{}"], ["grep", "-f", "{}", "notes.txt"], ["dd", "if={}"],
+    ["cp", "{}", "../out/x"], ["uniq", "{}"], ["unknown", "{}"], ["unknown", "--file={}"], ["nice", "cat", "{}"],
+    ["tar", "-tf", "{}"], ["env", "timeout", "1", "cat", "{}"], ["git", "diff", "notes.txt", "{}"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("path", DEVICES_AND_PIPES)
+def test_no_program_reads_a_device_or_a_pipe(policy: Policy, path: str, everything: bool) -> None:
+    os.mkfifo(f"{policy.cwd}/fifo")
+    os.symlink("/dev/zero", f"{policy.cwd}/to-zero")
+    os.symlink("fifo", f"{policy.cwd}/to-fifo")
+    with socket.socket(socket.AF_UNIX) as bound, contextlib.chdir(policy.cwd):
+        bound.bind("socket")
+    if everything:
+        policy = attrs.evolve(policy, readable=("/",))
+    for words in READERS:
+        refusal = refused(policy, *(word.replace("{}", path) for word in words))
+        assert (refusal.code, refusal.details["reason"]) == (ErrorCode.FORBIDDEN, "path"), words
+
+
+def test_what_has_an_end_is_read(policy: Policy) -> None:
+    everything = attrs.evolve(policy, readable=("/", "/proc/cpuinfo"))
+    for path in ("notes.txt", "/dev/null", "-", "/dev/stdin", ".", "/etc/hostname", "/proc/cpuinfo", "not-there"):
+        assert judge(["cat", path], everything).words[-1] == path
+
+
+def test_a_refusal_of_tar_names_the_folder_that_was_said(policy: Policy) -> None:
+    for said, words in {".": ["tar", "-xf", "notes.txt"], "../..": ["tar", "-xf", "notes.txt", "-C", "../.."]}.items():
+        assert str(refused(policy, *words).message).startswith(repr(said))

@@ -240,6 +240,35 @@ async def test_a_guard_that_only_observes_lets_nothing_through(work: Path) -> No
 # isolations, as they are found -----------------------------------------------------------------------------------
 
 
+@needs_isolation
+async def test_an_error_names_no_path_but_those_that_were_said(work: Path) -> None:
+    """Whatever is refused, and for whatever reason, the answer tells nothing of where things lie on the host."""
+    (work / "sub").mkdir()
+    (work / "no").mkdir()
+    (work / "sub" / "out").symlink_to("/etc")
+    (work / "here").symlink_to(work / "sub")
+    os.mkfifo(work / "fifo")
+    config = permissions(
+        allowed_commands=["cat", "tar", "git", "/opt/nowhere/tool", "cp"], denied_paths=["./no"],
+        allowed_paths=["."], least_level="bubblewrap" if "bubblewrap" in STRONG else "rlimits",
+    )  # fmt: skip
+    said = [
+        "cat ../x", "cat sub/out/passwd", "cat here/../../x", "cat fifo", "cat no", "cat no/x", "tar -xf a -C ..",
+        "tar -xf a", "tar -cf ../a .", "cp fifo x", "cp /etc/passwd x", "git -C .. log", "tool", "./tool",
+        "../bin/cat x", "git diff ../x", "/opt/nowhere/tool", "nothing", "cat /dev/zero", "cat /proc/self/environ",
+        "cat sub/../../x",
+    ]  # fmt: skip
+    async with open_host(config, plugins=[pegboard_system.plugin]) as host:
+        for command in said:
+            error = (await host.session().call("execute_command", {"command": command})).error
+            assert error is not None, command
+            shown = json.dumps([error.message, thaw(error.details)])
+            for path in re.findall(r"/[\w./-]+", shown):
+                assert path in command or path in str(config), (command, shown)
+            assert str(work) not in shown
+            assert str(work.parent) not in shown
+
+
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_isolation, "_find", lambda name: None)
     monkeypatch.setattr("pegboard_system._landlock.abi_version", lambda: 2)

@@ -189,6 +189,35 @@ async def test_both_outputs_are_drained_at_once_and_capped(level: str, work: Pat
 
 
 @pytest.mark.parametrize("level", HERE)
+@pytest.mark.parametrize(
+    ("script", "output", "code"),
+    [
+        ("exec cat /dev/zero", "stdout", 128 + signal.SIGPIPE),
+        ("exec cat /dev/zero >&2", "stderr", 128 + signal.SIGPIPE),
+        ("trap '' PIPE; while :; do cat /dev/zero 2>/dev/null; done", "stdout", 128 + signal.SIGKILL),
+    ],
+)
+async def test_a_command_that_writes_without_end_is_ended(
+    level: str, script: str, output: str, code: int, work: Path
+) -> None:
+    result = assert_ok(await execute(level, ["sh", "-c", script], max_output_bytes=5_000))
+    assert (result.data["exit_code"], result.data["truncated"]) == (code, True)
+    assert len(result.data[output]) == 5_000
+    assert "the command was ended" in result.text
+
+
+@pytest.mark.parametrize("level", HERE)
+async def test_a_command_that_goes_on_silently_after_too_much_output_is_ended_too(
+    level: str, work: Path, marker: str
+) -> None:
+    result = assert_ok(
+        await execute(level, ["sh", "-c", f"head -c 9999 /dev/zero; sleep {marker}"], max_output_bytes=50)
+    )
+    assert (result.data["exit_code"], result.data["truncated"]) == (137, True)
+    assert alive(marker) == []
+
+
+@pytest.mark.parametrize("level", HERE)
 async def test_a_command_finds_an_empty_input_a_clean_environment_and_a_folder_of_its_own(
     level: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

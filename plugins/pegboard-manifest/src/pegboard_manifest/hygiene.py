@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -273,13 +274,15 @@ class Roots:
             write: the program may change what is there.
 
         Raises:
-            OutsideError: it leads out of the allowed folders, or for writing into the sealed one or to one of
-                `PROTECTED`.
+            OutsideError: it leads out of the allowed folders, or to a pipe, a socket or a device; for writing, into the
+                sealed one or to one of `PROTECTED`.
         """
         real = os.path.realpath(os.path.join(self.cwd, path))
         around = [next((root for root in group if is_within(real, root)), None) for group in self._groups]
         if None in around:
             raise OutsideError("a path inside the folders that this tool may use")
+        if not _is_plain(real):
+            raise OutsideError("a path of a file or a folder, not of a pipe, a socket or a device")
         below = real[len(around[0] or "") :]
         if write and any(part.casefold() in PROTECTED for part in below.split(os.sep)):
             raise OutsideError("a path that is no configuration of the board")
@@ -296,6 +299,17 @@ class Roots:
             return False
         named = (root for group in self._groups for root in group if is_within(root, self._sealed))
         return not any(is_within(real, root) for root in named)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether it is a file or a folder, or not there yet: a device may have no end, and a pipe waits for ever."""
+    if path == os.devnull:
+        return True
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - text, as everywhere here
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def is_within(path: str, root: str) -> bool:

@@ -14,6 +14,7 @@ No text tells more of the host than the caller said: a refusal is the same wheth
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, NoReturn
 
 import attrs
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
 SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where programs are looked for. Never the working directory, never what the host's own PATH says."""
 
-DEVICES = frozenset(["/dev/null", "/dev/zero", "/dev/urandom", "/dev/stdin", "-"])
-"""Words that name no file of the host, whatever is allowed."""
+DEVICES = frozenset(["/dev/null", "/dev/stdin", "-"])
+"""Words that name no file of the host, whatever is allowed; standard input is empty."""
+KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
+"""What lies in them is no document, and some of it has no end: read only where one of them, or a place in it, is itself
+among the paths that are allowed."""
 
 MAX_DEPTH = 4
 """How many wrappers may stand in front of each other."""
@@ -374,10 +378,10 @@ def _judge_tar(arguments: list[str], policy: Policy) -> None:
     if arguments and not arguments[0].startswith("-"):
         _forbid("option", "tar: write its options with a dash, as in -tf FILE")
     letters = {option for option, _ in _read("tar", RULES["tar"], arguments)}
-    folder, archive = policy.cwd, None
+    folder, said, archive = policy.cwd, ".", None
     for option, value in _read("tar", RULES["tar"], arguments):
         if value is not None and option in ("-C", "--directory"):
-            folder = os.path.join(folder, value)
+            folder, said = os.path.join(folder, value), value
         elif value is not None and option in ("-f", "--file"):
             archive = value
     # Abbreviations of --extract, --get, --create: whatever is no listing is taken to write.
@@ -388,7 +392,6 @@ def _judge_tar(arguments: list[str], policy: Policy) -> None:
         if archive != "-":
             _judge_path(archive or ".", archive or ".", policy, writes=True)
     else:
-        said = os.path.relpath(folder, policy.cwd)
         _judge_path(said, folder, policy, writes=True)
 
 
@@ -438,13 +441,26 @@ def _judge_path(said: str, path: str, policy: Policy, *, writes: bool = False) -
     # A bare word that names nothing yet stays in the working directory: a pattern, a number, a name to look for.
     if not writes and "/" not in path and path not in (".", "..") and not os.path.lexists(whole):
         return
-    real = os.path.realpath(whole)
-    for candidate in {real, os.path.normpath(whole)}:
-        if within(candidate, policy.hidden):
-            _forbid("path", f"{_shown(said)} is denied here")
-    if not within(real, policy.writable if writes else (*policy.readable, *policy.writable)):
+    real, plain = os.path.realpath(whole), os.path.normpath(whole)
+    if any(within(candidate, policy.hidden) for candidate in (real, plain)):
+        _forbid("path", f"{_shown(said)} is denied here")
+    roots = policy.writable if writes else (*policy.readable, *policy.writable)
+    if within(real, KERNEL_FOLDERS) or within(plain, KERNEL_FOLDERS):
+        roots = tuple(root for root in roots if within(root, KERNEL_FOLDERS))
+    if not within(real, roots):
         what = "written to" if writes else "read"
         _forbid("path", f"{_shown(said)} lies outside of what commands may have {what} here")
+    if not writes and not _is_plain(real):
+        _forbid("path", f"{_shown(said)} is a pipe, a socket or a device; only files and folders are read")
+
+
+def _is_plain(path: str) -> bool:
+    """Whether it is a file or folder; or nothing, which the program itself will say."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def within(path: str, roots: Iterable[str]) -> bool:

@@ -88,7 +88,9 @@ class CommandPermissions:
     environment: tuple[str, ...] = setting(
         (), stricter="fewer", validator=_variables, help="variables of the host's environment that commands get"
     )
-    max_output_bytes: int = _amount(20_000, "more of stdout or stderr is dropped, in bytes")
+    max_output_bytes: int = _amount(
+        20_000, "what is kept of stdout and of stderr, in bytes; a command that writes more is ended"
+    )
     max_memory_bytes: int = _amount(1_000_000_000, "address space of each process, in bytes")
     max_file_bytes: int = _amount(50_000_000, "the largest file a command may write, in bytes")
     max_cpu_s: int = _amount(60, "processor time of each process, in seconds")

@@ -29,8 +29,8 @@ GRACE_S = 1.0
 """How long outputs may stay open behind a supervisor that has ended, in seconds."""
 PIPE_BYTES = 1 << 20
 """What a pipe holds and one read takes, where the system lets us choose."""
-REST_S = 0.002
-"""Between two reads of output that is dropped, in seconds."""
+END_AFTER_S = 0.5
+"""How long a command may go on after it wrote more than it may, in seconds."""
 
 
 class NotStartedError(Exception):
@@ -78,12 +78,13 @@ class Ended:
 
 
 async def run(job: Job, *, timeout_s: float, max_bytes: int) -> Ended:
-    """Run one command to its end, or end it after `timeout_s` seconds.
+    """Run one command to its end, or end it after `timeout_s` seconds, or soon after it wrote too much.
 
     Args:
         job: what to run.
         timeout_s: seconds.
-        max_bytes: of each output; what comes after is read and dropped.
+        max_bytes: of each output. For more the pipe is closed, so that the next write ends the command by SIGPIPE, as
+            `head` ends what stands before it; what does not care is killed `END_AFTER_S` seconds later.
 
     Raises:
         NotStartedError: it could not be started.
@@ -136,13 +137,15 @@ class _Output:
     kept: bytearray = attrs.field(factory=bytearray)
     dropped: bool = False
 
-    async def drain(self, stream: trio.abc.ReceiveStream) -> None:
+    async def drain(self, stream: trio.abc.ReceiveStream, dropped: trio.Event) -> None:
         while chunk := await stream.receive_some(PIPE_BYTES):
             room = self.cap - len(self.kept)
-            self.kept += chunk[: max(room, 0)]
+            self.kept += chunk[:room]
             if len(chunk) > room:
                 self.dropped = True
-                await trio.sleep(REST_S)  # who writes without end waits for us, and not the host for it
+                await stream.aclose()
+                dropped.set()
+                return
 
 
 async def _open(command: list[str], write_end: int) -> trio.Process:
@@ -176,13 +179,23 @@ async def _follow(
     with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
         with contextlib.suppress(trio.BrokenResourceError):
             await process.stdin.send_all(line)
+        dropped = trio.Event()
         async with trio.open_nursery() as watching:
             watching.start_soon(_give_up, process, watching.cancel_scope)
+            watching.start_soon(_end_after, process, dropped)
             async with trio.open_nursery() as draining:
                 for output, stream in zip(outputs, (process.stdout, process.stderr, reports), strict=True):
-                    draining.start_soon(output.drain, stream)
+                    draining.start_soon(output.drain, stream, dropped)
             watching.cancel_scope.cancel()
     return bool(scope.cancelled_caught)
+
+
+async def _end_after(process: trio.Process, dropped: trio.Event) -> None:
+    """Let the supervisor end a command that goes on though nobody hears it; it says how that ended."""
+    assert process.stdin is not None
+    await dropped.wait()
+    await trio.sleep(END_AFTER_S)
+    await process.stdin.aclose()
 
 
 async def _give_up(process: trio.Process, scope: trio.CancelScope) -> None:

@@ -273,7 +273,7 @@ def _shown(exit_code: int, stdout: str, stderr: str, *, truncated: bool) -> str:
     if stderr.strip():
         parts.append(f"[stderr]\n{stderr.rstrip()}")
     if truncated:
-        parts.append("[there was more output; it was dropped]")
+        parts.append("[there was more output; it was dropped, and the command was ended]")
     if exit_code or not parts:
         parts.append(f"[exit code {exit_code}]")
     return "\n".join(parts)
