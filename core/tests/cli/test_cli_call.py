@@ -199,7 +199,7 @@ def test_a_person_answers_at_the_terminal(run, tools, monkeypatch, typed, status
     monkeypatch.setattr(_person, "read_typed_line", typing(typed))
     answer = run("call", "wipe", "disk=c\x1b[1m")
     assert answer.status == status
-    assert answer.err.startswith('Really wipe it? [wipe {"disk": "c\\u001b[1m"}] (y/N) ')
+    assert answer.err.startswith('Really wipe it? [wipe of pegboard-test-kit] {"disk": "c\\u001b[1m"} (y/N) ')
 
 
 async def test_what_a_person_types_is_read_when_it_is_there_and_by_nobody_who_gave_up(monkeypatch):

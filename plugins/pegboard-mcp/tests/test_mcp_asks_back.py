@@ -257,10 +257,63 @@ async def test_what_goes_to_the_model_is_bounded_and_hides_nothing(stage: Stage,
     assert request["messages"][0]["content"][0]["text"].startswith("do it s3cret")
     assert request["messages"][0]["content"][1] == image
     json.dumps(request, ensure_ascii=False).encode()
-    question = stage.shown[0].question
-    assert "s3cret" not in question
-    assert "more characters are not shown" in question
-    assert len(question) < 3_000
+    question, _, text = stage.shown[0].question.partition("\n")
+    assert question.endswith("Send it this, and give the answer to the server?")
+    assert "s3cret" not in text
+    assert "y" * 5_000 in text  # all that is sent
+    assert '[image, 4 characters of base64, {"mimeType": "image/png"}]' in text
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ({"stopSequences": ["END"]}, 'stopSequences: ["END"]'),
+        ({"metadata": {"to": "somebody"}}, 'metadata: {"to": "somebody"}'),
+        ({"messages": [{"role": "user", "content": {"type": "odd", "of": "mine"}}]}, '{"type": "odd", "of": "mine"}'),
+        ({"messages": [{"role": "user", "content": {"type": "image", "text": "no image"}}]}, "no image"),
+        ({"messages": [{"role": "user", "content": {"type": "text", "text": "a", "_meta": {"b": 1}}}]}, '"_meta"'),
+    ],
+)
+async def test_all_that_goes_to_the_model_is_shown_whatever_holds_it(
+    stage: Stage, host: Any, more: Mapping[str, Any], shown: str
+) -> None:
+    async with stage.in_flight(host, True, says_hello):
+        await stage.asks.answer("sampling/createMessage", sampling(**more))
+    assert shown in stage.shown[0].question
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "marked"),
+    [
+        ({"api_key": {"type": "string"}}, "Who?", "(api_key)"),
+        ({"answer": {"type": "string", "title": "Your password"}}, "Who?", "(answer)"),
+        ({"answer": {"type": "string", "description": "the PIN of your card"}}, "Who?", "(answer)"),
+        ({"answer": {"type": "string"}}, "Please type your GitHub token", "(the message)"),
+        ({"name": {"type": "string", "title": "Full name"}}, "Who?", None),
+        ({"keyboard": {"type": "string"}, "spinner": {"type": "boolean"}}, "Which monkey?", None),
+    ],
+)
+async def test_a_form_that_asks_for_a_password_or_a_key_is_marked_as_such(
+    stage: Stage, host: Any, field: dict[str, Any], message: str, marked: str | None
+) -> None:
+    form = {"type": "object", "properties": field}
+    async with stage.in_flight(host, False):
+        await stage.asks.answer("elicitation/create", {"message": message, "requestedSchema": form})
+    question = stage.shown[0].question.partition("\n")[0]
+    if marked is None:
+        assert question == f"The server 'files' asks: {message}"
+    else:
+        assert question.startswith(f"The server 'files' asks for what looks like a password or a key {marked}: ")
+
+
+async def test_a_long_message_is_shown_whole_and_one_that_is_longer_is_refused(stage: Stage, host: Any) -> None:
+    form = {"type": "object", "properties": {"ok": {"type": "boolean", "description": "z" * 5_000}}}
+    async with stage.in_flight(host, False):
+        await stage.asks.answer("elicitation/create", {"message": "w" * 90_000, "requestedSchema": form})
+        with pytest.raises(RefusedError, match="at most"):
+            await stage.asks.answer("elicitation/create", {"message": "w" * 100_001, "requestedSchema": form})
+    assert stage.shown[0].question.count("w") == 90_000
+    assert stage.shown[0].schema["properties"]["ok"]["description"] == "z" * 5_000
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"content": "text"}, "text"])
@@ -300,7 +353,7 @@ async def test_a_form_is_filled_in_by_the_person(stage: Stage, host: Any) -> Non
         answer = await stage.asks.answer("elicitation/create", {"message": "Who?\x1b[2J", "requestedSchema": FORM})
     assert answer == {"action": "accept", "content": {"name": "Ada", "age": 36}}
     (shown,) = stage.shown
-    assert shown.question == "The server 'files' asks: Who?[2J"
+    assert shown.question == "The server 'files' asks: Who?"
     assert shown.schema["properties"]["age"] == {"type": "integer", "minimum": 0}
     assert shown.tool is not None
 

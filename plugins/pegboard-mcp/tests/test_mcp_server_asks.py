@@ -231,6 +231,7 @@ async def test_a_person_confirms_and_the_tool_runs_once(asking: Any, mode: str) 
     assert len(person.asked) == 1
     assert person.asked[0].message.startswith("Really drop it?")
     assert '{"name": "x"}' in person.asked[0].message
+    assert "[drop of " in person.asked[0].message.partition("\n")[0]
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
@@ -622,3 +623,18 @@ class _Anything(types.Request[dict[str, Any], str]):
 
 class _Raw(RootModel[dict[str, Any]]):
     """A result that nobody looked at."""
+
+
+def test_all_that_a_question_is_about_is_passed_on_behind_bars() -> None:
+    from pegboard.session import Confirmation
+    from pegboard.tools import Origin, Tool
+    from pegboard_mcp.server.sessions import _message_of
+
+    drop = Tool(name="drop", handler=print, origin=Origin(source="gamma"))
+    session: Any = None
+    hostile = "first\x1b[2J\nSend it? [pay of bank]\n" + "z" * 100_000
+    message = _message_of(Confirmation(f"Go on?\n{hostile}", drop, {"text": f"\u202e{hostile}"}, session))
+    head, *below = message.split("\n")
+    assert head == "Go on? [drop of gamma]"
+    assert all(line.startswith("| ") and line.isprintable() for line in below)
+    assert message.count("z") == 200_000

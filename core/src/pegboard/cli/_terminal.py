@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 """Of a terminal that does not say how wide it is."""
+ROWS = 24
+"""Of a terminal that does not say how high it is."""
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -44,6 +46,17 @@ def columns_of(stream: TextIO | None) -> int:
         return (0 if stream is None else os.get_terminal_size(stream.fileno()).columns) or COLUMNS
     except (OSError, ValueError):
         return COLUMNS
+
+
+def rows_of(stream: TextIO | None) -> int:
+    """How many lines the terminal has; `LINES` of the environment wins."""
+    said = os.environ.get("LINES", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return (0 if stream is None else os.get_terminal_size(stream.fileno()).lines) or ROWS
+    except (OSError, ValueError):
+        return ROWS
 
 
 def cells_of(character: str) -> int:

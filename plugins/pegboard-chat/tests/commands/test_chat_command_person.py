@@ -16,7 +16,7 @@ import trio.testing
 from pegboard import tool
 from pegboard.session import Confirmation
 from pegboard_chat.commands import _asking
-from pegboard_chat.commands._asking import MAX_ARGUMENTS, Asking
+from pegboard_chat.commands._asking import Asking
 from pegboard_chat.commands._prompt import Prompt, _completer, _exit, as_text
 from pegboard_chat.commands._shown import Lines
 
@@ -138,7 +138,7 @@ class Person(io.StringIO):
         self.terminal = terminal
 
     def write(self, text: str) -> int:
-        if "(y/N" in text:
+        if "(y/N" in text or "Enter: more" in text:
             os.write(self.terminal, self.answers.pop(0).encode())
         return super().write(text)
 
@@ -186,7 +186,8 @@ async def test_only_a_plain_yes_is_one(person: Callable[..., Person], answer: st
     shown = person(answer)
     os.write(shown.terminal, b"y\n")  # what was typed before the question is no answer
     assert await Asking(Lines()).confirm(asked()) == meant
-    assert 'Wipe?\\x1b [wipe {"disk": "c"}] (y/N, a: always in this conversation) ' in shown.getvalue()
+    assert 'Wipe?\\x1b [wipe of the program] {"disk": "c"}' in shown.getvalue().replace("\n  | ", " ")
+    assert "(y/N, a: always in this conversation) " in shown.getvalue()
 
 
 @posix
@@ -225,22 +226,30 @@ async def test_a_yes_for_the_conversation_answers_the_calls_that_wait_but_no_que
 
 
 @posix
-async def test_long_arguments_are_cut_and_counted(person: Callable[..., Person]) -> None:
-    shown = person("n\n")
-    await Asking(Lines()).confirm(asked(arguments={"disk": "x" * 5000}))
-    assert "(5,012 characters)" in shown.getvalue()
-    assert len(shown.getvalue()) < MAX_ARGUMENTS + 200
+async def test_long_arguments_are_shown_to_their_end_before_a_yes_counts(person: Callable[..., Person]) -> None:
+    shown = person("y\n", "y\n", "all\n", "y\n")
+    assert await Asking(Lines()).confirm(asked(arguments={"disk": "x" * 9000})) is True
+    assert shown.getvalue().count("x") >= 9000
+    assert shown.getvalue().rstrip().endswith("Wipe?\\x1b [wipe of the program] (y/N, a: always in this conversation)")
+
+
+@posix
+async def test_a_question_of_a_running_tool_offers_no_yes_for_the_conversation(person: Callable[..., Person]) -> None:
+    shown = person("a\n")
+    assert await Asking(Lines()).confirm(asked(is_running=True)) is False
+    assert "always" not in shown.getvalue()
 
 
 async def test_forms_and_addresses_are_asked_as_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Confirmation] = []
 
-    async def ask_person(question: Confirmation) -> dict[str, str]:
+    async def ask_person(question: Confirmation, *, remembers: bool) -> dict[str, str]:
+        assert not remembers
         heard.append(question)
         return {"name": "ada"}
 
     monkeypatch.setattr(_asking, "ask_person", ask_person)
-    monkeypatch.setattr(_asking, "_forget_typed", lambda: None)
+    monkeypatch.setattr(_asking, "forget_typed", lambda: None)
     assert await Asking(Lines()).confirm(asked(schema={"type": "object"})) == {"name": "ada"}
     assert await Asking(Lines()).confirm(asked(url="https://example.org")) == {"name": "ada"}
     assert len(heard) == 2

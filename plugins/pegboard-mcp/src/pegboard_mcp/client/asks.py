@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Tool, ToolError
+from pegboard.tools import Origin
 from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
-from pegboard_mcp.client.forms import FormError, filled_in, form_of
+from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
 from pegboard_mcp.texts import MAX_TEXT, clean, is_page
 
@@ -49,9 +50,8 @@ MAX_TOKENS = 4_096
 MAX_MESSAGES = 100
 MAX_REQUEST = 4_000_000
 """What a server may send to a model, images and sound included, in characters of JSON."""
-SHOWN = 2_000
-"""What a person is shown of it, in characters."""
-MAX_MESSAGE = 2_000
+MAX_SAID = 8_000_000
+"""What a person is shown of it; no request is so long, so that nothing is cut."""
 MAX_URL = 2_000
 MAX_LOG = 2_000
 MAX_LOGGERS = 50
@@ -155,8 +155,11 @@ class Asks:
         return {"roots": [_root_of(root) for root in self.definition.roots]}
 
     def shown(self, text: Any, limit: int) -> str:
-        """A text of the server as a person may see it."""
-        return plain_text(self.definition.mask(clean(text if isinstance(text, str) else "")[0]), limit)
+        """A text of the server as a person may see it. What is cleaned away may part a secret, or take some of it
+        along: so it is masked before and after.
+        """
+        mask = self.definition.mask
+        return plain_text(mask(clean(mask(text if isinstance(text, str) else ""))[0]), limit)
 
     # What the SDK's `ClientSession` takes.
 
@@ -367,16 +370,17 @@ class Call:
         return request
 
     async def _consents(self, request: Mapping[str, Any]) -> bool:
+        # All that is sent: who agrees has to have seen it. How it is shown, the front decides.
         lines = [f"{one.get('role')}: {_said(one.get('content'))}" for one in request["messages"]]
         if isinstance(system := request.get("systemPrompt"), str):
             lines.insert(0, f"system: {system}")
-        text = self._asks.definition.mask("\n".join(lines))
-        shown = plain_text(text, SHOWN)
-        more = f"\n({len(text) - SHOWN} more characters are not shown)" if len(text) > SHOWN else ""
+        rest = {key: value for key, value in request.items() if key not in ("messages", "systemPrompt", "maxTokens")}
+        lines += [f"{key}: {json_text(value)}" for key, value in rest.items()]
         question = (
             f"The server {self._asks.definition.name!r} asks your model for an answer of up to "
-            f"{request['maxTokens']} tokens. It sends:\n{shown}{more}\nSend it, and give the answer to the server?"
+            f"{request['maxTokens']} tokens. Send it this, and give the answer to the server?"
         )
+        question = f"{question}\n{self._asks.definition.mask(plain_text(chr(10).join(lines), MAX_SAID))}"
         try:  # `elicit`, since a yes "for the session" is about this question and not about the tool
             return await self._ask_person(question) is True
         except ToolError as problem:
@@ -387,7 +391,10 @@ class Call:
     async def _elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
         mode = params.get("mode", "form")
         asks = self._asks
-        said = asks.shown(params.get("message"), MAX_MESSAGE)
+        message = params.get("message")
+        if isinstance(message, str) and len(message) > MAX_TEXT:
+            raise RefusedError(INVALID_PARAMS, f"message: expected at most {MAX_TEXT} characters")
+        said = asks.shown(message, MAX_SAID)
         if mode == "url":
             url = _url_of(params.get("url"))
             question = f"The server {asks.definition.name!r} asks you to open a page at {_host_of(url)}: {said}"
@@ -395,10 +402,12 @@ class Call:
         if mode != "form":
             raise RefusedError(INVALID_PARAMS, f"mode: expected form or url, got {plain_text(mode, 40)!r}")
         try:
-            form = form_of(params.get("requestedSchema"), lambda text: asks.shown(text, 500))
+            form = form_of(params.get("requestedSchema"), lambda text: asks.shown(text, MAX_SAID))
         except FormError as problem:
             raise RefusedError(INVALID_PARAMS, plain_text(str(problem), 300)) from problem
-        question = f"The server {asks.definition.name!r} asks: {said}"
+        secrets = secret_fields(form, said)
+        about = f" for what looks like a password or a key ({', '.join(secrets[:5])})" if secrets else ""
+        question = f"The server {asks.definition.name!r} asks{about}: {said}"
         faults: list[str] = []
         for _ in range(MAX_TRIES):
             again = "".join(f"\n- {fault}" for fault in faults[:10])
@@ -428,7 +437,8 @@ class Call:
     def _asking(self) -> Tool:
         """The tool that a person is told of; where a prompt or a resource asks, one that stands for the server."""
         if self._tool is None:
-            self._tool = Tool(name=plain_name(self._asks.definition.name)[:64], handler=_nothing)
+            name = self._asks.definition.name
+            self._tool = Tool(name=plain_name(name)[:64], handler=_nothing, origin=Origin(source=name))
         return self._tool
 
 
@@ -462,11 +472,18 @@ def _host_of(url: str) -> str:
 
 
 def _said(content: Any) -> str:
-    blocks = content if isinstance(content, list) else [content]
-    return " ".join(
-        block["text"] if isinstance(block.get("text"), str) else f"[{plain_text(block.get('type'), 20)}]"
-        for block in map(_as_object, blocks)
-    )
+    """What a message holds: its texts, of images and sound how much there is, and everything else as JSON."""
+    return "\n".join(map(_said_of, content if isinstance(content, list) else [content]))
+
+
+def _said_of(block: Any) -> str:
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind == "text" and isinstance(block.get("text"), str) and block.keys() <= {"type", "text"}:
+        return str(block["text"])
+    if kind in ("image", "audio") and isinstance(block.get("data"), str):
+        told = {key: value for key, value in block.items() if key not in ("type", "data")}
+        return f"[{kind}, {len(block['data']):,} characters of base64, {json_text(told)}]"
+    return json_text(block) or "[no JSON]"
 
 
 def _as_object(value: Any) -> Mapping[str, Any]:

@@ -28,6 +28,14 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
+_SECRET = re.compile(
+    r"""pass[ -]?(?:word|phrase|code)|\bp(?:wd|asswd|in)\b|api[ _-]?key|(?:access|secret|private|security)[ _-]?key
+    |secret|token|credential|\b(?:otp|2fa|mfa|cvv|cvc|seed\ phrase)\b|(?:security|verification|one[ -]time)\ code
+    |credit\ card|passwort|kennwort|mot\ de\ passe|contrase.a|\bsenha\b|parola|пароль|密码|密碼|パスワード|비밀번호""",
+    re.I | re.X,
+)
+
+
 class FormError(ValueError):
     """A requested schema is no form; the text says where and why."""
 
@@ -80,6 +88,22 @@ def filled_in(form: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[dict[
         if fault:
             faults.append(f"{name}: expected {fault}")
     return content, sorted(faults)
+
+
+def secret_fields(form: Mapping[str, Any], message: str) -> list[str]:
+    """The fields that look as if they asked for a password or a key, or "the message" where that does.
+
+    No form of a server may ask for one (the specification's "Elicitation", security considerations), and a person who
+    is asked should hear of it first. It looks at words; a server that uses others is not found out.
+    """
+    from pegboard.config import looks_secret
+
+    def is_one(name: str, field: Mapping[str, Any]) -> bool:
+        said = " ".join(str(field.get(key, "")) for key in ("title", "description"))
+        return looks_secret(name) or looks_secret(str(field.get("title", ""))) or _SECRET.search(said) is not None
+
+    found = [name for name, field in form["properties"].items() if is_one(name, field)]
+    return found or (["the message"] if form["properties"] and _SECRET.search(message) else [])
 
 
 def _without_null(field: Any) -> tuple[Any, bool]:

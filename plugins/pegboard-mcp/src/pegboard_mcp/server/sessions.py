@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
+from pegboard.text import visible, visible_json
 from pegboard_mcp.server.asks import CREATE, ELICIT, Exchange, current
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ MAX_CALLERS = 1_000
 """Sessions of callers without a connection that are kept; the one that was not used for longest goes first."""
 MAX_SUBSCRIBED = 1_000
 """Resources that one connection may be told about."""
-SHOWN = 400
-"""Characters of the arguments that a person is shown."""
 SLOT = "pegboard"
 """Where a connection's `Connected` hangs on the parameters of its handshake."""
 REMEMBER = {
@@ -143,15 +142,21 @@ def nobody_to_ask(asked: Confirmation) -> ToolError:
 
 
 def _params_of(asked: Confirmation, key: str, may_remember: bool) -> dict[str, Any]:
-    message = asked.question
-    if asked.arguments:
-        shown = json.dumps(asked.arguments, ensure_ascii=False, default=str)
-        shown = shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
-        message = f"{message}\n{asked.tool.name} {shown}"
+    message = _message_of(asked)
     if asked.url is not None:
         return {"mode": "url", "message": message, "url": asked.url, "elicitationId": f"{asked.session.id}-{key}"}
     schema = asked.schema if asked.schema is not None else REMEMBER if may_remember else NOTHING
     return {"mode": "form", "message": message, "requestedSchema": schema}
+
+
+def _message_of(asked: Confirmation) -> str:
+    """The question, with who asks, and below it all that it is about: each line of that behind a bar, so that none
+    can pass for a question of ours."""
+    first, _, text = visible(asked.question).partition("\n")
+    arguments = visible_json(json.dumps(asked.arguments, ensure_ascii=False, default=str)) if asked.arguments else ""
+    below = "\n".join(f"| {line}" for part in (text, arguments) if part for line in part.split("\n"))
+    head = visible(f"{first} [{asked.tool.name} of {asked.tool.origin}]")
+    return f"{head}\n{below}" if below else head
 
 
 class Sessions:
