@@ -60,8 +60,12 @@ async def called(config: Config) -> tuple[ToolResult, tuple[SourceState, str | N
 STARTS = [
     ("exit", "exited", ["exited with status 3", "KeyError: 'DATABASE_URL'", "in a terminal"]),
     ("silent", "silent", ["says nothing", "within 1.5 s (time-out)", "`timeout`"]),
-    ("refuse", "refused", ["refused the initialization: set [1mNOTES_TOKEN", "*** is over", "another version"]),
-    ("refuse-and-go", "refused", ["refused the initialization: set [1mNOTES_TOKEN", "exited with status 4"]),
+    ("refuse", "refused", ["refused the initialization: set", "NOTES_TOKEN, *** is over", "another version"]),
+    (
+        "refuse-and-go",
+        "refused",
+        ["refused the initialization: set", "*** is over", "exited with status 4"],
+    ),
     ("garbage", "garbage", ["speaks no MCP", "not the server you look for", "stderr"]),
     ("pages", "endless", ["does not end", "500 pages"]),
     ("circle", "endless", ["same page again", "repeats a cursor"]),

@@ -50,6 +50,8 @@ def note_absent(sources: Iterable[SourceStatus]) -> None:
     for one in sources:
         if not one.tools:
             note(f"warning: {absence_of(one)}")
+            if one.state.value == "installing":
+                note("hint: an install may take longer: pegboard list --wait 120")
 
 
 def emit_sources(sources: Sequence[SourceStatus], *, as_json: bool) -> None:

@@ -118,9 +118,11 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
     from pegboard_mcp.client.asks import Asks
     from pegboard_mcp.client.connection import open_connection
     from pegboard_mcp.client.discovery import discover
+    from pegboard_mcp.packages import install_step
 
+    limit_s = definition.connect_s + SPARE_S + (definition.install_s if install_step(definition.argv) else 0)
     try:
-        with trio.fail_after(definition.connect_s + SPARE_S):
+        with trio.fail_after(limit_s):
             opened = open_connection(
                 definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
             )
@@ -136,5 +138,5 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
         why = f"it refused to list what it offers: {own_words(definition, problem.message)}"
         return LinkError("refused", why, "read its stderr, or try another version of it")
     except trio.TooSlowError:
-        why = f"it did not answer and did not end within {definition.connect_s + SPARE_S:g} s"
+        why = f"it did not answer and did not end within {limit_s:g} s"
         return LinkError("timeout", why, "raise its `timeout`, or look at what it waits for")

@@ -13,6 +13,7 @@ import attrs
 Transport = Literal["stdio", "http", "sse", "websocket"]
 
 CONNECT_S = 30.0
+INSTALL_S = 120.0
 REQUEST_S = 60.0
 SSE_READ_S = 300.0
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -41,6 +42,7 @@ class ServerDefinition:
         oauth_scope: what the tokens are asked to allow; None: what the server names.
         oauth: whether tokens are fetched through OAuth when the server asks for them; http alone.
         connect_s: how long it may take to start and to answer the first requests.
+        install_s: how long its package may take to be installed before that; stdio alone.
         request_s: how long a call may take as a whole.
         sse_read_s: how long a stream may stay silent; http and sse.
         terminate_on_close: whether the session is ended with DELETE; http alone.
@@ -75,6 +77,7 @@ class ServerDefinition:
     oauth_metadata_url: str | None = None
     oauth_scope: str | None = None
     connect_s: float = CONNECT_S
+    install_s: float = INSTALL_S
     request_s: float = REQUEST_S
     sse_read_s: float = SSE_READ_S
     terminate_on_close: bool = True

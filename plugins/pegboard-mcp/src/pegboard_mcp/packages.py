@@ -5,11 +5,20 @@ begins with `mcp-server-` (`mcp_server_`) is PyPI's, for of the packages called 
 npm; and so is one that only PyPI could have, with an upper case letter, an extra in brackets, or `==`. Every other name
 is npm's. npm's become `npx -y NAME`, PyPI's `uvx NAME`, or `uvx --from SPEC NAME` where more than the name and a
 version is said.
+
+Such a program installs the package first, where it is not there in the version that is wanted. `install_step` gives the
+command that does this alone: the same options, and nothing to run behind them. It ends up in the very place where the
+server is started from: npx and `npm exec` name that after the packages, uvx and pipx after what they resolve to.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _SCOPED = re.compile(r"@[a-z0-9~-][a-z0-9._~-]*/[a-z0-9~-][a-z0-9._~-]*(?:@[\w.^~<>=+*-]+)?", re.ASCII)
 _NPM = re.compile(r"[a-z0-9~-][a-z0-9._~-]*(?:@[\w.^~<>=+*-]+)?", re.ASCII)
@@ -40,3 +49,132 @@ def _is_on_pypi(package: str) -> bool:
     if package.startswith("@"):
         return False
     return bool(re.match(r"mcp[-_.]server[-_.]", package) or re.search(r"[A-Z\[]|[=~<>!]=", package))
+
+
+class InstallStep(NamedTuple):
+    """How a package is installed without being run.
+
+    Args:
+        argv: the command.
+        command: what npx would take from the folder or from PATH, if it is there, and then install nothing; or None.
+    """
+
+    argv: tuple[str, ...]
+    command: str | None = None
+
+
+class _Runner(NamedTuple):
+    """A program that installs a package and runs it, and how its command line is read."""
+
+    package: tuple[str, ...]
+    """The options that name the package; without one the first word that is no option does."""
+    nothing: tuple[str, ...]
+    """What it runs instead of the server: nothing, with success."""
+    valued: frozenset[str]
+    flags: frozenset[str]
+
+
+def _options(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NPM_EXEC = _Runner(
+    ("--package", "-p"),
+    ("-c", ":"),
+    _options("-p --package -w --workspace --registry --cache --prefix --userconfig --loglevel --node-options --tag"),
+    _options(
+        "-y --yes --no --no-yes -q --quiet -s --silent -d --verbose --offline --prefer-offline --prefer-online "
+        "--ignore-scripts --no-audit --no-fund --no-install --no-update-notifier"
+    ),
+)
+_UVX = _Runner(
+    ("--from",),
+    ("python", "-c", ""),
+    _options(
+        "--from -w --with --with-editable --with-requirements -c --constraints -b --build-constraints --overrides "
+        "--env-file --index --default-index -i --index-url --extra-index-url -f --find-links --index-strategy "
+        "--keyring-provider -P --upgrade-package --resolution --prerelease --exclude-newer --link-mode "
+        "--refresh-package --reinstall-package --no-build-package --no-binary-package --cache-dir -p --python "
+        "--color --directory --project --config-file --allow-insecure-host"
+    ),
+    _options(
+        "--isolated --no-env-file --no-index -U --upgrade --no-sources --reinstall --compile-bytecode --no-build "
+        "--no-binary -n --no-cache --refresh --managed-python --no-managed-python --no-python-downloads -q --quiet -v "
+        "--verbose --native-tls --system-certs --offline --no-progress --no-config"
+    ),
+)
+_PIPX_RUN = _Runner(
+    ("--spec",),
+    ("python", "-c", ""),
+    _options("--spec --with --python -i --index-url --pip-args"),
+    _options("--no-cache -v --verbose -q --quiet"),
+)
+RUNNERS: dict[tuple[str, ...], _Runner] = {
+    ("npx",): _NPM_EXEC,
+    ("npm", "exec"): _NPM_EXEC,
+    ("npm", "x"): _NPM_EXEC,
+    ("uvx",): _UVX,
+    ("uv", "tool", "run"): _UVX,
+    ("pipx", "run"): _PIPX_RUN,
+}
+"""Options as npm 11, uv 0.13 and pipx 1.8 have them. One that stands in neither list may take the next word as its
+value, so that nobody can tell where the package is: then there is no step."""
+_MANAGERS = re.compile(r"(?<![\w.-])(?:npx|npm|uvx|uv|pipx|bunx|bun|pnpm|pnpx|yarn)(?:\.cmd|\.exe)?(?![\w.-])")
+
+
+def may_install(argv: Sequence[str]) -> bool:
+    """Whether a command may begin with an install: the program, or a word of it, is that of a package manager."""
+    return any(_MANAGERS.search(word) for word in argv)
+
+
+def install_step(argv: Sequence[str]) -> InstallStep | None:
+    """The install that a command begins with, as a command of its own; None: it has none, or nobody can tell.
+
+    `bunx` and `pnpm dlx` have no form that installs and runs nothing.
+    """
+    words = (PurePath(argv[0]).name.removesuffix(".cmd").removesuffix(".exe"), *argv[1:]) if argv else ()
+    for name, runner in RUNNERS.items():
+        if words[: len(name)] == name:
+            return _step(runner, tuple(argv[: len(name)]), list(words[len(name) :]))
+    return None
+
+
+def _step(runner: _Runner, begin: tuple[str, ...], words: list[str]) -> InstallStep | None:
+    options: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return _finished(runner, begin, options, next(rest, None), rest)
+        if not word.startswith("-") or word == "-":
+            return _finished(runner, begin, options, word, rest)
+        options.append(word)
+        if word in runner.valued:
+            options.append(next(rest, ""))
+        elif "=" not in word and word not in runner.flags:
+            return None
+    return _finished(runner, begin, options, None, rest)
+
+
+def _finished(
+    runner: _Runner, begin: tuple[str, ...], options: list[str], package: str | None, rest: Iterator[str]
+) -> InstallStep | None:
+    if any(option.partition("=")[0] in runner.package for option in options):
+        return InstallStep((*begin, *options, *runner.nothing))
+    if package is None or (runner is not _NPM_EXEC and not _is_package(package)):
+        return None
+    if begin[0] != begin[-1] and runner is _NPM_EXEC and any(word.startswith("-") for word in _until_dashes(rest)):
+        return None  # npm reads options behind the package too, as long as no `--` stands before them
+    is_plain = runner is _NPM_EXEC and "/" not in package and "@" not in package
+    return InstallStep((*begin, *options, runner.package[0], package, *runner.nothing), package if is_plain else None)
+
+
+def _is_package(word: str) -> bool:
+    """Not an interpreter and not a script, which are run as they stand."""
+    return not re.fullmatch(r"(?:python|pypy|cpython)[\w.@-]*|.*\.pyw?", word)
+
+
+def _until_dashes(words: Iterator[str]) -> Iterator[str]:
+    for word in words:
+        if word == "--":
+            return
+        yield word

@@ -16,7 +16,7 @@ import attrs
 
 from pegboard import setting
 from pegboard.fronts import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
-from pegboard_mcp.definitions import CONNECT_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
+from pegboard_mcp.definitions import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +91,9 @@ class ServerSettings:
     oauth_metadata_url: str | None = setting(None, help="where the authorization server may read who we are")
     oauth_scope: str | None = setting(None, help="what tokens are asked to allow; nothing: what the server names")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
+    install_timeout: float = setting(
+        INSTALL_S, validator=_seconds, help="how long npx, uvx and the like may take to install it, in seconds"
+    )
     sse_read_timeout: float = setting(
         SSE_READ_S, validator=_seconds, help="how long a stream may stay silent, in seconds; http and sse"
     )

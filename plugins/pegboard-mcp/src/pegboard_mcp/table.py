@@ -28,7 +28,7 @@ Path_ = tuple[str | int, ...]
 
 SCHEMES: dict[str, Transport] = {"http": "http", "https": "http", "ws": "websocket", "wss": "websocket"}
 TRANSPORTS = ("stdio", "http", "sse", "websocket")
-STDIO_KEYS = ("args", "env", "env_file", "envFile", "cwd", "encoding", "config_env")
+STDIO_KEYS = ("args", "env", "env_file", "envFile", "cwd", "encoding", "config_env", "install_timeout")
 URL_KEYS = {
     "headers": ("http", "sse", "websocket"),
     "sse_read_timeout": ("http", "sse"),
@@ -95,6 +95,7 @@ KINDS = {
     "oauth_metadata_url": Kind(str, _TEXT, 'oauth_metadata_url = "https://host/client.json"'),
     "oauth_scope": Kind(str, _TEXT, 'oauth_scope = "read write"'),
     "timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "timeout = 30"),
+    "install_timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "install_timeout = 120"),
     "sse_read_timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "sse_read_timeout = 300"),
     "terminate_on_close": Kind(bool, _YES_OR_NO, "terminate_on_close = false"),
     "request_timeout": Kind(_SECONDS, f"seconds above 0, at most {MAX_S:.0f}", "request_timeout = 60"),
@@ -122,6 +123,7 @@ _FIELDS = {
     "oauth_metadata_url": "oauth_metadata_url",
     "oauth_scope": "oauth_scope",
     "timeout": "connect_s",
+    "install_timeout": "install_s",
     "sse_read_timeout": "sse_read_s",
     "request_timeout": "request_s",
     "terminate_on_close": "terminate_on_close",

@@ -701,6 +701,7 @@ async def open_connection(
     on_gone: Callable[[], None],
     on_change: OnChange | None = None,
     on_failed: Callable[[LinkError], None] | None = None,
+    on_install: Callable[[bool], None] = lambda begins: None,
 ) -> AsyncIterator[Connection]:
     """A negotiated connection that ends with the block.
 
@@ -709,6 +710,7 @@ async def open_connection(
         callbacks: keyword arguments of the SDK's `ClientSession`: who answers what the server asks.
         on_gone: called once, synchronously, when the other side is gone and before anybody is told.
         on_change: hears of notifications that a list changed, or a resource was updated: method and params.
+        on_install: hears True when the server's package begins to be installed, and False when that is over.
         on_failed: hears why the server cannot be talked to, before it is ended, which may take seconds.
 
     Raises:
@@ -716,6 +718,10 @@ async def open_connection(
 
     .. versionadded:: 0.1
     """
+    if definition.transport == "stdio":
+        from pegboard_mcp.client.transports.install import install
+
+        await install(definition, on_install)
     connection = Connection(definition, on_change)
     problem: Exception | None = None
 

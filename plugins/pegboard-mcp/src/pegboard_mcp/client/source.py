@@ -12,6 +12,8 @@ Invariants: an attempt to start ends with a connection or with the reason, and e
 same; a call that a server may have read is sent again only where the tool is read-only or idempotent, and only once; a
 list is swapped as a whole, and the old one stays where the new one cannot be read.
 
+A server that npx, uvx or the like runs is `installing` before it is `starting`: see `transports.install`.
+
 Nothing of the `mcp` SDK is imported before the first server is started.
 """
 
@@ -174,7 +176,7 @@ class McpSource:
         self._wanted: Any = None
         self._changed: Any = None
         self._changes = self._seen = 0
-        self._is_over = False
+        self._is_over = self._installs = False
         self._is_remembered = False
         self._asks = Asks(definition)
 
@@ -478,9 +480,8 @@ class McpSource:
         if lost is None:
             details["executed"] = False
         named = f"the MCP server {self.name!r} ({self.definition.shown})"
-        text = f"{named} was not ready in time" + (
-            "; call again" if lost is None else f", and lost before: {lost.why.why}"
-        )
+        late = "was not ready in time" if not self._installs else "is still being installed"
+        text = f"{named} {late}" + ("; call again" if lost is None else f", and lost before: {lost.why.why}")
         return ToolError(ErrorCode.TIMEOUT, text, details)
 
     @staticmethod
@@ -525,7 +526,7 @@ class McpSource:
             self._wanted = trio.Event()
             self._attempt = self._attempt or _Attempt()
             self._failed_at = None
-            slot.set_state(SourceState.STARTING, self._reason_of(self.trouble) if self.trouble is not None else None)
+            self._say_coming(slot)
             began = trio.current_time()
             self._was_ready = False
             error = await self._live(slot)
@@ -549,6 +550,12 @@ class McpSource:
 
     def _reason_of(self, error: LinkError) -> str:
         return f"{self.definition.shown}: {error.why}. {error.fix}"
+
+    def _say_coming(self, slot: SourceSlot, *, installs: bool = False) -> None:
+        """Say that the server is being started; one that did not start keeps the reason until it does."""
+        self._installs = installs
+        reason = self._reason_of(self.trouble) if self.trouble is not None and not installs else None
+        slot.set_state(SourceState.INSTALLING if installs else SourceState.STARTING, reason)
 
     def _say_down(self, slot: SourceSlot, error: LinkError) -> bool:
         """Say why the server is down; whether trying again would not help."""
@@ -587,6 +594,7 @@ class McpSource:
                 on_gone=self._withdraw,
                 on_change=self._on_change,
                 on_failed=lambda error: self._say_down(slot, error),
+                on_install=lambda begins: self._say_coming(slot, installs=begins),
             ) as connection:
                 async with connection.by(connection.deadline):
                     listing = await self._read(connection)

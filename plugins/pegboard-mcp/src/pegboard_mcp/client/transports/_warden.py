@@ -17,6 +17,8 @@ Where there is no `/bin/sh`, or a variable of the server has a name that shells 
 then one that ignores the end of its stdin is missed if the host is killed within that very millisecond. Whoever leaves
 the group of the server (`setsid`) is not found. A child that the host forks without an exec holds the pipe open too:
 the warden then waits for that one's end.
+
+A group that may be installing a package is asked with TERM like the others, and has ten seconds before KILL.
 """
 
 from __future__ import annotations
@@ -35,24 +37,37 @@ GATE_NAME = "pegboard-gate"
 """`$0` of the gate: its own complaints begin with it."""
 
 GRACE_S = 1
+INSTALL_GRACE_S = 10
+"""The grace of a group that may be installing a package: killed in the middle of that it leaves a broken cache."""
 
 WATCH = f"""trap '' HUP INT QUIT TERM PIPE
-live=' '
+live=' ' slow=' '
 while read -r op group; do
   case $op in
     +) live="$live$group " ;;
-    -) case $live in *" $group "*) live="${{live%% $group *}} ${{live#* $group }}" ;; esac ;;
+    s) slow="$slow$group " ;;
+    -) case $live in *" $group "*) live="${{live%% $group *}} ${{live#* $group }}" ;; esac
+       case $slow in *" $group "*) slow="${{slow%% $group *}} ${{slow#* $group }}" ;; esac ;;
   esac
 done
-[ "$live" = ' ' ] && exit 0
-for group in $live; do kill -TERM "-$group"; done
+[ "$live$slow" = '  ' ] && exit 0
+for group in $live $slow; do kill -TERM "-$group"; done
 sleep {GRACE_S}
 for group in $live; do kill -KILL "-$group"; done
+left={INSTALL_GRACE_S - GRACE_S}
+while [ $left -gt 0 ]; do
+  still=
+  for group in $slow; do kill -0 "-$group" && still=y; done
+  [ -z "$still" ] && exit 0
+  sleep 1
+  left=$((left - 1))
+done
+for group in $slow; do kill -KILL "-$group"; done
 """
 
 _lock = threading.Lock()
 _users = 0
-_groups: set[int] = set()
+_groups: dict[int, str] = {}
 _process: subprocess.Popen[bytes] | None = None
 _pipe: int | None = None
 
@@ -102,15 +117,15 @@ def _start() -> None:
         os.close(reading)
     _pipe = writing
     os.set_blocking(_pipe, False)  # one that does not read must not stop the host
-    for group in _groups:
-        os.write(_pipe, b"+ %d\n" % group)
+    for group, op in _groups.items():
+        os.write(_pipe, f"{op} {group}\n".encode())
 
 
-def guard(group: int) -> None:
-    """Have this process group ended when the host is gone."""
+def guard(group: int, *, gently: bool = False) -> None:
+    """Have this process group ended when the host is gone; `gently`: it has `INSTALL_GRACE_S` for that."""
     with _lock:
-        _groups.add(group)
-        _tell(f"+ {group}\n")
+        op = _groups[group] = "s" if gently else "+"
+        _tell(f"{op} {group}\n")
 
 
 def release(group: int | None) -> None:
@@ -118,7 +133,7 @@ def release(group: int | None) -> None:
     global _users, _process, _pipe
     with _lock:
         if group is not None:
-            _groups.discard(group)
+            _groups.pop(group, None)
             _tell(f"- {group}\n")
         _users -= 1
         if _users or _pipe is None or _process is None:

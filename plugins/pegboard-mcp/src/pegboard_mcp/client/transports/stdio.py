@@ -44,10 +44,11 @@ from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
+from pegboard_mcp.packages import may_install
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from trio.lowlevel import FdStream
 
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 CHUNK = 65_536
 GRACE_S = 2.0
 """How long a server may take after its stdin closed, and again after TERM."""
+INSTALL_GRACE_S = 10.0
+"""How long a package manager may take after TERM: one that is killed while it installs leaves its cache broken."""
 LAST_WORDS_S = 0.5
 """How long after the end of a link its exit status and the rest of stderr are waited for."""
 STDERR_LINES = 20
@@ -530,7 +533,7 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
     _warden.acquire()
     process: trio.Process | None = None
     try:
-        process = await _start(definition)
+        process = await start(definition, gently=may_install(definition.argv))
         fault: BaseException | None = None
         async with trio.open_nursery() as nursery:
             link = StdioLink(definition, on_gone, process, nursery)
@@ -550,7 +553,20 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
         _warden.release(process.pid if process is not None else None)
 
 
-async def _start(definition: ServerDefinition) -> trio.Process:
+async def start(
+    definition: ServerDefinition, argv: Sequence[str] | None = None, *, gently: bool = False
+) -> trio.Process:
+    """Start the server, or another command in its place, in a session and a group of its own.
+
+    Args:
+        definition: the server.
+        argv: the command; None: the server's own.
+        gently: whether the group has `INSTALL_GRACE_S` to end when the host is gone.
+
+    Raises:
+        LinkError: it cannot be started.
+    """
+    argv = definition.argv if argv is None else argv
     if depth_of(os.environ) >= MAX_DEPTH:
         raise LinkError(
             "endless",
@@ -560,8 +576,7 @@ async def _start(definition: ServerDefinition) -> trio.Process:
     env = child_env(definition, os.environ)
     if definition.cwd is not None and not Path(definition.cwd).is_dir():
         raise _missing_folder(definition.cwd)
-    program = find_program(definition.argv[0], definition.cwd, env.get("PATH", os.defpath))
-    argv = [program, *definition.argv[1:]]
+    argv = [find_program(argv[0], definition.cwd, env.get("PATH", os.defpath)), *argv[1:]]
     gated = _warden.gated(argv, env)
     try:
         with trio.CancelScope(shield=True):
@@ -576,7 +591,7 @@ async def _start(definition: ServerDefinition) -> trio.Process:
             )
     except (OSError, ValueError) as fault:
         raise _start_fault(fault, definition) from None
-    _warden.guard(process.pid)
+    _warden.guard(process.pid, gently=gently)
     if gated:
         with contextlib.suppress(OSError):  # it was killed already: its exit tells
             os.write(cast("FdStream", process.stdin).fileno(), b"\n")
@@ -607,23 +622,31 @@ async def _stop(link: StdioLink) -> None:
     link.leave()
     async with trio.open_nursery() as nursery:
         # A server that is stuck in writing reads no end of its input: throw away what it still writes.
-        nursery.start_soon(_throw_away, link.stdout.fileno())
+        nursery.start_soon(throw_away, link.stdout.fileno())
         with trio.move_on_after(GRACE_S):
             await link.write.aclose()
             await process.wait()
         link.close_stdin()
-        with trio.move_on_after(GRACE_S):
-            if _signal_group(process, signal.SIGTERM):
-                await process.wait()
-                while _signal_group(process, 0):
-                    await trio.sleep(0.02)
-        _signal_group(process, signal.SIGKILL)
-        with trio.move_on_after(GRACE_S):
-            await process.wait()
+        # One that has said nothing yet may still be installing itself.
+        installs = not link.heard and may_install(link.definition.argv)
+        await end_group(process, INSTALL_GRACE_S if installs else GRACE_S)
         nursery.cancel_scope.cancel()
 
 
-async def _throw_away(fd: int) -> None:
+async def end_group(process: trio.Process, grace_s: float) -> None:
+    """End whoever is left of the group: TERM, up to `grace_s` seconds, KILL."""
+    with trio.move_on_after(grace_s):
+        if _signal_group(process, signal.SIGTERM):
+            await process.wait()
+            while _signal_group(process, 0):
+                await trio.sleep(0.02)
+    _signal_group(process, signal.SIGKILL)
+    with trio.move_on_after(GRACE_S):
+        await process.wait()
+
+
+async def throw_away(fd: int) -> None:
+    """Read a pipe to its end, so that nobody is stuck in writing to it."""
     with contextlib.suppress(OSError):
         while True:
             await trio.lowlevel.wait_readable(fd)

@@ -1,0 +1,128 @@
+"""The install that npx, uvx and the like begin with, as a step of its own before the server is started.
+
+Why it is one: started together, an install that takes longer than a server may take to answer would be ended in its
+middle, and a package manager that is killed there leaves a cache that is broken for every program of the person. So the
+step has a limit of its own (`install_timeout`), and whoever ends it asks with TERM and waits for `INSTALL_GRACE_S`:
+npm takes back what it began, uv and pip leave nothing half.
+
+Whether an install is needed cannot be told from outside: a name without a version means the newest there is. So the
+step is made before each start, and does nothing where nothing is to be done, but not again within `FRESH_S`. A step
+that fails does not keep the server from being started, since what is installed already may do; the start says what is
+wrong, in the words of the package manager.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import logging
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import trio
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import _warden
+from pegboard_mcp.client.transports._link import shorten
+from pegboard_mcp.client.transports.stdio import CHUNK, INSTALL_GRACE_S, child_env, end_group, start, throw_away
+from pegboard_mcp.packages import install_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trio.lowlevel import FdStream
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+log = logging.getLogger("pegboard.mcp")
+
+FRESH_S = 600.0
+"""So long after it was done a step is not repeated: a server that is started again does not wait for it."""
+KEPT_BYTES = 2_000
+MAX_PACKAGE_JSON = 1024 * 1024
+
+_done: dict[str, float] = {}
+"""When the step of a server was done, by its identity, in seconds of `time.monotonic`."""
+
+
+async def install(definition: ServerDefinition, on_install: Callable[[bool], None]) -> None:
+    """Install what the server's command would install first; where that is nothing, or nobody can tell, do nothing.
+
+    Args:
+        definition: the server.
+        on_install: hears True when it begins, and False when it is over.
+
+    Raises:
+        LinkError: it took longer than `install_s`, or the command is not there.
+    """
+    step = install_step(definition.argv)
+    is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
+    if step is None or is_fresh or (step.command is not None and _is_there(step.command, definition)):
+        return
+    on_install(True)
+    if await _run(definition, step.argv):
+        _done[definition.identity] = time.monotonic()
+    on_install(False)
+
+
+def _is_there(command: str, definition: ServerDefinition) -> bool:
+    """Whether npx runs what lies in the folder, above it or on PATH, and asks for no package of that name."""
+    cwd = Path(definition.cwd or ".").absolute()
+    if any((folder / "node_modules" / ".bin" / command).exists() for folder in (cwd, *cwd.parents)):
+        return True
+    if shutil.which(command, path=child_env(definition, os.environ).get("PATH", os.defpath)) is not None:
+        return True
+    package = cwd / "package.json"  # one that brings the command itself
+    with contextlib.suppress(OSError):
+        if package.is_file() and package.stat().st_size <= MAX_PACKAGE_JSON:
+            return f'"{command}"' in package.read_text("utf-8", "replace")
+    return False
+
+
+async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
+    """Run the step; whether it succeeded."""
+    said: collections.deque[bytes] = collections.deque(maxlen=2)
+    _warden.acquire()
+    process: trio.Process | None = None
+    try:
+        process = await start(definition, argv, gently=True)
+        pipes = [cast("FdStream", pipe) for pipe in (process.stdin, process.stdout, process.stderr)]
+        pipes[0].close()  # it reads the end of its input: it can ask nobody
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(throw_away, pipes[1].fileno())
+            nursery.start_soon(_keep_last, pipes[2].fileno(), said)
+            try:
+                with trio.move_on_after(definition.install_s) as limit:
+                    await process.wait()
+            finally:
+                with trio.CancelScope(shield=True):
+                    await end_group(process, INSTALL_GRACE_S)
+                for pipe in pipes:
+                    pipe.close()
+                nursery.cancel_scope.cancel()
+    finally:
+        _warden.release(process.pid if process is not None else None)
+    words = shorten(definition.mask_words(b"".join(said)[-KEPT_BYTES:].decode("utf-8", "replace")))
+    if limit.cancelled_caught:
+        raise LinkError(
+            "timeout",
+            f"its package was not installed within {definition.install_s:g} s (time-out)"
+            + (f"; its last words: {words}" if words else ""),
+            "Install it by hand, or give it more time: `install_timeout`.",
+        )
+    if process.returncode != 0:
+        log.warning("the package of the MCP server %s could not be installed: %s", definition.name, words)
+    return process.returncode == 0
+
+
+async def _keep_last(fd: int, said: collections.deque[bytes]) -> None:
+    with contextlib.suppress(OSError, trio.ClosedResourceError):
+        while True:
+            await trio.lowlevel.wait_readable(fd)
+            chunk = os.read(fd, CHUNK)
+            if not chunk:
+                return
+            said.append(chunk[-KEPT_BYTES:])
