@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ConfigError
@@ -19,9 +21,9 @@ from pegboard.fronts import (
     Tokens,
     TokenSettings,
     _matches,
-    _name_of,
     bearer_of,
     bound_socket,
+    host_of,
     is_loopback,
     refuse_open_door,
 )
@@ -167,12 +169,70 @@ def test_why_it_cannot_listen_there_is_said_with_what_helps(
 # -- names
 
 
-@given(st.text(max_size=30), st.integers(0, 65535))
-@settings(max_examples=60)
-def test_a_host_with_a_port_names_what_it_names_without(name: str, port: int) -> None:
-    """A port changes nothing about whose Host it is."""
-    if ":" not in name and "[" not in name:
-        assert _name_of(f"{name}:{port}") == _name_of(name) == name.lower()
+LOCAL = ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "[0:0::1]", "[::ffff:127.0.0.1]", "LocalHost"]
+OTHERS = [
+    "[::1]evil.example", "[::1].evil.example", "127.0.0.1.evil.example", "localhost.evil", "localhost.", "127.0.0.1.",
+    "user@localhost", "localhost@evil.example", "localhost:80@evil.example", "[::1]:80evil", "[::1", "::1]", "::1",
+    "[127.0.0.1]evil", "127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1%00.evil", "localhost%2eevil",
+    "[::1%25lo]", "[fe80::1%lo]", "[::ffff:127.0.0.1.evil]", "127.0.0.1/evil", "127.0.0.1#evil", "127.0.0.1?evil",
+    "127.0.0.1\\evil", "localhost evil", " localhost", "localhost\t", "evil.example", "ｌocalhost", "①27.0.0.1", "",
+    ".", "..", "localhost:", "localhost:x", "localhost:65536", "localhost:-1", "localhost:8o", "[::1]:", "192.0.2.1",
+    "[2001:db8::1]", "0.0.0.0", "[::]",
+]  # fmt: skip
+PORTS = ["", ":0", ":80", ":65535"]
+
+
+@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("name", LOCAL)
+def test_pages_of_this_machine_are_served(name: str, port: str) -> None:
+    check = HostCheck("127.0.0.1", allowed_hosts=(), allowed_origins=())
+    for scheme in ("http", "https"):
+        headers = [(b"host", f"{name}{port}".encode()), (b"origin", f"{scheme}://{name}{port}".encode())]
+        assert check.judge(headers) == 0
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_only_looks_like_this_machine_is_not(name: str) -> None:
+    check = HostCheck("127.0.0.1", allowed_hosts=(), allowed_origins=())
+    assert not is_loopback(host_of(name) or "")
+    said = name.encode("utf-8").decode("latin-1").encode("latin-1")
+    assert check.judge([(b"host", b"localhost"), (b"origin", b"http://" + said)]) == 403
+    if host_of(name) is None:
+        assert check.judge([(b"host", said)]) == 421
+
+
+@given(
+    st.sampled_from(LOCAL + OTHERS)
+    | st.text(max_size=20)
+    | st.ip_addresses().map(str)
+    | st.from_regex(r"[\[\]a-z0-9.:@%]+"),
+    st.sampled_from(PORTS) | st.text(":@/0123456789]", max_size=6),
+)
+def test_a_host_is_read_as_urllib_and_ipaddress_read_it(name: str, port: str) -> None:
+    """A host that we read is the host that others read there, and nothing stands beside it; what is loopback for us is
+    so for `ipaddress`."""
+    found = host_of(name + port)
+    if found is None:
+        return
+    parts = urlsplit(f"http://{name}{port}/")
+    assert (parts.username, parts.password, parts.path, parts.query, parts.fragment) == (None, None, "/", "", "")
+    theirs = parts.hostname or ""
+    try:
+        address = ipaddress.ip_address(theirs)
+    except ValueError:
+        assert found == theirs
+        assert is_loopback(found) is (found == "localhost")
+    else:
+        address = getattr(address, "ipv4_mapped", None) or address
+        assert found == str(address)
+        assert is_loopback(found) is address.is_loopback
+
+
+@given(st.ip_addresses(), st.sampled_from(PORTS))
+def test_every_address_is_a_host(address: Any, port: str) -> None:
+    written = f"[{address.exploded.upper()}]" if address.version == 6 else str(address)
+    found = host_of(written + port)
+    assert found == str(getattr(address, "ipv4_mapped", None) or address)
 
 
 @pytest.mark.parametrize(

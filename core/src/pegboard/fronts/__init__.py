@@ -12,7 +12,6 @@ Every board imports this module for the settings of its fronts: nothing heavy is
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -21,6 +20,7 @@ from pegboard.config import setting
 from pegboard.errors import ConfigError
 
 if TYPE_CHECKING:
+    import ipaddress
     import signal
     import socket
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ __all__ = [
     "at_signals",
     "bearer_of",
     "bound_socket",
+    "host_of",
     "is_loopback",
     "refuse_open_door",
     "serve_until_signal",
@@ -108,6 +109,11 @@ class Tokens:
     def __bool__(self) -> bool:
         return bool(self._callers)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether they are of more than one user."""
+        return len({caller.user_id for _, caller in self._callers}) > 1
+
     def find(self, token: str) -> Caller | None:
         """Whose token it is; None: nobody's."""
         import hashlib
@@ -134,16 +140,40 @@ def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return found[0][7:].strip().decode("latin-1") or None
 
 
-def is_loopback(bind: str) -> bool:
-    """Whether only this machine reaches that address."""
+def host_of(authority: str) -> str | None:
+    """The host of `HOST` or `HOST:PORT`, as the header Host and the rest of an Origin have it; None: it is neither.
+
+    Read to the end, so that nothing may stand beside it: no user, no path, nothing behind the bracket of an address, no
+    dot at its end. In lower case; an address in its shortest form, IPv6 without brackets.
+
+    .. versionadded:: 0.1
+    """
+    import re
+
+    found = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::([0-9]{1,5}))?", authority.lower(), re.ASCII)
+    if found is None or int(found[3] or 0) > 65_535:
+        return None
+    if found[1] is None:
+        return found[2] if all(found[2].split(".")) else None
+    address = _address_of(found[1])
+    return str(address) if address is not None else None
+
+
+def _address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An IP address; one of IPv4 that is written as IPv6 is the same place (RFC 4291, section 2.5.5.2)."""
     import ipaddress
 
-    if bind.lower() == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(bind.strip("[]")).is_loopback
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return False
+        return None
+    return (isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped) or address
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether only this machine reaches that address: a host without a port, an IPv6 address in brackets or without."""
+    address = _address_of(bind[1:-1] if bind[:1] + bind[-1:] == "[]" else bind)
+    return address.is_loopback if address is not None else bind.lower() == "localhost"
 
 
 def refuse_open_door(bind: str, *, asks_for_credential: bool, hint: str) -> None:
@@ -171,7 +201,7 @@ class HostCheck:
     """
 
     def __init__(self, bind: str, *, allowed_hosts: Sequence[str], allowed_origins: Sequence[str]) -> None:
-        own = "localhost" if is_loopback(bind) else bind.strip("[]").lower()
+        own = "localhost" if is_loopback(bind) else host_of(bind) or bind.lower()
         self._hosts = (own, *(one.lower() for one in allowed_hosts))
         self._origins = tuple(allowed_origins)
         self._known: dict[tuple[bytes, bytes | None], int] = {}
@@ -204,35 +234,18 @@ class HostCheck:
             return 403
         if any(_matches(origin, one) for one in self._origins):
             return 0
-        return 0 if _is_local(_name_of(host)) and _is_local(_name_of(where)) else 403
+        return 0 if is_loopback(host_of(host) or "") and is_loopback(host_of(where) or "") else 403
 
     def _is_known(self, host: str) -> bool:
-        import ipaddress
-
-        host, name = host.lower(), _name_of(host)
-        if any(host == one or name == one or _matches(host, one) for one in self._hosts):
-            return True
-        with contextlib.suppress(ValueError):
-            ipaddress.ip_address(name)
-            return True
-        return False
-
-
-def _name_of(host: str) -> str:
-    """A Host without its port, an IPv6 address without its brackets, in lower case."""
-    host = host.lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and ":" in host else host
+        host, name = host.lower(), host_of(host)
+        if name is None:
+            return False
+        return any(one in (host, name) or _matches(host, one) for one in self._hosts) or _address_of(name) is not None
 
 
 def _matches(value: str, pattern: str) -> bool:
     """Whether a Host or an Origin is that of the pattern, whose `:*` stands for any port."""
     return pattern.endswith(":*") and value.startswith(pattern[:-1]) and value[len(pattern) - 1 :].isdigit()
-
-
-def _is_local(name: str) -> bool:
-    return name == "localhost" or is_loopback(name)
 
 
 def bound_socket(bind: str, port: int) -> socket.socket:

@@ -6,20 +6,26 @@ under a lock and a scope; here a head that says how long its body is waits for i
 written. And hypercorn starts a task after each answer that closes the connection if it stays idle; here that is a
 deadline.
 
-hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here the end cuts
-such connections off. What a client makes a connection fail by is the end of that connection alone. And HTTP/2 in the
-clear is not offered: a client could leave its answers unread there for ever, since its window is its own affair and the
-system sees a connection that lives.
+hypercorn shields its writes, so that a client which does not read would hold up the end for ever. Here a write has a
+time, which grows with its size, and the end cuts such connections off. A head has to come within `HEAD_S`; connections
+are shared by the addresses that they come from. What two readers could frame in two ways, so that one of them takes a
+part of a body for the next request, is refused, and the connection is closed (RFC 9112, sections 2.2, 5.2, 6.1, 6.3).
+What a client makes a connection fail by is the end of that connection alone. And HTTP/2 in the clear is not offered: a
+client could leave its answers unread there for ever, since its window is its own affair and the system sees a
+connection that lives.
 
 It needs hypercorn, on which the packages of fronts depend and the core does not.
 """
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import h11
 import trio
+from h11._receivebuffer import ReceiveBuffer, blank_line_regex
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
@@ -30,19 +36,24 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
 
-from pegboard.fronts import LAST_S
+from pegboard.fronts import LAST_S, UNREAD_S
+from pegboard.fronts.bodies import RATE
+from pegboard.fronts.sharing import Place, Places
 
 if TYPE_CHECKING:
     import logging
     import socket
 
-    import h11
     from hypercorn.events import Event
 
 MAX_HEAD = 64 * 1024
 """The longest head of a request, in bytes."""
 KEPT_S = 75.0
 """How long a connection is kept for the next request."""
+HEAD_S = 10.0
+"""How long the head of a request may take from its first byte on, in seconds."""
+MAX_CONNECTIONS = 1_000
+"""Connections at once; less where the system allows fewer descriptors."""
 
 HEAD = b"HTTP/1.1 "
 LENGTH = b"\r\ncontent-length: "
@@ -81,10 +92,42 @@ class _Context(WorkerContext):
             await self._gone.wait()
 
 
+class _Heads(ReceiveBuffer):
+    """Heads and trailers that every reader of HTTP/1.1 ends and frames in the same way; h11 is lenient."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """The lines up to the first blank one; None: it is not there yet.
+
+        Raises:
+            h11.RemoteProtocolError: readers differ about what they say.
+        """
+        blank = blank_line_regex.search(self._data, self._multiple_lines_search)
+        if blank is not None or self._data[:1] == b"\n":
+            head = bytes(self._data[: blank.end() if blank is not None else 1])
+            breaks = head.count(b"\r\n")
+            if not breaks == head.count(b"\n") == head.count(b"\r") or b"\n " in head or b"\n\t" in head:
+                raise h11.RemoteProtocolError("a line is folded, or does not end in CR LF")
+        lines: list[bytearray] | None = super().maybe_extract_lines()
+        if lines:
+            framing = [line for line in lines if line.partition(b":")[0].lower() in _FRAMING]
+            is_old = bool(framing) and lines[0].endswith(b"HTTP/1.0") and framing[0][:1] in b"tT"
+            if len(framing) > 1 or is_old or any(b"," in line and line[:1] in b"cC" for line in framing):
+                raise h11.RemoteProtocolError("the length of the body is said twice")
+        return lines
+
+
+_FRAMING = (b"content-length", b"transfer-encoding")
+
+
 class _Http1(H11Protocol):
     """HTTP/1.1, and WebSocket where it is served."""
 
     websocket_path: str | None = None
+    connection: Any
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.connection._receive_buffer = _Heads()
 
     async def _check_protocol(self, event: Any) -> None:
         pass
@@ -131,6 +174,7 @@ class Connection(TCPServer):
         self.is_idle = True
         self._worker = worker
         self._held = b""
+        self._has_begun = False  # a head of which not all is there
         self._waiting = trio.CancelScope()
 
     async def run(self) -> None:
@@ -182,7 +226,7 @@ class Connection(TCPServer):
             if data:
                 await self._write(data)
         elif isinstance(event, Updated):
-            self.is_idle = event.idle
+            self.is_idle, self._has_begun = event.idle, False
             if not event.idle:
                 self._waiting.deadline = float("inf")
             elif self.context.terminated.is_set():
@@ -190,16 +234,24 @@ class Connection(TCPServer):
             else:
                 self._waiting.deadline = trio.current_time() + self.config.keep_alive_timeout
         elif isinstance(event, Closed):
-            await self._close()
+            # Shielded: the app, in whose task this may be, is told first, and may cancel what still sends for it.
+            with trio.CancelScope(shield=True):
+                await self._close()
             await self.protocol.handle(Closed())
 
     async def _write(self, data: bytes) -> None:
         try:
             async with self.send_lock:
-                with trio.CancelScope(shield=True):
+                with trio.CancelScope(
+                    shield=True, deadline=trio.current_time() + UNREAD_S + len(data) / RATE
+                ) as sending:
                     await self.stream.send_all(data)
+            if not sending.cancelled_caught:
+                return
+            self.cut()  # it reads too slowly
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            await self.protocol.handle(Closed())
+            pass
+        await self.protocol.handle(Closed())
 
     async def _read_data(self) -> None:
         while True:
@@ -210,6 +262,9 @@ class Connection(TCPServer):
             await self.protocol.handle(RawData(bytes(data)))
             if not data:
                 break
+            if self.is_idle and not self._has_begun:
+                self._has_begun = True
+                self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + HEAD_S)
         self._gone.set()
         await self.protocol.handle(Closed())
 
@@ -242,6 +297,7 @@ class Worker:
         self._log = log
         self.context = WorkerContext(None)
         self.connections: set[Connection] = set()
+        self._places = Places(_most_connections(), own_too=True)
         self._left = trio.Event()
 
     def left(self, connection: Connection) -> None:
@@ -268,10 +324,17 @@ class Worker:
             serving.start_soon(self._cut_off, serving.cancel_scope)
 
     async def _handle(self, stream: trio.SocketStream) -> None:
+        connection = Connection(self, stream)
+        place = Place(_peer_of(stream), lambda: connection.is_idle, connection.leave)
+        if not self._places.take(place):
+            connection.cut()
+            return
         try:
-            await Connection(self, stream).run()
+            await connection.run()
         except Exception:  # noqa: BLE001 - of one client; the others have nothing to do with it
             self._log.exception("a connection failed")
+        finally:
+            self._places.give_back(place)
 
     async def _cut_off(self, scope: trio.CancelScope) -> None:
         with trio.move_on_after(self.config.graceful_timeout):
@@ -281,3 +344,21 @@ class Worker:
         for connection in tuple(self.connections):
             connection.cut()
         scope.cancel()
+
+
+def _peer_of(stream: trio.SocketStream) -> str:
+    try:
+        return str(stream.socket.getpeername()[0])
+    except (OSError, IndexError):  # it is gone
+        return ""
+
+
+def _most_connections() -> int:
+    """Half of the descriptors that the system allows are left to what the calls need."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if allowed != resource.RLIM_INFINITY:
+            return max(1, min(MAX_CONNECTIONS, allowed // 2))
+    return MAX_CONNECTIONS

@@ -23,6 +23,9 @@ from starlette.routing import Route
 from pegboard import ErrorCode, ToolError, ToolResult, __version__
 from pegboard.dialects.json import listed
 from pegboard.fronts import Caller, HostCheck, Tokens, bearer_of
+from pegboard.fronts.bodies import Bodies, BodyError
+from pegboard.fronts.sharing import Place, Places, most_of_one, owner_of
+from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_http.document import document_of
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
@@ -30,14 +33,12 @@ from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from pegboard.host import Host
     from pegboard.session import Session
     from pegboard_http.settings import HttpSettings
 
-READ_S = 30.0
-"""How long a client may take to send a body, in seconds."""
 _ID = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)
 _CODES = {
     400: ErrorCode.INVALID_INPUT,
@@ -45,6 +46,7 @@ _CODES = {
     403: ErrorCode.FORBIDDEN,
     404: ErrorCode.NOT_FOUND,
     405: ErrorCode.INVALID_INPUT,
+    408: ErrorCode.TIMEOUT,
     413: ErrorCode.INVALID_INPUT,
     415: ErrorCode.INVALID_INPUT,
     421: ErrorCode.FORBIDDEN,
@@ -77,6 +79,8 @@ class Gateway:
         self._tokens = Tokens(settings.tokens, section="plugins.http.tokens")
         self._anybody = None if self._tokens else Caller(user_id)
         self._sessions: dict[Caller, Session] = {}
+        self._bodies = Bodies(settings.max_body_bytes)
+        self._places = Places(settings.max_calls, most_of_one(settings.max_calls, is_shared=self._tokens.is_shared))
         self._documents: dict[tuple[str | None, int], bytes] = {}
         self._flying: set[trio.CancelScope] = set()
         self._landed = trio.Event()
@@ -150,25 +154,35 @@ class Gateway:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # a page of another site cannot send this type unasked
             return _said(415, "expected a body of type application/json", name=name, call_id=call_id)
-        if self._stopping or len(self._flying) >= self._settings.max_calls:
-            why = "serving ends" if self._stopping else f"{self._settings.max_calls} calls are in flight"
-            return _said(503, f"{why}; the call was not begun", {"retry-after": "1"}, name=name, call_id=call_id)
+        owner = owner_of(request.scope["caller"], request.scope)
+        place = Place(owner)
         result: ToolResult | None = None
         arguments: Any = None
         with self._flight():
+            if self._stopping:
+                return _not_begun("serving ends", name, call_id)
             try:
-                body = await _body_of(request, self._settings.max_body_bytes)
-                arguments = loads(body, max_bytes=self._settings.max_body_bytes)
-            except _TooLongError:
-                limit = f"a request may have at most {self._settings.max_body_bytes} bytes"
-                return _said(413, limit, name=name, call_id=call_id)
+                body = await self._bodies.read(request.scope, request.receive, owner)
+                if isinstance(body, TooLong):
+                    limit = f"a request may have at most {self._settings.max_body_bytes} bytes"
+                    return _said(413, limit, name=name, call_id=call_id)
+                arguments = loads(body or b"", max_bytes=self._settings.max_body_bytes)
+            except BodyError as problem:
+                if problem.status == 503:
+                    return _not_begun(str(problem), name, call_id)
+                return _said(problem.status, str(problem), {"connection": "close"}, name=name, call_id=call_id)
             except JsonTextError as problem:
                 return _said(400, f"the body is no JSON: {problem}", name=name, call_id=call_id)
             if not isinstance(arguments, dict):
                 return _said(400, "expected the arguments as a JSON object", name=name, call_id=call_id)
-            result = await self._answer(request, name, arguments, call_id)
+            if not self._places.take(place):
+                return _not_begun("too many calls are in flight", name, call_id)
+            try:
+                result = await self._answer(request, name, arguments, call_id)
+            finally:
+                self._places.give_back(place)
         if not isinstance(arguments, dict):  # it ended before the arguments were there
-            return _said(503, "serving ends; the call was not begun", {"retry-after": "1"}, name=name, call_id=call_id)
+            return _not_begun("serving ends", name, call_id)
         if result is None:  # serving ended; or the client left, and nobody reads this
             result = ToolResult.of_error(
                 ToolError(ErrorCode.OUTCOME_UNKNOWN, "the call was cut off before it was done")
@@ -226,34 +240,6 @@ class Gateway:
         self._limit.deadline = -math.inf
 
 
-class _TooLongError(Exception):
-    """A body is longer than what is read."""
-
-
-async def _body_of(request: Request, limit: int) -> bytes:
-    """The whole body.
-
-    Raises:
-        _TooLongError: it is longer than `limit` bytes, or says that it is.
-        JsonTextError: it did not come.
-    """
-    said = request.headers.get("content-length", "")
-    if said.isdigit() and int(said[:20]) > limit:
-        raise _TooLongError
-    parts = bytearray()
-    with trio.move_on_after(READ_S):
-        while True:
-            message: Message = await request.receive()
-            if message["type"] == "http.disconnect":
-                break
-            parts += message.get("body", b"")
-            if len(parts) > limit:
-                raise _TooLongError
-            if not message.get("more_body", False):
-                return bytes(parts)
-    raise JsonTextError("it did not come whole")
-
-
 def _id_of(request: Request) -> str:
     """The id that the client gives its call, or nothing: one is drawn."""
     said = request.headers.get("x-request-id", "")
@@ -283,6 +269,10 @@ def _said(
         ToolError(_CODES[status], message, retry="same" if status == 503 else "changed")
     ).to_json()
     return _json(status, {**line, "id": call_id, "name": name}, headers or {})
+
+
+def _not_begun(why: str, name: str, call_id: str) -> Response:
+    return _said(503, f"{why}; the call was not begun", {"retry-after": "1"}, name=name, call_id=call_id)
 
 
 async def _refusal(request: Request, problem: Exception) -> Response:

@@ -139,8 +139,15 @@ class Watched:
     """
 
     def __init__(
-        self, flights: Flights, read: ReadStream[Any], write: WriteStream[Any], *, flushes: bool = False
+        self,
+        flights: Flights,
+        read: ReadStream[Any],
+        write: WriteStream[Any],
+        *,
+        flushes: bool = False,
+        on_request: Callable[[], object] = lambda: None,
     ) -> None:
+        self._on_request = on_request
         self._flights = flights
         self._read = read
         self._write = write
@@ -152,6 +159,11 @@ class Watched:
         self._drained = trio.Event()
         self.reader = _Reader(self)
         self.writer = _Writer(self)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is being answered."""
+        return not self._count
 
     def flushed(self) -> None:
         """The oldest message that is not yet out is out."""
@@ -203,6 +215,7 @@ class Watched:
         if isinstance(item, Exception) or not isinstance(item.message, JSONRPCRequest):
             return True
         key = item.message.id
+        self._on_request()
         if self._flights.stopping:
             await self._refuse(refusal(key))
             return False

@@ -72,6 +72,11 @@ class Gatekeeper:
         """Whether a request has to bring a token."""
         return self._open is None
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it may let in more than one user."""
+        return self._oauth is not None or self._tokens.is_shared
+
     def routes(self) -> Sequence[Any]:
         """Where clients learn which OAuth server to ask (RFC 9728); none without OAuth."""
         return () if self._oauth is None else self._oauth.routes()
@@ -272,11 +277,14 @@ async def answer_plainly(
     *,
     kind: bytes = b"text/plain; charset=utf-8",
     retry: bool = False,
+    end: bool = False,
 ) -> None:
-    """One whole answer; `retry` says that the same request may succeed soon."""
+    """One whole answer; `retry` says that the same request may succeed soon, `end` that the connection ends with it."""
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if retry:
         headers.append((b"retry-after", b"1"))
+    if end:
+        headers.append((b"connection", b"close"))
     send = as_http(scope, send)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

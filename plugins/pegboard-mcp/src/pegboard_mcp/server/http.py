@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard.fronts import LAST_S, HostCheck, bound_socket, refuse_open_door
-from pegboard.schema.envelope import EDGE, Pieces, TooLong
+from pegboard.fronts.bodies import SKIPPED, Bodies, BodyError
+from pegboard.fronts.sharing import Places, most_of_one, owner_of
+from pegboard.schema.envelope import TooLong
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
-from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
+from pegboard_mcp.server.auth import CALLER, Gatekeeper, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, value_of
 
 if TYPE_CHECKING:
@@ -38,13 +40,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard.mcp.serve")
 
-READ_S = 30.0
-"""How long a client may take to send a body, or to read what it is sent, in seconds."""
 HURRY_S = 0.4
-"""The same, and all else, once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
-
-SKIPPED = 2
-"""How many times the longest body is read of one that is too long."""
+"""How long all may take once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
 
 JSON = b"application/json"
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
@@ -80,26 +77,28 @@ class Front:
     @contextlib.asynccontextmanager
     async def open(self, server: Server[Any]) -> AsyncIterator[None]:
         """Let the SDK's `server` answer; sessions live inside."""
+        settings = self._settings
         end_listening = getattr(server, "end_listening", None)
         if end_listening is not None:
             self.flights.on_last.append(end_listening)
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
+        places = Places(settings.max_sessions, most_of_one(settings.max_sessions, is_shared=self._gatekeeper.is_shared))
         async with contextlib.AsyncExitStack() as stack:
             if self._transport == "http":
                 from pegboard_mcp.server.streamable import Streamable
 
-                streamable = await stack.enter_async_context(Streamable.open(server, self.flights, self._settings))
+                streamable = await stack.enter_async_context(Streamable.open(server, self.flights, settings, places))
                 self._endpoints["http:/mcp"] = self._endpoints["http:/"] = streamable
             elif self._transport == "sse":
                 from pegboard_mcp.server.sse import SseEndpoints
 
-                sse = await stack.enter_async_context(SseEndpoints.open(server, self.flights, self._settings))
+                sse = await stack.enter_async_context(SseEndpoints.open(server, self.flights, settings, places))
                 self._endpoints |= {"http:/sse": sse.listen, "http:/messages": sse.post}
             else:
                 from pegboard_mcp.server.websocket import WebSockets
 
-                sockets = await stack.enter_async_context(WebSockets.open(server, self.flights, self._settings))
+                sockets = await stack.enter_async_context(WebSockets.open(server, self.flights, settings, places))
                 self._endpoints["websocket:/ws"] = sockets
             yield
 
@@ -121,37 +120,17 @@ class Front:
         await endpoint(scope, receive, send)
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | TooLong | None:
-    """The whole body; None: the client left before it came, or took too long.
-
-    One that is longer than `limit` bytes is read on, up to `SKIPPED` times as much, so that it can be answered under an
-    id that stands at its end; of one that says that it is longer still the beginning must do.
-    """
-    said = next((int(value[:20]) for name, value in scope["headers"] if name == b"content-length"), 0)
-    most = limit * SKIPPED if said <= limit * SKIPPED else min(limit, EDGE)
-    body = Pieces(limit)
-    deadline = trio.current_time() + READ_S
-    while True:
-        with trio.CancelScope(deadline=deadline) as waiting:
-            message = await receive()
-        if waiting.cancelled_caught:
-            return None
-        if message["type"] == "http.disconnect":
-            return None
-        body.add(message.get("body", b""))
-        if body.size > most:
-            return TooLong(said, body.kept[:EDGE], b"") if body.size <= limit else body.take()
-        if not message.get("more_body", False):
-            return body.take()
-
-
-async def read_message(scope: Scope, receive: Receive, send: Send, limit: int) -> tuple[bytes, Any] | None:
-    """The body of a POST and the JSON in it; None: it was answered, 413 or 400, or nobody is there."""
-    body = await read_body(scope, receive, limit)
+async def read_message(scope: Scope, receive: Receive, send: Send, bodies: Bodies) -> tuple[bytes, Any] | None:
+    """The body of a POST and the JSON in it; None: it was answered, with 400, 408, 413 or 503, or nobody is there."""
+    try:
+        body = await bodies.read(scope, receive, owner_of(scope[CALLER], scope))
+    except BodyError as problem:
+        await answer_plainly(scope, send, problem.status, str(problem).encode(), retry=problem.status == 503, end=True)
+        return None
     if body is None:
         return None
     try:
-        value = value_of(body, limit)
+        value = value_of(body, bodies.limit)
     except NoMessageError as problem:
         await answer_error(send, 413 if isinstance(body, TooLong) else 400, problem)
         return None

@@ -325,6 +325,10 @@ class Lane:
                 call.ended = True
                 call.scope.cancel()
 
+    def drop(self, session_id: str) -> None:
+        """A session that is idle is no more."""
+        self._sessions.pop(session_id, None)
+
     def seen(self, scope: Scope) -> None:
         """A request of a session goes the SDK's way: it is not idle."""
         session = self._session_of(scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -13,8 +14,10 @@ import trio
 from mcp.server.sse import SseServerTransport
 
 from pegboard.fronts import LAST_S
+from pegboard.fronts.bodies import Bodies
+from pegboard.fronts.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import Watched, refusal
-from pegboard_mcp.server.auth import answer_plainly
+from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.http import Answering, answer_error, answer_json, read_message, replaying
 from pegboard_mcp.server.messages import NoMessageError, message_in
 
@@ -37,31 +40,35 @@ MAX_WAITING = 64
 class SseEndpoints:
     """The endpoints `/sse` and `/messages/`."""
 
-    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings) -> None:
+    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings, places: Places) -> None:
         self._server = server
         self._flights = flights
         self._settings = settings
         self._transport = SseServerTransport(POSTS, max_request_body_size=settings.max_body_bytes)
-        self._count = 0
+        self._bodies = Bodies(settings.max_body_bytes)
+        self._places = places
         self._waiting: Counter[UUID] = Counter()
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[SseEndpoints]:
+    async def open(
+        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
+    ) -> AsyncIterator[SseEndpoints]:
         """The endpoints, as long as the block."""
-        yield cls(server, flights, settings)
+        yield cls(server, flights, settings, places)
 
     async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """GET `/sse`: one session, as long as the stream is open."""
         if scope["method"] != "GET":
             await answer_plainly(scope, send, 405, b"GET opens the stream")
             return
-        if self._flights.stopping or self._count >= self._settings.max_sessions:
-            await answer_plainly(scope, send, 503, b"no new sessions now", retry=True)
-            return
         answering = Answering(send)
         watched: Watched | None = None
         ending, ended = trio.Event(), trio.Event()
+        place = Place(owner_of(scope[CALLER], scope), lambda: watched is not None and watched.is_idle, ended.set)
+        if self._flights.stopping or not self._places.take(place):
+            await answer_plainly(scope, send, 503, b"no new sessions now", retry=True)
+            return
 
         async def flush(message: Message) -> None:
             await answering(message)
@@ -89,11 +96,11 @@ class SseEndpoints:
                 await watched.cut_off()
             ended.set()
 
-        self._count += 1
         try:
             with self._flights.lasting(ending.set):
                 async with self._transport.connect_sse(scope, receive_or_end, flush) as (read, write):
-                    watched = Watched(self._flights, read, write, flushes=True)
+                    used = partial(self._places.touch, place)
+                    watched = Watched(self._flights, read, write, flushes=True, on_request=used)
                     options = self._server.create_initialization_options()
                     async with trio.open_nursery() as nursery:
                         nursery.start_soon(say_last, watched)
@@ -102,7 +109,7 @@ class SseEndpoints:
         except Exception:
             log.exception("an SSE connection failed")
         finally:
-            self._count -= 1
+            self._places.give_back(place)
             if watched is not None:
                 watched.close()
         with trio.move_on_after(LAST_S):
@@ -114,7 +121,7 @@ class SseEndpoints:
         if scope["method"] != "POST":
             await self._transport.handle_post_message(scope, receive, send)
             return
-        read = await read_message(scope, receive, send, self._settings.max_body_bytes)
+        read = await read_message(scope, receive, send, self._bodies)
         if read is None:
             return
         body, message = read

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from pegboard.fronts.bodies import Bodies
+from pegboard.fronts.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import refusal
+from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.http import answer_error, answer_json, in_flight, lasting, read_message, replaying
 from pegboard_mcp.server.messages import NoMessageError, message_in
 
@@ -23,36 +28,118 @@ if TYPE_CHECKING:
 
 CALL = "tools/call"
 LISTEN = "subscriptions/listen"
+SESSION = MCP_SESSION_ID_HEADER.encode()
+
+
+class _Session:
+    """A session of the handshake era: its place, and how many of its requests are being answered."""
+
+    def __init__(self, owner: str) -> None:
+        self.id: str | None = None
+        self.in_flight = 0
+        self.place = Place(owner, lambda: self.id is not None and not self.in_flight)
+
+
+class _Manager(StreamableHTTPSessionManager):
+    """The SDK's manager, without its own limit of sessions, which knows no callers, and with word of their end."""
+
+    def on_discard(self, session_id: str) -> None:
+        """A session is no more; set by who wants to know."""
+
+    async def _discard_session(self, session_id: str, transport: Any) -> None:
+        self.on_discard(session_id)
+        await super()._discard_session(session_id, transport)
+
+    def evict(self, session_id: str) -> None:
+        """End a session that is idle, as if its time were up: the client is answered 404, and initializes anew."""
+        transport = self._server_instances.get(session_id)
+        if transport is not None and transport.idle_scope is not None:
+            transport.idle_scope.cancel()
 
 
 class Streamable:
     """The endpoint `/mcp`."""
 
     def __init__(
-        self, manager: StreamableHTTPSessionManager, lane: Lane | None, flights: Flights, settings: McpSettings
+        self, manager: _Manager, lane: Lane | None, flights: Flights, settings: McpSettings, places: Places
     ) -> None:
         self._manager = manager
         self._lane = lane
         self._flights = flights
-        self._limit = settings.max_body_bytes
+        self._bodies = Bodies(settings.max_body_bytes)
+        self._places = places
+        self._sessions: dict[str, _Session] = {}
+        manager.on_discard = self._forget  # type: ignore[method-assign]
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[Streamable]:
+    async def open(
+        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
+    ) -> AsyncIterator[Streamable]:
         """The endpoint; its sessions end with the block."""
-        manager = StreamableHTTPSessionManager(
+        manager = _Manager(
             server,
             session_idle_timeout=settings.session_idle_s,
             max_request_body_size=settings.max_body_bytes,
-            max_sessions=settings.max_sessions,
+            max_sessions=None,
         )
         async with contextlib.AsyncExitStack() as stack:
             lane = make_lane(server, flights, settings)
             opened = await stack.enter_async_context(lane) if lane is not None else None
             await stack.enter_async_context(manager.run())
-            yield cls(manager, opened, flights, settings)
+            yield cls(manager, opened, flights, settings, places)
+
+    def _forget(self, session_id: str) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._places.give_back(session.place)
+
+    def _evict(self, session: _Session) -> None:
+        assert session.id is not None, "it was idle"
+        self._manager.evict(session.id)
+        if self._lane is not None:
+            self._lane.drop(session.id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, as one of its session."""
+        key = next((value.decode("latin-1") for name, value in scope["headers"] if name == SESSION), None)
+        session = self._sessions.get(key) if key is not None else None
+        owner = owner_of(scope[CALLER], scope)
+        if session is None or session.place.owner != owner:
+            await self._serve(scope, receive, send)
+            return
+        session.in_flight += 1
+        self._places.touch(session.place)
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            session.in_flight -= 1
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that may open a session."""
+        session = _Session(owner_of(scope[CALLER], scope))
+        session.place.leave = partial(self._evict, session)
+        if not self._places.take(session.place):
+            await answer_plainly(scope, send, 503, b"Too many open sessions", retry=True)
+            return
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                said = next((value for name, value in message["headers"] if name.lower() == SESSION), None)
+                if said is not None and session.id is None:
+                    session.id = said.decode("latin-1")
+                    self._sessions[session.id] = session
+            await send(message)
+
+        session.in_flight += 1
+        try:
+            await self._manager.handle_request(scope, receive, watch)
+        finally:
+            session.in_flight -= 1
+            if session.id is None or session.id not in self._sessions:  # nothing was established
+                self._places.give_back(session.place)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
         if method == "POST":
             await self._post(scope, receive, send)
@@ -62,7 +149,7 @@ class Streamable:
             await self._end_session(scope, receive, send)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        read = await read_message(scope, receive, send, self._limit)
+        read = await read_message(scope, receive, send, self._bodies)
         if read is None:
             return
         body, message = read
@@ -91,6 +178,8 @@ class Streamable:
         again = replaying(body, receive)
         if not is_request:
             await self._manager.handle_request(scope, again, send)
+        elif message["method"] == "initialize":
+            await in_flight(flights, self._open, scope, again, send, message["id"])
         elif message["method"] == LISTEN:
             await lasting(flights, self._manager.handle_request, scope, again, send)
         else:

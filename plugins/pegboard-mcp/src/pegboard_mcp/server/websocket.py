@@ -17,8 +17,9 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from starlette.requests import HTTPConnection
 
 from pegboard.fronts import LAST_S
+from pegboard.fronts.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import Watched
-from pegboard_mcp.server.auth import answer_plainly
+from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, message_of
 from pegboard_mcp.streams import Reader, Writer
 
@@ -36,48 +37,58 @@ log = logging.getLogger("pegboard.mcp.serve")
 SUBPROTOCOL = "mcp"
 GOING_AWAY = 1001
 INTERNAL = 1011
+TRY_AGAIN = 1013
+"""Others needed the place, and nothing was being answered."""
 
 
 class WebSockets:
     """The endpoint `/ws`."""
 
-    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings) -> None:
+    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings, places: Places) -> None:
         self._server = server
         self._flights = flights
         self._settings = settings
-        self._count = 0
+        self._places = places
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def open(cls, server: Server[Any], flights: Flights, settings: McpSettings) -> AsyncIterator[WebSockets]:
+    async def open(
+        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
+    ) -> AsyncIterator[WebSockets]:
         """The endpoint, as long as the block."""
-        yield cls(server, flights, settings)
+        yield cls(server, flights, settings, places)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (await receive())["type"] != "websocket.connect":
             return
-        if self._flights.stopping or self._count >= self._settings.max_sessions:
+        serving = trio.CancelScope()
+        frames = _Frames(scope, receive, send, self._settings.max_body_bytes)
+        watched = Watched(self._flights, frames, frames, on_request=lambda: self._places.touch(place))
+        place = Place(owner_of(scope[CALLER], scope), lambda: watched.is_idle, serving.cancel)
+        if self._flights.stopping or not self._places.take(place):
             await answer_plainly(scope, send, 503, b"no new connections now", retry=True)
             return
-        offered = SUBPROTOCOL in scope.get("subprotocols", ())
-        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if offered else None})
-        frames = _Frames(scope, receive, send, self._settings.max_body_bytes)
-        watched = Watched(self._flights, frames, frames)
-        self._count += 1
         code = INTERNAL
         try:
-            with trio.CancelScope() as serving, self._flights.lasting(serving.cancel):
+            offered = SUBPROTOCOL in scope.get("subprotocols", ())
+            await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL if offered else None})
+            with serving, self._flights.lasting(serving.cancel):
                 await self._server.run(watched.reader, watched.writer, self._server.create_initialization_options())
-            code = GOING_AWAY if serving.cancelled_caught else 1000
+            code = self._code_of(serving)
         except Exception:
             log.exception("a WebSocket connection failed")
         finally:
-            self._count -= 1
+            self._places.give_back(place)
             with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_S):
                 if self._flights.stopping:
                     await watched.cut_off()
                 watched.close()
                 await frames.leave(code)
+
+    def _code_of(self, serving: trio.CancelScope) -> int:
+        if not serving.cancelled_caught:
+            return 1000
+        return GOING_AWAY if self._flights.stopping else TRY_AGAIN
 
 
 class _Frames(Reader, Writer):
