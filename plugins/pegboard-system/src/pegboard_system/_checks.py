@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pegboard import Finding
+from pegboard import Finding, ToolError
 from pegboard_system._isolation import INSTALL, can_hide, probe
 from pegboard_system._judge import locate
 from pegboard_system._landlock import can_forbid
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pegboard.board import Board
+    from pegboard_system._judge import Policy
     from pegboard_system._schema import Level
 
 WHERE = "[tools.execute_command]"
@@ -30,8 +31,13 @@ def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
     permissions = getattr(hung, "permissions", None)
     if not isinstance(permissions, CommandPermissions):
         return
-    yield from _check_level(permissions, levels)
-    yield from _check_programs(permissions)
+    try:
+        policy = permissions.policy()
+    except ToolError as refusal:
+        yield Finding("no command may run", WHERE, refusal.message, "keep the paths apart, or name one of them")
+        return
+    yield from _check_level(permissions, policy, levels)
+    yield from _check_programs(permissions, policy)
     for path in (*permissions.allowed_paths, *permissions.writable_paths):
         if not os.path.exists(os.path.expanduser(path)):
             yield Finding("a path is not there", f"{WHERE} {path}", "commands see nothing there", "make or remove it",
@@ -43,9 +49,9 @@ def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _check_level(permissions: CommandPermissions, levels: Iterable[Level]) -> Iterator[Finding]:
+def _check_level(permissions: CommandPermissions, policy: Policy, levels: Iterable[Level]) -> Iterator[Finding]:
     found = probe(levels)
-    level, policy = found.best(permissions.least_level), permissions.policy()
+    level = found.best(permissions.least_level)
     if level is None:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.why.items()) or "none is there"
         yield Finding(
@@ -63,8 +69,7 @@ def _check_level(permissions: CommandPermissions, levels: Iterable[Level]) -> It
         )  # fmt: skip
 
 
-def _check_programs(permissions: CommandPermissions) -> Iterator[Finding]:
-    policy = permissions.policy()
+def _check_programs(permissions: CommandPermissions, policy: Policy) -> Iterator[Finding]:
     for entry in permissions.allowed_commands:
         name = os.path.basename(entry)
         program = locate(entry, policy)

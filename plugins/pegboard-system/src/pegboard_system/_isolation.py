@@ -6,7 +6,7 @@ them work is tried once for each host, since containers refuse what the kernel w
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH112, PTH113, PTH114, PTH115, PTH118
+# ruff: noqa: PTH112, PTH113, PTH114, PTH115, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -132,7 +132,9 @@ def mounts(
 ) -> list[str]:  # fmt: skip
     """What bubblewrap shows: the outer folders first, so that an inner one lies over them.
 
-    Everything is read-only but what is writable and /tmp, which is empty, small and ends with the command.
+    Everything is read-only but what is writable and /tmp, which is empty, small and ends with the command. What is
+    hidden inside of a writable folder stays where it is, as do the folders between: each is a mount of its own, and
+    nobody can rename one. Else a command could carry it to a place that is not hidden from the next.
     """
     readable, writable, hidden = list(readable), list(writable), list(hidden)
     shown: list[tuple[str, list[str]]] = [
@@ -150,6 +152,7 @@ def mounts(
             shown.append((path, ["--ro-bind-try", path, path]))
     shown += [(path, ["--ro-bind-try", path, path]) for path in readable]
     shown += [(path, ["--bind-try", path, path]) for path in writable]
+    shown += [(path, ["--bind", path, path]) for path in _between(writable, hidden)]
     for path in programs:
         if not within(path, (*SYSTEM, *readable, *writable)):
             shown.append((path, ["--ro-bind", path, path]))
@@ -160,6 +163,19 @@ def mounts(
             shown.append((path, ["--ro-bind", "/dev/null", path]))
     words = [word for _, given in sorted(shown, key=lambda one: len(one[0].rstrip("/").split("/"))) for word in given]
     return [*words, "--remount-ro", "/"]
+
+
+def _between(writable: Iterable[str], hidden: Iterable[str]) -> set[str]:
+    """The folders between a writable one and what is hidden inside of it."""
+    found: set[str] = set()
+    for folder in writable:
+        for path in hidden:
+            above = os.path.dirname(path)
+            while above != folder and within(above, (folder,)):
+                if os.path.isdir(above):
+                    found.add(above)
+                above = os.path.dirname(above)
+    return found
 
 
 def bubblewrap_words(found: Found, judged: Judged, policy: Policy, *, network: bool, scratch_bytes: int) -> list[str]:

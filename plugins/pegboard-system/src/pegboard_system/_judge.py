@@ -36,6 +36,8 @@ from pegboard_system._rules import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pegboard_system._roots import Root
+
 SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where programs are looked for. Never the working directory, never what the host's own PATH says."""
 
@@ -62,6 +64,7 @@ class Policy:
         hidden: folders and files that may be neither, wherever they lie.
         cwd: the working directory of commands.
         search: folders in which programs are looked for.
+        roots: the paths of the configuration that the others were made of.
     """
 
     allowed: tuple[str, ...]
@@ -72,6 +75,7 @@ class Policy:
     hidden: tuple[str, ...] = ()
     cwd: str = "/"
     search: tuple[str, ...] = SEARCH
+    roots: tuple[Root, ...] = ()
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """What `[tools.execute_command]` may say: the permissions of the tool."""
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH109, PTH111, PTH112
+# ruff: noqa: PTH109, PTH112
 
 from __future__ import annotations
 
@@ -113,17 +113,24 @@ class CommandPermissions:
         }
 
     def policy(self) -> Policy:
-        """The lists as real paths, as of now: links of the configuration are followed at every call."""
+        """The lists as real paths, as of now; the links of the configuration are followed here, and never again.
+
+        Raises:
+            ToolError: FORBIDDEN: a command could change where one of them leads.
+        """
         import os
 
         from pegboard_system._judge import Policy, within
+        from pegboard_system._roots import Root, refuse_nested
 
-        def real(paths: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(os.path.realpath(os.path.expanduser(path)) for path in paths)
+        def roots(setting: str) -> list[Root]:
+            return [Root.of(setting, said) for said in getattr(self, setting)]
 
         here = os.path.realpath(os.getcwd())
-        readable = real(self.allowed_paths)
-        writable = tuple(path for path in real(self.writable_paths) if path != "/")
+        allowed, denied = roots("allowed_paths"), roots("denied_paths")
+        written = [root for root in roots("writable_paths") if root.real != "/"]
+        readable, writable = tuple(root.real for root in allowed), tuple(root.real for root in written)
+        refuse_nested((*allowed, *written, *denied), writable)
         if not readable and here != "/":  # a service that starts in / has not chosen to show everything
             readable = (here,)
         seen = (*readable, *writable)
@@ -134,6 +141,7 @@ class CommandPermissions:
             unjudged=self.unjudged_commands,
             readable=readable,
             writable=writable,
-            hidden=real(self.denied_paths),
+            hidden=tuple(root.real for root in denied),
             cwd=folders[0] if folders else "/",
+            roots=(*allowed, *written, *denied),
         )

@@ -40,6 +40,7 @@ class Isolation:
         self._only = only
         self._lock = trio.Lock()
         self._found: Found | None = None
+        self._policies: dict[CommandPermissions, Policy] = {}
         self.limiter: trio.CapacityLimiter = trio.CapacityLimiter(4)
         """For the short work of commands in threads: looking at paths, removing what they left in /tmp."""
 
@@ -53,6 +54,20 @@ class Isolation:
             if self._found is None:
                 self._found = await trio.to_thread.run_sync(probe, self._only, limiter=self.limiter)
             return self._found
+
+    def policy(self, permissions: CommandPermissions) -> Policy:
+        """What commands may be and see: found out once, before the first of them runs. Blocks.
+
+        Raises:
+            ToolError: FORBIDDEN: a command could change where a path leads, or somebody has.
+        """
+        from pegboard_system._roots import refuse_moved
+
+        policy = self._policies.get(permissions)
+        if policy is None:
+            policy = self._policies.setdefault(permissions, permissions.policy())
+        refuse_moved(policy.roots)
+        return policy
 
 
 @tool(
@@ -185,11 +200,13 @@ async def judge_call(context: CallContext, command: str | list[str]) -> tuple[Po
     permissions: CommandPermissions = context.permissions
     words = words_of(command)
 
+    isolation = context.resource(Isolation)
+
     def look() -> tuple[Policy, Judged]:
-        policy = permissions.policy()
+        policy = isolation.policy(permissions)
         return policy, judge(words, policy)
 
-    return await trio.to_thread.run_sync(look, limiter=context.resource(Isolation).limiter)
+    return await trio.to_thread.run_sync(look, limiter=isolation.limiter)
 
 
 async def refuse_early(context: CallContext, arguments: Mapping[str, Any]) -> ToolError | None:
