@@ -69,6 +69,10 @@ DEFAULT_RETRY = {
 }
 
 
+_RETRY_TEXTS = {code: retry.value for code, retry in DEFAULT_RETRY.items()}
+_SAME = Retry.SAME.value
+
+
 class ToolError(Exception):
     """A failed call, as an exception to raise in a handler and as a value in a `ToolResult`.
 
@@ -90,11 +94,11 @@ class ToolError(Exception):
         self, code: ErrorCode | str, message: str, details: Mapping[str, Any] | None = None, /, **more: Any
     ) -> None:
         super().__init__(message)
-        self.code = ErrorCode(code)
+        self.code = code if type(code) is ErrorCode else ErrorCode(code)
         self.message = str(message)
         self.details = {**(details or {}), **more}
-        retry = self.details.setdefault("retry", DEFAULT_RETRY[self.code].value)
-        if retry == Retry.SAME:
+        retry = self.details.setdefault("retry", _RETRY_TEXTS[self.code])
+        if retry == _SAME:
             self.details.setdefault("retry_after_s", 1)
 
     def __repr__(self) -> str:
@@ -171,7 +175,9 @@ def format_path(path: Iterable[Step]) -> str:
     """`("items", 2, "qty")` as `items[2].qty`; a key that is no plain word is quoted in brackets."""
     text = ""
     for step in path:
-        if isinstance(step, int):
+        if not text and type(step) is str and step.isidentifier() and len(step) <= MAX_STEP:
+            text = step  # the commonest by far
+        elif isinstance(step, int):
             text += f"[{step}]"
         elif len(step) <= MAX_STEP and step.replace("-", "_").isidentifier():
             text += f".{step}" if text else step

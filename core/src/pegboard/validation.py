@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.check import faults_of, is_large, is_plain
+from pegboard.schema.flat import FlatObject
 from pegboard.schema.jsontext import MAX_CHECKED, check_value, reject_non_finite, shorten, weigh
 from pegboard.schema.lower import FREE_PASSES, DeclinedError, lower, passes
 from pegboard.schema.traits import hidden_numbers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard.contract import Validator
+    from pegboard.schema.explain import Document
     from pegboard.schema.lower import Lowered
     from pegboard.schema.traits import Finder
 
@@ -108,16 +110,20 @@ class CoreValidator:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_check", "_finds", "_schema", "recently_used")
+    __slots__ = ("_check", "_document", "_finds", "_flat", "_schema", "recently_used")
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
         self._finds: Finder | None = None
         self._check: Callable[[Any], object] | None = None
+        self._document: Document | None = None
+        self._flat = FlatObject.of(schema)
         self.recently_used = False
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""
+        if self._flat is not None and (faults := self._flat.faults_of(value)) is not None:
+            return faults
         try:
             (self._check or self._compiled())(value)
             self.recently_used = True
@@ -134,8 +140,8 @@ class CoreValidator:
         return ()
 
     def forget(self) -> None:
-        """Drop the compiled function; the next call compiles anew."""
-        self._check = None
+        """Drop the compiled function, and what was looked up for explaining; the next call makes them anew."""
+        self._check = self._document = None
 
     def _compiled(self) -> Callable[[Any], object]:
         if is_large(self._schema):
@@ -153,9 +159,11 @@ class CoreValidator:
         return [fault] if fault else ()
 
     def _explained(self, value: Any, problem: Exception) -> Sequence[Fault]:
-        from pegboard.schema.explain import explain
+        from pegboard.schema.explain import Document, explain
 
-        faults = explain(self._schema, value)
+        if self._document is None:
+            self._document = Document(self._schema)
+        faults = explain(self._schema, value, document=self._document)
         if not faults and type(problem).__name__.startswith("JsonSchemaValue"):
             return [Fault((), "a value that fits the schema", shorten(value))]
         return faults

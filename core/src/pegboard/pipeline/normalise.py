@@ -168,8 +168,17 @@ def _checked(result: ToolResult) -> tuple[ToolResult, int]:
     return ToolResult(result.content, data, error, details), size
 
 
+class PlainError(ToolError):
+    """An error in the host's own words: its text is ASCII, its details are JSON, and nothing is left to clean.
+
+    Models get arguments wrong all day, and cleaning costs as much as finding what is wrong.
+    """
+
+
 def clean_error(error: ToolError) -> tuple[ToolError, int]:
     """An error that was raised, with details that are JSON whatever they were; and its size as of a result."""
+    if type(error) is PlainError:
+        return error, len(error.message)
     reads: tuple[Callable[[Any], Any], ...] = (_to_plain, _named_details, lambda details: {})
     for read in reads:
         try:

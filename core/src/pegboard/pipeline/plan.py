@@ -189,8 +189,8 @@ def _make_answer(
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
             result, notes = ToolResult.of_error(clean_error(refusal)[0]), None
-            if context is not None:
-                result = masked(result, context.secrets_read)
+            if context is not None and (secrets := context.secrets_read):
+                result = masked(result, secrets)
         except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
             result, notes = ToolResult.of_error(broken(tool, problem)), None
         finally:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pegboard.contract import Guard, Stage, Verdict
 from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of
-from pegboard.pipeline.normalise import check_output, to_result
+from pegboard.pipeline.normalise import PlainError, check_output, to_result
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
 
 log = logging.getLogger("pegboard")
+
+MAX_TOLD = 10
+"""How many faults the text of an error tells; `details` has them all."""
 
 
 class Trace(list[Verdict]):
@@ -196,12 +199,10 @@ def broken(tool: Tool, problem: BaseException, **details: Any) -> ToolError:
 
 def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
     """INVALID_INPUT with every fault at once: in the text for a model, in `details.faults` for a program."""
-    shown = "; ".join(map(str, faults[:10])) + ("; ..." if len(faults) > 10 else "")
-    return ToolError(
-        ErrorCode.INVALID_INPUT,
-        f"invalid arguments for {name!r}: {shown}",
-        faults=[fault.to_json() for fault in faults],
-    )
+    shown = "; ".join(map(str, faults[:MAX_TOLD])) + ("; ..." if len(faults) > MAX_TOLD else "")
+    text = f"invalid arguments for {name!r}: {shown}"
+    kind = PlainError if len(faults) <= MAX_TOLD and text.isascii() else ToolError
+    return kind(ErrorCode.INVALID_INPUT, text, faults=[fault.to_json() for fault in faults])
 
 
 # approve, limit, filter: the stages that may wait

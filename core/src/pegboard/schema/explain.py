@@ -12,13 +12,13 @@ meant (the only one of the value's type, the only one whose tag fits); else what
 from __future__ import annotations
 
 import json
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.errors import Fault
 from pegboard.schema import patterns
-from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text, weigh
+from pegboard.schema.flat import plain_types
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, is_flat, shorten, shorten_text, weigh
 from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, dialect_of
 from pegboard.schema.near import NearNames
 from pegboard.schema.refs import References, base_inside
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from pegboard.errors import Step
     from pegboard.schema.refs import Target
 
-    Assertion = Callable[[Any, Any, "Path"], Iterator[Fault]]
+    Assertion = Callable[[Any, Any, "Path"], Iterable[Fault]]
 
 MAX_FAULTS = 50
 MAX_VISITS = 10_000
 """How many schemas a walk visits, which takes some 50 ms; what it found by then is what it tells."""
 FEW = 8
 """Values of an enum that are compared one by one."""
+_DEPENDENCIES = ("dependencies", "dependentRequired", "dependentSchemas")
 MAX_NAMED = 8
 """How many names or values an expectation lists."""
 
@@ -60,10 +61,11 @@ def explain(
 
     .. versionadded:: 0.1
     """
-    if weigh(value, MAX_CHECKED) > MAX_CHECKED:
-        return [_too_much(value)]
-    if fault := check_value(value):
-        return [fault]
+    if not is_flat(value):
+        if weigh(value, MAX_CHECKED) > MAX_CHECKED:
+            return [_too_much(value)]
+        if fault := check_value(value):
+            return [fault]
     walk = _Walk(document or Document(schema if root is None else root), visits)
     try:
         return walk.start(schema, value)
@@ -133,7 +135,7 @@ class _Report:
     def add(self, faults: Iterable[Fault]) -> None:
         """Note faults, as many as there is room for."""
         for fault in faults:
-            if self.is_full:
+            if len(self.faults) >= MAX_FAULTS:
                 break
             self.faults.append(fault)
 
@@ -156,7 +158,6 @@ class _Walk:
         self.refs = document.refs
         self.left = visits
         self.near = NearNames()
-        self.assertions: dict[str, Assertion] = {**_ASSERTIONS, "enum": partial(_enum, near=self.near)}
 
     def spend(self, visits: int = 1) -> None:
         self.left -= visits
@@ -186,15 +187,15 @@ class _Walk:
             if "$dynamicRef" in schema and self.dialect != DRAFT_7:
                 target = self.refs.resolve_dynamic(schema["$dynamicRef"], base, at.entered)
                 report.take(self._refer(target, value, at))
-            for keyword, faults_of in self.assertions.items():
-                if keyword in schema:
-                    if keyword == "enum" and len(schema["enum"]) > FEW:
-                        if not isinstance(value, (dict, list, tuple)) and self.document.names(schema["enum"], value):
-                            continue
-                        self.spend(len(schema["enum"]) // 10)
-                    elif keyword == "uniqueItems":
-                        self.spend(weigh(value, MAX_CHECKED) // 10)
-                    report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
+            for keyword, faults_of in _ASSERTIONS.items():
+                if keyword not in schema:
+                    continue
+                if keyword == "enum":
+                    report.add(self._enum(schema["enum"], value, at.path))
+                    continue
+                if keyword == "uniqueItems":
+                    self.spend(weigh(value, MAX_CHECKED) // 10)
+                report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
             if isinstance(value, dict):
                 self._object(schema, value, at, report)
             elif isinstance(value, (list, tuple)):
@@ -206,6 +207,13 @@ class _Walk:
         except _SpentError as spent:  # no function of its own: each would cost a frame of every level
             spent.faults[:0] = report.faults
             raise
+
+    def _enum(self, allowed: list[Any], value: Any, path: Path) -> Iterable[Fault]:
+        if len(allowed) > FEW:
+            if not isinstance(value, (dict, list, tuple)) and self.document.names(allowed, value):
+                return ()
+            self.spend(len(allowed) // 10)
+        return _enum(allowed, value, path, self.near)
 
     def _refer(self, target: Target | None, value: Any, at: _Place) -> _Report:
         if target is None:
@@ -222,22 +230,21 @@ class _Walk:
         for name in schema.get("required", ()):
             if name not in value and not report.is_full:
                 report.add([self._missing(name, properties.get(name, True), value, properties, at)])
-        self._dependencies(schema.get("dependencies", {}), value, at, report)
-        if self.dialect != DRAFT_7:
-            self._dependencies(schema.get("dependentRequired", {}), value, at, report)
-            self._dependencies(schema.get("dependentSchemas", {}), value, at, report)
+        for keyword in _DEPENDENCIES if self.dialect != DRAFT_7 else _DEPENDENCIES[:1]:
+            if keyword in schema:
+                self._dependencies(schema[keyword], value, at, report)
         additional = schema.get("additionalProperties", True)
         self.spend(len(schema.get("required", ())) // 20 + len(by_pattern) * len(value) // 30)
-        plain = _plain_types(additional) if not (by_pattern or "propertyNames" in schema) else ()
+        plain = plain_types(additional) if not (by_pattern or "propertyNames" in schema) else ()
         for name, item in value.items():
             known = name in properties
-            if report.is_full:
+            if len(report.faults) >= MAX_FAULTS:  # `is_full`, for each of a million members
                 return
             if not known and type(item) in plain:
                 report.names.add(name)
                 continue
             if known:
-                report.add(self.visit(properties[name], item, at.down(name)).faults)
+                report.add(self._property(properties[name], item, name, at))
             for pattern, subschema in by_pattern.items():
                 found = patterns.search(pattern, name)
                 known = known or found is not False  # what cannot be told is no reason for a fault
@@ -253,6 +260,11 @@ class _Walk:
                 for fault in self.visit(schema["propertyNames"], name, at.down(name)).faults:
                     report.add([Fault(fault.path, f"as a name {fault.expected}", fault.got, fault.hint)])
         self.spend(len(value) // 20)
+
+    def _property(self, subschema: Any, item: Any, name: str, at: _Place) -> Iterable[Fault]:
+        if not (fitting := plain_types(subschema)):
+            return self.visit(subschema, item, at.down(name)).faults
+        return () if type(item) in fitting else type_faults(subschema["type"], item, (*at.path, name))
 
     def _missing(self, name: str, subschema: Any, value: Any, properties: Any, at: _Place) -> Fault:
         near = self.near.find(name, islice((key for key in value if key not in properties), 100))
@@ -292,7 +304,7 @@ class _Walk:
         if rest is False and len(value) > len(first):
             report.add([Fault(at.path, _at_most(len(first), "item"), shorten(value))])
         elif rest is not True:
-            plain = _plain_types(rest)
+            plain = plain_types(rest)
             for n in range(len(first), len(value)):
                 if report.is_full:
                     return
@@ -480,7 +492,7 @@ _FORMATS = {
 """What a format calls for, in words: a person is told these, not the pattern that stands beside it."""
 
 
-def _in_words(schema: dict[str, Any], faults: Iterator[Fault], keyword: str) -> Iterator[Fault]:
+def _in_words(schema: dict[str, Any], faults: Iterable[Fault], keyword: str) -> Iterable[Fault]:
     words = _FORMATS.get(schema.get("format", "")) if keyword == "pattern" else None
     return faults if words is None else (Fault(one.path, words, one.got) for one in faults)
 
@@ -522,23 +534,6 @@ def type_names(value: Any) -> tuple[str, ...]:
     return ("object",) if isinstance(value, dict) else ("array",)
 
 
-_PLAIN = {
-    "string": frozenset({str}),
-    "integer": frozenset({int}),
-    "number": frozenset({int, float}),
-    "boolean": frozenset({bool}),
-    "null": frozenset({type(None)}),
-}
-_ANNOTATIONS = frozenset({"type", "title", "description", "default", "examples"})
-
-
-def _plain_types(schema: Any) -> frozenset[type]:
-    """Types of which every value fits a schema that says no more than a type; of a million items each costs a visit."""
-    if not isinstance(schema, dict) or not schema.keys() <= _ANNOTATIONS or not isinstance(schema.get("type"), str):
-        return frozenset()
-    return _PLAIN.get(schema["type"], frozenset())
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -565,10 +560,14 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _type(due: Any, value: Any, path: Path) -> Iterator[Fault]:
-    allowed = [due] if isinstance(due, str) else due
-    if not any(name in allowed for name in type_names(value)):
-        yield Fault(path, _or(list(allowed)), shorten(value), due=frozenset(allowed))
+def type_faults(due: Any, value: Any, path: Path) -> Iterable[Fault]:
+    """The keyword `type`."""
+    allowed = (due,) if isinstance(due, str) else due
+    for name in type_names(value):
+        if name in allowed:
+            return ()
+    words = due if isinstance(due, str) else _or(list(due))
+    return (Fault(path, words, shorten(value), None, frozenset(allowed)),)
 
 
 def _enum(allowed: Any, value: Any, path: Path, near: NearNames | None = None) -> Iterator[Fault]:
@@ -633,7 +632,7 @@ def _unique(wanted: Any, value: Any, path: Path) -> Iterator[Fault]:
 
 
 _ASSERTIONS: dict[str, Assertion] = {
-    "type": _type,
+    "type": type_faults,
     "enum": _enum,
     "const": _const,
     "minimum": _number(lambda value, limit: value >= limit, "at least {}"),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from pegboard.errors import Step
 
+MAX_FLAT = 64
+"""How many members an object may have that is seen at a glance."""
 MAX_DEPTH = 64
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DIGITS = 4_300
@@ -188,6 +190,26 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
         path[-1] = step
 
 
+def is_flat(value: Any) -> bool:
+    """Whether a value is a small object of plain values of which none can be wrong as JSON: seen at a glance, where
+    `check_value` would take ten times as long. False says nothing."""
+    if type(value) is not dict or len(value) > MAX_FLAT:
+        return False
+    for name, item in value.items():
+        kind = type(item)
+        if type(name) is not str or not name.isascii():
+            return False
+        if not (
+            (kind is str and item.isascii())
+            or kind is bool
+            or item is None
+            or (kind is int and -(2**63) <= item < 2**63)
+            or (kind is float and isfinite(item))
+        ):
+            return False
+    return True
+
+
 def weigh(value: Any, limit: int) -> int:
     """How many JSON values a value consists of, as far as `limit`; above it where there are more, or it never ends.
 
@@ -253,10 +275,13 @@ def shorten_text(text: str, limit: int = MAX_SHOWN) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+_quote = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder for each text
+
+
 def shorten(value: Any, limit: int = MAX_SHOWN) -> str:
     """A JSON value as it may be shown in an error: its text where that is short, else what kind of thing it is."""
     if isinstance(value, str):
-        return json.dumps(shorten_text(value, limit), ensure_ascii=False) if not is_half(value[:limit]) else "a string"
+        return _quote(shorten_text(value, limit)) if value.isascii() or not is_half(value[:limit]) else "a string"
     if value is None or isinstance(value, (bool, float)):
         return json.dumps(value)
     if isinstance(value, int):

@@ -26,16 +26,20 @@ class NearNames:
 
     def find(self, word: str, names: Iterable[str], count: int = 1) -> list[str]:
         """At most `count` of the names that are near to the word, the nearest first."""
-        from difflib import get_close_matches
-
         if not 0 < len(word) < MAX_WORD:
             return []
-        compared = []
+        compared, characters = [], set(word)
         for name in names:
             if 2 * min(len(word), len(name)) < CUTOFF * (len(word) + len(name)):
                 continue  # the lengths alone say no
+            if characters.isdisjoint(name):
+                continue
             self._left -= len(word) * len(name)
             if self._left < 0:
                 break
             compared.append(name)
+        if not compared:
+            return []
+        from difflib import get_close_matches
+
         return get_close_matches(word, compared, n=count, cutoff=CUTOFF)

@@ -21,6 +21,7 @@ REPAIRABLE = frozenset({"object", "array", "integer", "number"})
 MAX_REPAIRS = 50
 MAX_ROUNDS = 3
 MAX_TEXT = 1_000_000
+_BEGINNINGS = tuple("{[-0123456789")
 
 
 def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[dict[str, str]]] | None:
@@ -42,8 +43,10 @@ def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[
     for _ in range(MAX_ROUNDS):  # what a string held may hold such strings itself
         before = len(reports)
         for fault in faults:
-            old = _at(value, fault.path) if fault.due & REPAIRABLE else None
-            if isinstance(old, str) and len(reports) < MAX_REPAIRS and (read := _read_as(old, fault.due)):
+            if fault.due.isdisjoint(REPAIRABLE) or len(reports) >= MAX_REPAIRS:
+                continue
+            old = _at(value, fault.path)
+            if isinstance(old, str) and (read := _read_as(old, fault.due)):
                 value = _replaced(value, fault.path, read[0])
                 reports.append({"path": fault.where, "from": shorten(old), "to": read[1]})
         if len(reports) == before:
@@ -55,7 +58,7 @@ def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[
 def _read_as(text: str, due: frozenset[str]) -> tuple[Any, str] | None:
     """The JSON value that the text holds, and its type, if it is one of those that are due; "7.0" is no integer."""
     stripped = text.strip()
-    if not stripped or len(stripped) > MAX_TEXT or stripped[0] not in "{[-0123456789":
+    if not stripped.startswith(_BEGINNINGS) or len(stripped) > MAX_TEXT:
         return None
     try:
         value = loads(stripped)
