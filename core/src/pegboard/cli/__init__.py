@@ -4,6 +4,8 @@
     _program   the group of commands, its options, what becomes an exit status
     _run       one run: its options, and the board and host they ask for; what commands of plugins get as `ctx.obj`
     _output    stdout and stderr: the answer, notes for people, tables
+    _table     rows as columns that fit
+    _terminal  how wide it is, and what it can show
     _waiting   what is waited for, as a line at the terminal
     _X         the command X, imported when it is asked for
 
@@ -12,7 +14,7 @@ status: 0 done; 1 a tool answered with an error, something is wrong (`doctor`, `
 end; 2 wrong usage or configuration; 130 after Ctrl-C.
 
 A command starts in a fraction of the time that trio or rich take to import, so nothing heavy is imported before it is
-needed: `list` never loads trio, and rich comes in only where stdout is a terminal.
+needed: `list` never loads trio.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pegboard.cli._terminal import is_terminal
+from pegboard.cli._table import table
+from pegboard.cli._terminal import columns_of, is_terminal, moves_cursor, shown_on
 from pegboard.cli._text import printable, printable_json, printable_line
 from pegboard.cli._waiting import quiet
 
@@ -148,7 +149,7 @@ def emit(text: str, *, json_text: bool = False) -> None:
 
 def emit_line(text: str) -> None:
     """Write one text for people, made harmless where a terminal would obey it."""
-    emit((printable(text) if is_terminal(answer()) else text) + "\n")
+    emit((shown_on(answer(), printable(text)) if is_terminal(answer()) else text) + "\n")
 
 
 def emit_json(value: Any) -> None:
@@ -173,59 +174,18 @@ def _has_surrogate(text: str) -> bool:
 
 
 def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """Write a table: drawn on a terminal, plain columns elsewhere. `right` are the columns of numbers."""
-    lines = [[printable_line(cell) for cell in row] for row in rows]
-    emit((_drawn if is_terminal(answer()) else _plain)(headers, lines, right))
-
-
-def _plain(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) -> str:
-    table = [[header.upper() for header in headers], *rows]
-    widths = [max(len(row[index]) for row in table) for index in range(len(headers))]
-    lines = []
-    for row in table:
-        cells = [
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip() + "\n")
-    return "".join(lines)
-
-
-def _drawn(headers: Sequence[str], rows: list[list[str]], right: Sequence[int]) -> str:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, header in enumerate(headers):
-        table.add_column(
-            header, justify="right" if index in right else "left", style="bold" if index == 0 else "",
-            no_wrap=index == 0 or index in right, overflow="fold",
-        )  # fmt: skip
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console = Console(file=io.StringIO(), force_terminal=True, width=_width())
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
-
-
-def _width() -> int | None:
-    """How many columns the terminal of the answer has; None: whatever rich finds."""
-    stream = answer()
-    if stream is None or "COLUMNS" in os.environ:
-        return None
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError):
-        return None
+    """Write a table, as wide as a terminal has room for it. `right` are the columns of numbers."""
+    stream, lines = answer(), [[printable_line(cell) for cell in row] for row in rows]
+    person = is_terminal(stream)
+    bold = person and moves_cursor() and not os.environ.get("NO_COLOR")
+    text = table(headers, lines, right=right, columns=columns_of(stream) if person else None, bold=bold)
+    emit(shown_on(stream, text) if person else text)
 
 
 def note(text: str) -> None:
     """Tell a person something on stderr; a stderr that is closed is no reason to fail."""
     with quiet(), contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(printable(text) + "\n")
+        sys.stderr.write(shown_on(sys.stderr, printable(text)) + "\n")
         sys.stderr.flush()
 
 

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
+_IN_ASCII = str.maketrans(
+    {"…": "...", "»": ">>", "«": "<<", "─": "-", "–": "-", "—": "-", "→": "->", "×": "x", "’": "'"}
+)
+SIGNS = "".join(map(chr, _IN_ASCII))
+COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What Python itself sets `LC_CTYPE` to where the locale is C (PEP 538)."""
 COLUMNS = 80
 """Of a terminal that does not say how wide it is."""
 ROWS = 24
@@ -29,12 +35,35 @@ def moves_cursor() -> bool:
 
 
 def can_show(stream: TextIO | None, text: str) -> bool:
-    """Whether these characters can be written there: not without UTF-8, as with `LANG=C`."""
+    """Whether these characters can be seen there: not without UTF-8.
+
+    Python takes the locale `C` for UTF-8 (PEP 538 and 540), since files mostly are; a terminal of somebody who says
+    `LANG=C` need not be. `PYTHONIOENCODING` and `PYTHONUTF8` say what somebody wants.
+    """
+    if text.isascii():
+        return True
+    if not any(os.environ.get(name) for name in ("PYTHONIOENCODING", "PYTHONUTF8")) and _locale() in ("C", "POSIX"):
+        return False
     try:
         text.encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def _locale() -> str:
+    """The locale of characters that somebody chose; empty where nobody did."""
+    kind = os.environ.get("LC_CTYPE", "")
+    if kind in COERCED and not os.environ.get("LC_ALL"):
+        kind = ""  # Python's own doing
+    return os.environ.get("LC_ALL") or kind or os.environ.get("LANG", "")
+
+
+def shown_on(stream: TextIO | None, text: str) -> str:
+    """The text with the signs that the program and its tools write in ASCII, where the terminal cannot show them."""
+    if text.isascii() or can_show(stream, SIGNS):
+        return text
+    return text.translate(_IN_ASCII)
 
 
 def columns_of(stream: TextIO | None) -> int:
