@@ -43,7 +43,7 @@ def test_arguments_come_from_a_file_or_stdin(run, tools, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["value"], "'value' is no argument; write KEY=VALUE or KEY:=JSON"),
+        (["value", "more"], "'value' is no argument; write KEY=VALUE or KEY:=JSON"),
         (["=1"], "is no argument"),
         ([":=1"], "is no argument"),
         (["value:=nope"], "value: not valid JSON"),

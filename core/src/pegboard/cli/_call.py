@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pegboard.cli._arguments import read_arguments
 from pegboard.cli._output import emit_json, emit_line, note, to_json
 from pegboard.cli._person import ask_person, has_person, say_yes
-from pegboard.cli._program import DONE, TOOL_ERROR, complete_tool
+from pegboard.cli._program import DONE, TOOL_ERROR, complete_argument, complete_tool
 from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_line
 from pegboard.cli._waiting import waiting
@@ -19,8 +20,6 @@ from pegboard.content import BinaryContent, TextContent
 from pegboard.schema.jsontext import JsonTextError, loads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
     from pegboard.content import Content
@@ -34,7 +33,7 @@ MAX_ARGUMENTS = 16 * 1024 * 1024
 
 @click.command("call", short_help="Call a tool once.")
 @click.argument("name", shell_complete=complete_tool)
-@click.argument("pairs", metavar="[KEY=VALUE | KEY:=JSON]...", nargs=-1)
+@click.argument("pairs", metavar="[KEY=VALUE | KEY:=JSON | VALUE]...", nargs=-1, shell_complete=complete_argument)
 @click.option("--args", "given", metavar="JSON|@FILE|-", help="All arguments as one JSON object; - is stdin.")
 @click.option("--user", metavar="ID", help="Who calls; else user_id of the configuration.")
 @click.option("--json", "as_json", is_flag=True, help="The whole result as one object.")
@@ -47,10 +46,10 @@ def command(
 ) -> int:  # fmt: skip
     """Call the tool NAME once.
 
-    KEY=VALUE is read by the tool's schema (sides=6 is an integer where the tool wants one), KEY:=JSON is JSON.
+    KEY=VALUE is read by the tool's schema (sides=6 is an integer where the tool wants one), KEY:=JSON is JSON. A VALUE
+    alone is that of the one parameter which the tool requires: pegboard call calculator '2 + 2'.
     """
     base = _read_base(given)
-    split = [_split(pair) for pair in pairs]
     person = None if given == "-" else ask_person
 
     async def main(host: Host) -> ToolResult:
@@ -63,7 +62,7 @@ def command(
             if host.is_settling and name not in view.plans:  # a call would wait for as long once more
                 return session.refuse_line(session.missing(name), name=name)
         found = view.snapshot.tools.get(name)
-        arguments = {**base, **_values(split, found.input_schema if found else {})}
+        arguments = read_arguments(pairs, found.input_schema if found else {}, base)
         if dry_run:
             return session.check(name, arguments)
         with waiting(f"{name} runs"):
@@ -108,33 +107,6 @@ def _text_of(given: str) -> str | bytes:
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"
         raise click.UsageError(f"--args: {given[1:]} cannot be read: {why}") from None
-
-
-def _split(pair: str) -> tuple[str, str, bool]:
-    """Key, text, and whether the text is JSON: the first `=` decides, `:=` before it means JSON."""
-    key, sign, text = pair.partition("=")
-    if not sign or not key.rstrip(":"):
-        raise click.UsageError(f"{pair[:60]!r} is no argument; write KEY=VALUE or KEY:=JSON")
-    return (key[:-1], text, True) if key.endswith(":") else (key, text, False)
-
-
-def _values(split: Iterable[tuple[str, str, bool]], schema: Mapping[str, Any]) -> dict[str, Any]:
-    properties = schema.get("properties")
-    values: dict[str, Any] = {}
-    for key, text, is_json in split:
-        if key in values:
-            raise click.UsageError(f"the argument {key[:60]!r} is given twice")
-        if is_json:
-            try:
-                values[key] = loads(text)
-            except JsonTextError as problem:
-                raise click.UsageError(f"{key[:60]}: {problem}") from None
-        else:
-            from pegboard.schema.repair import read_text
-
-            one = properties.get(key, True) if isinstance(properties, dict) else True
-            values[key] = read_text(one, text, root=schema)
-    return values
 
 
 # -- progress

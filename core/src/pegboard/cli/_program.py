@@ -60,7 +60,7 @@ Exit status: 0 done; 1 the tool answered with an error, or stdout closed
 before the end; 2 wrong usage or configuration; 130 after Ctrl-C.
 
 \b
-Completion of commands, options and tool names:
+Completion of commands, options, tool names, their parameters and values:
   bash   eval "$(_PEGBOARD_COMPLETE=bash_source pegboard)"
   zsh    eval "$(_PEGBOARD_COMPLETE=zsh_source pegboard)"
   fish   _PEGBOARD_COMPLETE=fish_source pegboard | source
@@ -235,7 +235,11 @@ class Program(click.Group):
         if kind is None or what not in ("source", "complete"):
             return TOOL_ERROR
         completion = kind(self, {}, "pegboard", COMPLETION)
-        emit((completion.source() if what == "source" else completion.complete()) + "\n")
+        text = completion.source() if what == "source" else completion.complete()
+        if (shell, what) == ("bash", "source"):  # a word that ends so goes on: bash shall append no space
+            goes_on = "    [[ ${COMPREPLY[0]} == *[=/] ]] && compopt -o nospace\n    return 0\n"
+            text = text.replace("    return 0\n", goes_on)
+        emit(text + "\n")
         return DONE
 
     def _tell(self, problem: BaseException, *, debug: bool) -> int:
@@ -357,6 +361,19 @@ def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_argument(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Parameters of the tool that is called, and their values, for the shell."""
+    from pegboard.cli._arguments import completions
+
+    try:
+        hung = _run_of(ctx).load_board(lenient=True).view().plans.get(ctx.params.get("name") or "")
+    except PegboardError:
+        return []
+    if hung is None:
+        return []
+    return completions(hung.tool.input_schema, ctx.params.get("pairs") or (), incomplete)
 
 
 def complete_dialect(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

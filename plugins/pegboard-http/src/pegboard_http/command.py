@@ -32,9 +32,8 @@ def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
     async def main(host: Host) -> None:
         serve = partial(serve_gateway, host, bind=bind, port=port, user_id=user_id, settings=settings)
         seen = host.board.view().offered.tools  # of the configuration's own profile; that of a token may be another
-        await serve_until_signal(
-            serve, lambda url: click.echo(f"serving {len(seen)} tools at {url} (Ctrl-C ends it)", err=True)
-        )
+        tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
+        await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
 
     with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
         run.open_host(main)

@@ -59,7 +59,7 @@ async def converse(talk: Talk, session: Session) -> int:
         while name is not None or not before:
             try:
                 async with talk.open_model(name) as model:
-                    told = f", {len(talk.tools)} tools. {HINT}" if not before else " goes on"
+                    told = f", {_counted(len(talk.tools))}. {HINT}" if not before else " goes on"
                     talk.shown.tell(f"{printable_line(model.name, 80)}{told}")
                     before = model.name
                     name = await Conversing(talk, session, model, prompt, stops).run()
@@ -70,6 +70,10 @@ async def converse(talk: Talk, session: Session) -> int:
                 name = before
         nursery.cancel_scope.cancel()
     return INTERRUPTED if stops.left else 0
+
+
+def _counted(tools: int) -> str:
+    return f"{tools:,} {'tool' if tools == 1 else 'tools'}"
 
 
 def _tell_problem(talk: Talk, problem: PegboardError | ModelError) -> None:

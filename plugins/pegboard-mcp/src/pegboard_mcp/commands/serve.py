@@ -86,6 +86,5 @@ async def _serve_http(
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
     seen = host.board.view().offered.tools  # of the configuration's own profile; that of a token may be another
-    await serve_until_signal(
-        serve, lambda url: click.echo(f"serving {len(seen)} tools at {url} (Ctrl-C ends it)", err=True)
-    )
+    tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
+    await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
