@@ -18,6 +18,11 @@ BODIES = {
     "fails": "slot.set_state('failed', 'the command is missing')\n        await trio.sleep_forever()",
     "never answers": "await trio.sleep_forever()",
     "installs": "slot.set_state('installing')\n        await trio.sleep_forever()",
+    "takes long to end": """try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(1.5)""",
     "has none": "slot.replace([])\n        await trio.sleep_forever()",
 }
 SITUATIONS = [
@@ -115,6 +120,18 @@ def test_a_source_that_never_answers_does_not_hold_list_up(run: Any, site: Any, 
     assert answer.status == 0
     assert "the source s0 offers nothing" in answer.err
     assert "(starting for" in answer.err
+
+
+def test_who_waits_for_an_install_is_told_how_to_wait_longer(run: Any, site: Any) -> None:
+    site.install("flow", source("installs", "installs"))
+    answer = run("list", "--wait", "0.3", plugins=("flow",))
+    assert answer.err.count("hint: an install may take longer: pegboard list --wait 120") == 1
+
+
+def test_what_was_seen_counts_though_a_source_takes_long_to_end(run: Any, site: Any) -> None:
+    site.install("flow", source("takes long to end", "fails"))
+    listed = run("list", "--sources", "--json", "--wait", "0.2", plugins=("flow",)).json
+    assert [one["state"] for one in listed] == ["starting", "failed"]
 
 
 def test_no_wait_starts_nothing(run: Any, site: Any) -> None:

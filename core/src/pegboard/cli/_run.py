@@ -139,18 +139,20 @@ class ProgramRun:
         self, board: Board, sources: list[tuple[PluginRecord, ToolSource]], wait_s: float
     ) -> list[SourceStatus]:
         """How these sources did when the wait for them was over; those that offered their tools are known from then."""
-        from functools import partial
-
         import trio
 
         from pegboard.cli._sources import settle
         from pegboard.contract import SourceState
 
         seen: list[SourceStatus] = []
+
+        async def main(host: Host) -> None:
+            seen[:] = await settle(host, wait_s)  # kept, though closing may take longer than the rest of the time
+
         everything, board.sources = board.sources, sources
         try:
             # The host waits for a source that it requires before anything else, and longer than is meant here.
-            seen = self.open_host(partial(settle, timeout_s=wait_s), timeout_s=wait_s + 1)
+            self.open_host(main, timeout_s=wait_s + 1)
         except trio.TooSlowError:
             pass
         except PegboardError as problem:

@@ -47,11 +47,11 @@ def absence_of(one: SourceStatus) -> str:
 
 def note_absent(sources: Iterable[SourceStatus]) -> None:
     """Say of each source that offers nothing why, on stderr: what is listed goes to stdout."""
-    for one in sources:
-        if not one.tools:
-            note(f"warning: {absence_of(one)}")
-            if one.state.value == "installing":
-                note("hint: an install may take longer: pegboard list --wait 120")
+    absent = [one for one in sources if not one.tools]
+    for one in absent:
+        note(f"warning: {absence_of(one)}")
+    if any(one.state.value == "installing" for one in absent):
+        note("hint: an install may take longer: pegboard list --wait 120")
 
 
 def emit_sources(sources: Sequence[SourceStatus], *, as_json: bool) -> None:
