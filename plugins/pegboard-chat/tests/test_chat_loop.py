@@ -27,6 +27,7 @@ from pegboard import (
     tool,
 )
 from pegboard_chat import (
+    AnswerCut,
     Budget,
     CallEnded,
     CallStarted,
@@ -517,8 +518,8 @@ async def test_an_error_in_the_middle_of_a_stream_keeps_the_conversation(
 
     with pytest.raises(ModelError, match="overloaded"):
         await read()
-    assert seen[-1] == TextDelta("half"), "what came before the error is shown"
-    assert [message.role for message in chat.conversation.messages] == ["user", "assistant", "tool"]
+    assert seen[-2:] == [TextDelta("half"), AnswerCut("half", "server")], "what came before the error is shown"
+    assert [message.cut for message in chat.conversation.messages] == [None, None, None, "server"]
     assert_continuable(chat.conversation)
     events = await all_events(chat.go_on())
     assert events[-1].text == "it is 3"
@@ -556,7 +557,7 @@ async def test_leaving_early_frees_the_connection_and_the_conversation_goes_on(
             break
         assert model.open == 1
     assert model.open == 0
-    assert [message.role for message in chat.conversation.messages] == ["user"]
+    assert [message.role for message in chat.conversation.messages] == ["user", "assistant"]
     assert (await all_events(chat.go_on()))[-1].text == "now"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AnswerCut": "events",
     "Budget": "budget",
     "CallDelta": "contract",
     "CallEnded": "events",

@@ -21,7 +21,7 @@ MAX_DEPTH = 200
 """Of a conversation: deeper than what a tool takes or gives, which stands some levels down in it."""
 MAX_NODES = 10_000_000
 _TOP = {"pegboard_conversation", "system", "messages"}
-_MEMBERS = {"role", "content", "calls", "results", "raw", "dialect", "model"}
+_MEMBERS = {"role", "content", "calls", "results", "raw", "dialect", "model", "cut"}
 _CALL = {"id", "name", "arguments"}
 _RESULT = {"id", "name", "ok", "content", "data", "error", "duration_ms", "details"}
 _ERROR = {"code", "message", "details"}
@@ -70,7 +70,7 @@ def _message(value: Any, place: str) -> Message:
     role = said["role"]
     if role not in ("user", "assistant", "tool"):
         _refuse(f"{place}.role", "expected user, assistant or tool", role)
-    for member, whose in (("calls", "assistant"), ("results", "tool"), ("raw", "assistant")):
+    for member, whose in (("calls", "assistant"), ("results", "tool"), ("raw", "assistant"), ("cut", "assistant")):
         if said.get(member) not in (None, []) and role != whose:
             raise ValueError(f"{place}.{member}: only a message of the role {whose} has that")
     content = _blocks(said.get("content", []), f"{place}.content")
@@ -85,7 +85,8 @@ def _message(value: Any, place: str) -> Message:
     dialect = _optional_text(said, "dialect", place)
     if said.get("raw") is not None and dialect is None:
         raise ValueError(f"{place}.dialect: expected whose the member raw is")
-    return Message(role, content, calls, results, said.get("raw"), dialect, _optional_text(said, "model", place))
+    model, cut = (_optional_text(said, member, place) for member in ("model", "cut"))
+    return Message(role, content, calls, results, said.get("raw"), dialect, model, cut)
 
 
 def _check_order(before: Message | None, message: Message, place: str) -> None:

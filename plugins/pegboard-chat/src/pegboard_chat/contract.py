@@ -27,7 +27,9 @@ class ModelError(ToolError):
 
     `message` names the provider and says what to do; `details` carry `provider`, `status` (of HTTP, where there was
     one), `reason` (`no_key`, `wrong_key`, `no_model`, `no_network`, `no_json`, `half_answer`, `refused`, `limit`,
-    `server`, `timeout`) and `retry_after_s` where the provider said it. No key and no header is ever in any of it.
+    `server`, `timeout`, `tool_use_failed`) and `retry_after_s` where the provider said it; with `tool_use_failed`, a
+    call that the provider could not read, `failed_generation`: what the model wrote. No key and no header is ever in
+    any of it.
 
     .. versionadded:: 0.1
     """

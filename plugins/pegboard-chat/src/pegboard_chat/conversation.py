@@ -40,6 +40,8 @@ class Message:
         raw: the assistant's turn as JSON, as its provider wants it back; None: none but the neutral members.
         dialect: whose `raw` it is.
         model: who said it, as `provider:model`.
+        cut: why an answer is half of one: `left` (Ctrl-C, or the block was left), `max_seconds`, `length` (the limit of
+            output tokens), or the reason of the `ModelError` that ended it, as `half_answer`. None: it is whole.
 
     .. versionadded:: 0.1
     """
@@ -51,6 +53,7 @@ class Message:
     raw: Any = attrs.field(default=None, repr=False)
     dialect: str | None = None
     model: str | None = None
+    cut: str | None = None
 
     @property
     def text(self) -> str:
@@ -67,6 +70,7 @@ class Message:
             "raw": self.raw,
             "dialect": self.dialect,
             "model": self.model,
+            "cut": self.cut,
         }
         return {key: value for key, value in said.items() if key == "role" or value not in (None, [])}
 

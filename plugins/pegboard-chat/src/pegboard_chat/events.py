@@ -55,6 +55,20 @@ class RoundEnded(NamedTuple):
     cost: float | None
 
 
+class AnswerCut(NamedTuple):
+    """An answer ended before its end; the half of it that came is in the conversation, marked.
+
+    Args:
+        text: what came of it.
+        reason: as `Message.cut` has it: `left`, `max_seconds`, or the reason of the `ModelError` that follows.
+
+    .. versionadded:: 0.1
+    """
+
+    text: str
+    reason: str
+
+
 class ChatEnded(NamedTuple):
     """The question is answered, or a budget ended it: the last event.
 
@@ -77,9 +91,10 @@ class ChatEnded(NamedTuple):
     reason: str | None
 
 
-Event = Delta | CallStarted | CallEnded | RoundEnded | ChatEnded
+Event = Delta | CallStarted | CallEnded | RoundEnded | AnswerCut | ChatEnded
 
 __all__ = [
+    "AnswerCut",
     "CallDelta",
     "CallEnded",
     "CallStarted",

@@ -21,6 +21,7 @@ Invariants:
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +41,14 @@ from pegboard import (
 from pegboard.session import Session
 from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
-from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop
+from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop, TextDelta
 from pegboard_chat.conversation import Conversation, Message, Usage, own_id, unique_ids
-from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, Events, RoundEnded
+from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, Events, RoundEnded
+from pegboard_chat.portable.calls import INVALID_JSON, draw_id, refused
 from pegboard_chat.prices import bundled_prices
 from pegboard_chat.sampling import ChatSampler, over_budget
 from pegboard_chat.settings import ChatSettings
+from pegboard_chat.wire.faults import TOOL_USE_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,11 +170,17 @@ class Chat:
     def go_on(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Ask for an answer to what was said last, without a new question: after an error, or a block that was left.
 
+        It takes the place of the half answer that was kept, if one was.
+
         Raises as `ask`, and:
             ValueError: the last word is the model's: there is nothing to go on with.
         """
-        if not self.conversation.messages or self.conversation.messages[-1].role == "assistant":
+        messages = self.conversation.messages
+        while messages and messages[-1].cut not in (None, "length"):
+            messages = messages[:-1]  # a whole answer takes its place
+        if not messages or messages[-1].role == "assistant":
             raise ValueError("the last word is the model's: ask something")
+        self.conversation = Conversation(self.conversation.system, messages)
         return self._asking((), "auto")
 
     @contextlib.asynccontextmanager
@@ -284,6 +293,8 @@ class _Question:
         self._last: str | None = None  # the budget after which no call runs and no request follows
         self._turn: _Turn | None = None
         self._offer = _Offer({}, None)
+        self._heard: list[str] = []  # of an answer that has not ended
+        self._has_misspoken = False  # the last answer was a call that its provider could not read
 
     async def run(self) -> None:
         """Ask until it is answered; what goes wrong ends the events."""
@@ -295,7 +306,19 @@ class _Question:
         finally:
             if self._turn is not None:
                 self._close(self._turn, _left_error, _never_error)
+            details = problem.details if isinstance(problem, ModelError) else {}
+            self._keep_half("left" if problem is None else str(details.get("reason", "error")))
             self.events.end(problem)
+
+    def _keep_half(self, cut: str) -> None:
+        """Keep what was heard of an answer that does not come to its end, if anything was."""
+        text = "".join(self._heard)
+        self._heard.clear()
+        if text.strip():
+            chat = self.chat
+            self._said = Message("assistant", (TextContent(text),), model=chat.model.name, cut=cut)
+            chat.conversation = chat.conversation.add(self._said)
+            self.events.put(AnswerCut(text, cut))
 
     async def _run_in_time(self) -> None:
         import trio
@@ -307,10 +330,12 @@ class _Question:
             await self._rounds()
         if scope.cancelled_caught and seconds is not None:
             self.reason = self._last = "max_seconds"
+            self._keep_half("max_seconds")
             if self._turn is not None:
                 self._close(self._turn, lambda: _time_error(seconds), lambda: refusal("max_seconds", self.chat.budget))
                 with trio.move_on_after(min(seconds, LAST_S)):
                     await self._round()
+                self._keep_half("max_seconds")
         self._end()
 
     async def _rounds(self) -> None:
@@ -339,7 +364,8 @@ class _Question:
             if self._last is None and (self.choice == "required" or isinstance(self.choice, ForcedTool)):
                 self.reason = "tool_choice"
             if _says_something(reply.message):
-                chat.conversation = chat.conversation.add(reply.message)
+                cut = "length" if reply.stop is Stop.LENGTH else None
+                chat.conversation = chat.conversation.add(attrs.evolve(reply.message, cut=cut))
             return False
         turn = self._turn = _Turn(reply.message)
         await self._answer(turn, reply)
@@ -372,7 +398,16 @@ class _Question:
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
-        reply = await _reply_of(self.chat.model, request, self.events)
+        self._heard.clear()
+        try:
+            reply = await _reply_of(self.chat.model, request, self.events, self._heard)
+            self._has_misspoken = False
+        except ModelError as problem:
+            if self._has_misspoken or (misspoken := _misspoken(problem, request, self.chat.model.name)) is None:
+                raise
+            reply = misspoken
+            self._has_misspoken = True
+        self._heard.clear()
         return _sendable(_without_a_cut_call(reply), self.chat.host, request.conversation.call_ids)
 
     async def _answer(self, turn: _Turn, reply: Reply) -> None:
@@ -596,8 +631,10 @@ def settings_of(host: Any) -> ChatSettings:
     return found if isinstance(found, ChatSettings) else ChatSettings()
 
 
-async def _reply_of(model: Model, request: ModelRequest, events: Events | None = None) -> Reply:
-    """Ask, and give the pieces of the answer on as they come.
+async def _reply_of(
+    model: Model, request: ModelRequest, events: Events | None = None, heard: list[str] | None = None
+) -> Reply:
+    """Ask, and give the pieces of the answer on as they come; `heard` gets its texts.
 
     Raises:
         ModelError: the provider did not answer.
@@ -608,6 +645,8 @@ async def _reply_of(model: Model, request: ModelRequest, events: Events | None =
             if isinstance(piece, Reply):
                 reply = piece
             elif events is not None:
+                if heard is not None and isinstance(piece, TextDelta):
+                    heard.append(piece.text)
                 events.put(piece)
                 if events.is_full:
                     await events.room()
@@ -679,6 +718,25 @@ def _without_a_cut_call(reply: Reply) -> Reply:
         return reply
     error = ToolError(ErrorCode.INVALID_INPUT, "the call ended before its arguments", reason="truncated")
     return attrs.evolve(reply, calls=(*reply.calls[:-1], _error_of(error, last)))
+
+
+def _misspoken(problem: ModelError, request: ModelRequest, model: str) -> Reply | None:
+    """A call that the provider could not read, as a reply whose call is answered: the model writes it anew.
+
+    None: that is not what went wrong. Source: https://console.groq.com/docs/tool-use, `tool_use_failed`.
+    """
+    written = problem.details.get("failed_generation")
+    if written is None or request.export is None:
+        return None
+    named = [alias for alias in request.export.aliases if re.search(rf"(?<!\w){re.escape(alias)}(?!\w)", written)]
+    name = request.export.aliases[max(named, key=len)] if named else "unknown_tool"
+    call = ToolCall(draw_id(), name, {INVALID_JSON: written})
+    why = (
+        "this call could not be read. Call one of the tools that are offered, with arguments as its schema says, and "
+        "nothing around them"
+    )
+    message = Message("assistant", calls=(call,), model=model)
+    return Reply(message, (refused(call.id, name, why, reason=TOOL_USE_FAILED),), Usage(), Stop.CALLS)
 
 
 def _cut(result: ToolResult) -> ToolResult:

@@ -51,7 +51,7 @@ def test_a_signal_in_mid_answer_keeps_what_was_said(
     os.kill(terminal.child.pid, number)
     assert terminal.end() == 128 + number
     saved = json.loads((chat_place / "kept.json").read_text())
-    assert [message["role"] for message in saved["messages"]] == ["user"]
+    assert [(one["role"], one.get("cut")) for one in saved["messages"]] == [("user", None), ("assistant", "left")]
     assert "Traceback" not in terminal.seen
 
 

@@ -197,7 +197,7 @@ def test_a_conversation_is_kept_and_goes_on_with_another_model(chat_run: Callabl
 def test_what_was_asked_is_kept_where_the_model_failed(chat_run: Callable[..., Any], chat_place: Path) -> None:
     assert chat_run("chat", "--model", "kit:broken", "--save", "kept.json", "why?").status == 1
     said = Conversation.from_json(json.loads((chat_place / "kept.json").read_text()))
-    assert [message.text for message in said.messages] == ["why?"]
+    assert [(one.text, one.cut) for one in said.messages] == [("why?", None), ("half an ", "half_answer")]
     assert chat_run("chat", "--model", "kit:blocks", "--save", "kept.json", "again").status == 0
 
 
@@ -291,6 +291,19 @@ def test_the_first_piece_arrives_while_the_model_still_speaks(chat_start: Callab
     assert child.wait(20) == 130
     assert time.monotonic() - began < 5
     assert b"interrupted" in child.stderr.read()
+
+
+def test_the_half_answer_that_ctrl_c_ends_is_kept_and_marked(chat_start: Callable[..., Any], chat_place: Path) -> None:
+    child = chat_start("chat", "--model", "kit:slow", "--save", "kept.json", "--json", "hello", stdin=-3)
+    assert child.stdout is not None
+    first = json.loads(child.stdout.readline())
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    *_, last = [first, *map(json.loads, child.stdout.read().splitlines())]
+    assert (last["type"], last["reason"]) == ("cut", "left")
+    saved = json.loads(next(chat_place.rglob("kept.json")).read_text())["messages"][-1]
+    assert (saved["role"], saved["cut"], saved["content"][0]["text"]) == ("assistant", "left", last["text"])
+    assert first["text"] in last["text"]
 
 
 def test_a_reader_that_leaves_early_ends_it_with_1(chat_start: Callable[..., Any]) -> None:

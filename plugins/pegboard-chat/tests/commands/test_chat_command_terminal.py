@@ -72,7 +72,7 @@ def test_ctrl_c_ends_an_answer_and_keeps_the_conversation(chat_terminal: Callabl
     terminal.type("\x03")
     terminal.until("stopped")
     saved = json.loads((chat_place / "kept.json").read_text())
-    assert [message["role"] for message in saved["messages"]] == ["user"]
+    assert [(one["role"], one.get("cut")) for one in saved["messages"]] == [("user", None), ("assistant", "left")]
     terminal.until(PROMPT)
     terminal.type("say it again\r")
     terminal.until("there you are")
@@ -141,7 +141,7 @@ def test_ctrl_c_ends_one_question_with_130_and_keeps_it(chat_terminal: Callable[
     assert "interrupted" in terminal.seen
     assert "Traceback" not in terminal.seen
     saved = json.loads((chat_place / "kept.json").read_text())
-    assert [message["role"] for message in saved["messages"]] == ["user"]
+    assert [(one["role"], one.get("cut")) for one in saved["messages"]] == [("user", None), ("assistant", "left")]
 
 
 def test_one_question_asks_the_person_where_a_tool_wants_it(chat_terminal: Callable[..., Any]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard_chat.contract import ForcedTool
+from pegboard_chat.conversation import own_id
 from pegboard_chat.portable import PortableExport
 from pegboard_chat.portable.calls import draw_id, refused, take_id
 from pegboard_chat.portable.profiles import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS
@@ -52,7 +53,9 @@ class GeminiExport(PortableExport):
 
     def call(self, given: Any, taken: set[str]) -> ToolCall | ToolResult:
         """One `functionCall`, whatever its members are; `taken` are the ids of the conversation so far."""
-        call_id = take_id(text_member(given, "id"), taken)
+        own = text_member(given, "id")
+        # One that repeats is numbered: it goes back with the turn, and no two readings of a turn differ.
+        call_id = take_id(own, taken, lambda: own_id(own, set(taken)) if own in taken else draw_id())
         return self.call_of(call_id, text_member(given, "name"), member(given, "args"))
 
     def refusal(self, alias: str, why: str) -> ToolResult:

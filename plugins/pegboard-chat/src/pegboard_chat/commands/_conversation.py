@@ -164,7 +164,9 @@ class Conversing:
 
         try:
             if not await self._stops.during(work):
-                self._talk.shown.tell("stopped; everything but the half answer is kept (/retry asks again)")
+                messages = self._chat.conversation.messages
+                kept = "; what came of the answer is kept, marked as cut" if messages and messages[-1].cut else ""
+                self._talk.shown.tell(f"stopped{kept} (/retry asks again)")
         except ConfigError as problem:  # the file cannot be written, or a budget asks for what is not known
             _tell_problem(self._talk, problem)
 

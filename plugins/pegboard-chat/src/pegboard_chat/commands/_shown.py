@@ -21,7 +21,7 @@ from pegboard.cli._terminal import is_terminal, moves_cursor
 from pegboard.cli._text import printable, printable_line
 from pegboard.cli._waiting import quiet
 from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
+from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, RoundEnded
 
 if TYPE_CHECKING:
     from pegboard import ToolError, ToolResult
@@ -237,6 +237,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
             return {"type": "result", **result.to_json()}
         case RoundEnded(reply, usage, cost):
             return {"type": "round", "stop": reply.stop.value, "usage": dict(usage.to_json()), "cost": cost}
+        case AnswerCut(text, reason):
+            return {"type": "cut", "text": text, "reason": reason}
         case ChatEnded(text, usage, cost, stop, reason):
             return {
                 "type": "end", "text": text, "stop": stop.value, "reason": reason, "usage": dict(usage.to_json()),

@@ -366,9 +366,12 @@ class Talk:
 
         What was said is kept and saved however it ends.
         """
-        from pegboard_chat.events import ChatEnded, RoundEnded
+        from pegboard.cli._output import OutputError
+        from pegboard_chat.events import AnswerCut, ChatEnded, RoundEnded
 
         status = DONE
+        is_cut = False
+        before = chat.conversation
         self.currency = chat.currency
         try:
             async with (
@@ -382,17 +385,24 @@ class Talk:
                         self._answered[self.model_name] = None
                         self.usage += event.usage
                         self.cost = None if event.cost is None or self.cost is None else self.cost + event.cost
+                    elif isinstance(event, AnswerCut):
+                        is_cut = True
                     elif isinstance(event, ChatEnded):
-                        is_whole = event.stop not in (Stop.LENGTH, Stop.REFUSED)
+                        is_whole = event.stop not in (Stop.LENGTH, Stop.REFUSED) and not is_cut
                         status = DONE if is_whole and (event.text or event.reason is None) else FAILED
         except ModelError as problem:
             self.shown.break_line()
             self.shown.fail(problem)
             if self.is_talking:
-                self.shown.tell("everything but this answer is kept (/retry asks again)")
+                what = "what came of this answer is kept, marked as cut" if is_cut else "all but this answer is kept"
+                self.shown.tell(f"{what} (/retry asks again)")
             status = FAILED
         finally:
             self.keep(chat.conversation)
+            last = chat.conversation.messages[-1] if chat.conversation is not before else None
+            if last is not None and last.cut == "left" and not is_cut:  # nobody reads the events any more
+                with contextlib.suppress(OutputError):
+                    self.shown.show(AnswerCut(last.text, last.cut))
         return status
 
     async def _watched(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:

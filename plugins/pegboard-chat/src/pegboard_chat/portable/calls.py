@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError, ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
-from pegboard_chat.conversation import own_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +40,7 @@ def draw_id() -> str:
 
 
 def take_id(given: Any, taken: set[str], draw: Callable[[], str] = draw_id) -> str:
-    """The id of a call: the given one, the same with a number where it is another call's, or another where it is none.
+    """The id of a call: the given one, or another where that is none, or is another call's.
 
     Args:
         given: as the provider gave it.
@@ -49,9 +48,10 @@ def take_id(given: Any, taken: set[str], draw: Callable[[], str] = draw_id) -> s
         draw: makes another.
     """
     call_id = given if isinstance(given, str) else str(given) if type(given) is int else ""
-    if not call_id.strip() or not call_id.isprintable() or len(call_id) > MAX_ID:
+    if not call_id.strip() or not call_id.isprintable() or len(call_id) > MAX_ID or call_id in taken:
         call_id = draw()
-    return own_id(call_id, taken)
+    taken.add(call_id)
+    return call_id
 
 
 def take_name(alias: str) -> str:

@@ -6,6 +6,7 @@ the provider says itself is shown shortened, in one line, and without keys.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -26,6 +27,8 @@ MAX_SAID = 300
 """Of a provider's own words, in characters."""
 MAX_READ = 20_000
 """Of a provider's own words so much is looked at."""
+MAX_WRITTEN = 2_000
+"""Of a call that a provider could not read, in characters."""
 MAX_DEPTH = 256
 """Of an answer's JSON; the arguments in it have their own, smaller bound."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -33,6 +36,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 REPEATABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """The statuses that say that nothing was done, or that the providers' own clients take so."""
 
+TOOL_USE_FAILED = "tool_use_failed"
+"""Groq's word for a call that its model wrote and that is none, beside `failed_generation`: what the model wrote."""
 _CODES: dict[int, tuple[ErrorCode, str]] = {
     400: (ErrorCode.INVALID_INPUT, "refused"),
     401: (ErrorCode.UNAUTHORIZED, "wrong_key"),
@@ -94,6 +99,7 @@ _TO_DO = {
     "refused": "change what is asked: fewer tools, a shorter conversation, other options",
     "server": "ask again later, or choose another model with --model",
     "timeout": "ask again, or raise timeout_s under [plugins.chat]",
+    "tool_use_failed": "ask again, or choose another model with --model",
     "moved": "check the base_url: no redirect is followed, so that the key goes nowhere else",
     "no_network": "look at HTTPS_PROXY, HTTP_PROXY and NO_PROXY",
 }
@@ -105,6 +111,7 @@ _WHAT = {
     "refused": "refused the request",
     "server": "failed",
     "timeout": "took too long",
+    "tool_use_failed": "could not read a call that its model wrote",
     "moved": "sends elsewhere",
     "no_network": "cannot be reached: the proxy wants to know who asks",
 }
@@ -208,6 +215,8 @@ def error_of(
     code, reason = _CODES.get(meant or 0, (ErrorCode.UPSTREAM_ERROR, "server"))
     if reason == "server" and meant is not None and meant < 500:
         reason = "refused"
+    if TOOL_USE_FAILED in kinds:
+        reason = TOOL_USE_FAILED
     topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
     secrets = tuple(secrets)
     said = clean(message, secrets)
@@ -232,6 +241,10 @@ def error_of(
         details["retry"] = Retry.SAME.value
     if after is not None:
         details["retry_after_s"] = after
+    if reason == TOOL_USE_FAILED:
+        written = _error_in(value).get("failed_generation")
+        written = written if isinstance(written, str) else json.dumps(written)
+        details["failed_generation"] = shorten_text(mask(written[:MAX_READ], secrets), MAX_WRITTEN)
     return ModelError(code, words, details)
 
 

@@ -437,11 +437,12 @@ class Answer:
         text = bytearray()
         looks = 0
         problem: ModelError | None = None
-        while True:
+        while problem is None:
+            piece: bytes | None = None
             try:
                 piece = await self._piece()
             except ModelError as raised:
-                piece, problem = None, raised
+                problem = raised
             text += piece or b""
             if piece is None or (looks < MAX_LOOKS and piece.rstrip().endswith((b"}", b"]"))):
                 looks += 1
@@ -449,10 +450,11 @@ class Answer:
                     value = faults.read_json(self._place.provider, bytes(text), secrets=self._place.hidden)
                 except ModelError as raised:
                     if piece is None:
-                        raise problem or raised from None
+                        problem = problem or raised
                 else:
                     self.finish()
                     return value
+        raise problem  # outside of what was caught: it is nobody's cause or context
 
     async def error_text(self) -> str:
         """The beginning of the body of a refusal, as far as it comes; the connection is given back."""
