@@ -277,6 +277,29 @@ def test_long_histories_forget_their_older_half(chat_place: Path, monkeypatch: p
     assert _files.history_file() is None
 
 
+@pytest.mark.parametrize("way", ["stdin", "argument", "--system", "--attach", "eval", "--load"])
+def test_what_is_no_utf_8_is_refused_with_its_place(chat_start: Callable[..., Any], chat_place: Path, way: str) -> None:
+    wrong = "fine\n\u00e4b".encode() + b"\xff c"
+    (chat_place / "note.txt").write_bytes(wrong)
+    (chat_place / "eval.toml").write_bytes(b"questions = [\n'" + wrong + b"']")
+    (chat_place / "kept.json").write_bytes(b'{"pegboard_conversation": 1, "system": "' + wrong + b'"}')
+    words: dict[str, list[Any]] = {
+        "stdin": ["chat", "--model", "echo"],
+        "argument": ["chat", "--model", "echo", wrong],
+        "--system": ["chat", "--model", "echo", "--system", wrong, "hi"],
+        "--attach": ["chat", "--model", "echo", "--attach", "note.txt", "hi"],
+        "eval": ["eval", "eval.toml", "--model", "echo"],
+        "--load": ["chat", "--model", "echo", "--load", "kept.json", "hi"],
+    }
+    child = chat_start(*words[way], stdin=-1)
+    out, err = child.communicate(wrong if way == "stdin" else b"", timeout=30)
+    assert (child.returncode, out) == (2, b"")
+    assert b"UTF-8" in err
+    places = {"eval": b"line 3", "--load": b"byte 48"}
+    assert places.get(way, b"line 2, column 3: the byte 0xff") in err
+    assert b"Traceback" not in err
+
+
 # -- as a child
 
 

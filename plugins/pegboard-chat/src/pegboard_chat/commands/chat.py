@@ -152,12 +152,11 @@ def _question(given: str | None) -> str | None:
     """
     from pegboard.cli._person import has_person
     from pegboard.cli._terminal import is_terminal
-    from pegboard_chat.commands._prompt import as_text
 
     if given is not None and given != "-":
         if not given.strip():
             raise click.UsageError("the question is empty")
-        return as_text(given)
+        return argument_text(given, "the question")
     if given is None and is_terminal(sys.stdin):
         if has_person():
             return None
@@ -170,17 +169,47 @@ def _question(given: str | None) -> str | None:
         data = b""
     if len(data) > MAX_QUESTION:
         raise click.UsageError(f"the question is longer than {MAX_QUESTION:,} bytes")
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    text = utf8_text(data, "the question on stdin").removeprefix("\ufeff")
     if not text.strip():
         raise click.UsageError("there is no question, and no terminal to talk at; give a QUESTION")
     return text
+
+
+def utf8_text(data: bytes, what: str) -> str:
+    """The text of bytes that a person gave: none of it is guessed.
+
+    Raises:
+        ConfigError: it is no UTF-8; the error says where.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        before = data[: problem.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
+        place = f"line {line}, column {column}: the byte 0x{data[problem.start]:02x}"
+    raise ConfigError(f"{what} is no UTF-8 at {place}", hint="save it as UTF-8, as iconv -t UTF-8 does")
+
+
+def argument_text(given: str, what: str) -> str:
+    """The text of an argument, in which Python keeps bytes that are no UTF-8 as halves of characters (PEP 383).
+
+    Raises:
+        ConfigError: it is no UTF-8; the error says where.
+    """
+    from pegboard_chat.commands._prompt import as_text
+
+    try:
+        return utf8_text(given.encode("utf-8", "surrogateescape"), what)
+    except UnicodeEncodeError:  # other halves, which no byte stands for
+        return as_text(given)
 
 
 def attachment(name: str) -> Content:
     """A file as a block of a question, by what its name says it is.
 
     Raises:
-        ConfigError: it cannot be read, or is too large.
+        ConfigError: it cannot be read, is too large, or is a text that is no UTF-8.
     """
     import mimetypes
 
@@ -202,6 +231,8 @@ def attachment(name: str) -> Content:
     try:
         return TextContent(f"{path.name}:\n\n{data.decode('utf-8')}\n")
     except UnicodeDecodeError:
+        if kind.startswith("text/"):
+            utf8_text(data, name)  # which says where
         return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
 
 
@@ -276,7 +307,6 @@ class Talk:
         Raises:
             ConfigError: a file is no conversation, or cannot be written.
         """
-        from pegboard_chat.commands._prompt import as_text
         from pegboard_chat.conversation import Conversation
 
         found: Conversation | None = None
@@ -292,7 +322,9 @@ class Talk:
         if self.options.load is not None:
             found = _files.load_conversation(Path(self.options.load).expanduser())
         if self.options.system is not None:
-            found = Conversation(as_text(self.options.system), found.messages if found is not None else ())
+            found = Conversation(
+                argument_text(self.options.system, "--system"), found.messages if found is not None else ()
+            )
         return found
 
     async def run(self, host: Host, question: str | None) -> int:
