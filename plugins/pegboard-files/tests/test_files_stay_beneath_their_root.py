@@ -123,6 +123,105 @@ async def test_a_link_that_stays_beneath_is_followed_where_the_kernel_holds_it(r
     assert (root / "sub" / "new.txt").read_text() == "three\n"
 
 
+async def test_an_absolute_link_is_followed_where_it_says_that_it_stays(root: Path, open_files: Any) -> None:
+    """By the root's real name, and by the one that the configuration gives it."""
+    (root / "sub" / "deep").mkdir(parents=True)
+    (root / "sub" / "real.txt").write_text("one\n")
+    other = root.parent / "other"
+    other.symlink_to(root)
+    for number, name in enumerate((root, other)):
+        (root / f"file-{number}").symlink_to(name / "sub" / "real.txt")
+        (root / f"folder-{number}").symlink_to(name / "sub")
+        (root / f"all-{number}").symlink_to(name)
+        (root / f"dots-{number}").symlink_to(f"{name}/sub/deep/.././/real.txt")
+        (root / "sub" / f"chain-{number}").symlink_to(name / f"all-{number}" / f"file-{number}")
+    files = await open_files(opening="openat2", roots=[str(other)])
+    for number in range(2):
+        for path in (
+            "file-N",
+            "folder-N/real.txt",
+            "all-N/sub/real.txt",
+            "dots-N",
+            "sub/chain-N",
+            "all-N/all-N/file-N",
+        ):
+            path = path.replace("N", str(number))
+            assert_ok(await files.call("read_file", {"path": path}), text="one\n")
+        assert_ok(await files.call("list_directory", {"path": f"folder-{number}"}))
+        assert_ok(await files.call("write_file", {"path": f"folder-{number}/new-{number}", "content": "x"}))
+        assert_ok(
+            await files.call("edit_file", {"path": f"file-{number}", "edits": [{"old_text": "o", "new_text": "o"}]})
+        )
+        assert (root / "sub" / f"new-{number}").read_text() == "x"
+        assert (root / f"file-{number}").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "{root}/../outside/secret.txt", "{root}-too/secret.txt", "{root}/sub/../../outside/secret.txt", "{root}/loop",
+        "{root}/up/outside/secret.txt", "{outside}/secret.txt", "/proc/self/root{outside}/secret.txt",
+        "{outside}/back/a", "/proc/self/cwd", "{root}/abs/secret.txt",
+    ],
+)  # fmt: skip
+async def test_an_absolute_link_that_leads_out_is_not_followed(root: Path, open_files: Any, says: str) -> None:
+    outside = root.parent / "outside"
+    (root / "sub").mkdir()
+    (root / "a").write_text("SECRET")
+    (root / "up").symlink_to("..")
+    (root / "abs").symlink_to(outside)
+    (root / "loop").symlink_to(root / "link")
+    (outside / "back").symlink_to(root)  # it comes back in, by a place that may be anybody's
+    Path(f"{root}-too").mkdir()
+    Path(f"{root}-too/secret.txt").write_text("SECRET")
+    (root / "link").symlink_to(says.format(root=root, outside=outside))
+    files = await open_files(opening="openat2")
+    for name, more in [("read_file", {}), ("write_file", {"content": "x"}), ("search_text", {"pattern": "SECRET"})]:
+        error = assert_error(await files.call(name, {"path": "link", **more}), ErrorCode.FORBIDDEN).error
+        assert error is not None
+        assert error.details["reason"] in ("outside", "link", "not_regular")
+
+
+NAMES = ("a", "b", "c")
+TARGETS = st.lists(st.sampled_from([*NAMES, "..", "."]), min_size=1, max_size=4).map("/".join)
+LINKS = st.tuples(st.sampled_from(["", "{root}/", "{above}/"]), TARGETS)
+THINGS = st.sampled_from(["file", "folder"]) | LINKS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where a descriptor lies is asked of /proc")
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join), THINGS, max_size=8), TARGETS
+)
+def test_what_is_followed_by_hand_lies_where_the_system_says_and_never_outside(
+    tmp_path_factory: pytest.TempPathFactory, tree: dict[str, Any], path: str
+) -> None:
+    root = tmp_path_factory.mktemp("tree") / "root"
+    root.mkdir()
+    for name, what in tree.items():
+        with contextlib.suppress(OSError):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            if what == "file":
+                (root / name).write_text("x")
+            elif what == "folder":
+                (root / name).mkdir()
+            else:
+                (root / name).symlink_to("".join(what).format(root=root, above=root.parent))
+    fd = os.open(root, way.FOLDER)
+    try:
+        opened = way.follow(fd, tuple(path.split("/")), way.READ)
+    except OSError as problem:
+        if problem.errno not in (errno.EXDEV, errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise
+    else:
+        real = os.path.realpath(root / path)
+        assert os.path.samestat(os.fstat(opened), os.stat(real))
+        assert real == str(root) or real.startswith(f"{root}/")
+        os.close(opened)
+    finally:
+        os.close(fd)
+
+
 async def test_no_link_is_followed_name_by_name(root: Path, open_files: Any) -> None:
     (root / "sub").mkdir()
     (root / "sub" / "real.txt").write_text("one\n")

@@ -4,8 +4,9 @@ A path is never looked at first and opened later: between the two it can be swap
 of the folder, and what is judged is the descriptor that came back. There are two ways:
 
 openat2   Linux 5.6 walks the whole path in one call and refuses to leave the folder (RESOLVE_BENEATH), through `..`, an
-          absolute link or a link of /proc (RESOLVE_NO_MAGICLINKS). Links that stay beneath the folder are followed;
-          /proc then tells where the descriptor really lies.
+          absolute link or a link of /proc (RESOLVE_NO_MAGICLINKS). Links that stay beneath the folder are followed. An
+          absolute one that says the folder's own name stays beneath it too, which the kernel does not know: the path is
+          then walked by hand, see `follow`. /proc tells where the descriptor really lies.
 walk      One component after the other, each relative to the descriptor of the one before, none through a link
           (O_NOFOLLOW). Where nothing was followed, the path that was asked for is the real one.
 
@@ -19,6 +20,7 @@ import errno
 import os
 import stat
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -38,6 +40,8 @@ _SYS_OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 _RETRIES = 64
+MAX_LINKS = 40
+"""On one way, as the kernel has it."""
 MAX_ABOVE = 2100
 """As many folders as a path can name."""
 
@@ -89,8 +93,14 @@ class Opening(Protocol):
         """`openat2` or `walk`."""
         ...
 
-    def open(self, folder_fd: int, parts: Parts, flags: int) -> Opened:
+    def open(self, folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = None) -> Opened:
         """Open what the parts lead to, beneath the folder.
+
+        Args:
+            folder_fd: the folder.
+            parts: names below it.
+            flags: as for `os.open`.
+            spelled: an absolute path by which links may call the folder, beside its real one.
 
         Raises:
             OSError: as `open` would; EXDEV, the path leaves the folder; ELOOP, a link was not followed; EAGAIN, folders
@@ -109,11 +119,16 @@ class Openat2:
 
     name: str = "openat2"
 
-    def open(self, folder_fd: int, parts: Parts, flags: int) -> Opened:
+    def open(self, folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = None) -> Opened:
         """See `Opening.open`."""
         path = "/".join(parts) or "."
         sys.audit("open", path, None, flags)
-        fd = self._open(folder_fd, os.fsencode(path), flags)
+        try:
+            fd = self._open(folder_fd, os.fsencode(path), flags)
+        except OSError as problem:
+            if problem.errno != errno.EXDEV:
+                raise
+            fd = follow(folder_fd, parts, flags, spelled)
         try:
             return Opened(fd, real_parts(folder_fd, fd))
         except BaseException:
@@ -161,7 +176,7 @@ class Walk:
 
     name: str = "walk"
 
-    def open(self, folder_fd: int, parts: Parts, flags: int) -> Opened:
+    def open(self, folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = None) -> Opened:
         """See `Opening.open`."""
         at = os.dup(folder_fd)
         try:
@@ -172,6 +187,77 @@ class Walk:
         except BaseException:
             os.close(at)
             raise
+
+
+def follow(folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = None) -> int:
+    """Open what the parts lead to, name by name, through links that stay beneath the folder; gives the descriptor.
+
+    No step looks at more than one name in a folder that is held open, and none lets the system follow a link: its text
+    is read, and what it says is walked in turn. `..` leads back to a folder that was passed, never above the first. An
+    absolute link begins anew at the folder, if it begins with one of the folder's names. So nothing that is swapped
+    meanwhile leads out; where a held folder was moved to, its user has to ask (`real_parts`).
+
+    Args:
+        folder_fd, parts, flags, spelled: as in `Opening.open`.
+
+    Raises:
+        OSError: EXDEV: a link leads out; ELOOP: there are too many; else as `open` would.
+    """
+    held = [os.dup(folder_fd)]
+    todo = deque(parts)
+    links = 0
+    try:
+        while todo:
+            name = todo.popleft()
+            if name in ("", "."):
+                continue
+            if name == ".." or "/" in name:
+                if len(held) == 1 or "/" in name:
+                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+                os.close(held.pop())
+                continue
+            said = _said_by(held[-1], name)
+            if said is None:
+                if not todo:
+                    return os.open(name, flags | _NO_LINK, dir_fd=held[-1])
+                held.append(os.open(name, THROUGH | _NO_LINK, dir_fd=held[-1]))
+                continue
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if said.startswith("/"):
+                said = _below(said, folder_fd, spelled)
+                while len(held) > 1:
+                    os.close(held.pop())
+            todo.extendleft(reversed(said.split("/")))
+        return os.open(".", flags, dir_fd=held[-1])
+    finally:
+        for fd in held:
+            os.close(fd)
+
+
+def _said_by(folder_fd: int, name: str) -> str | None:
+    """What a link says, or None: it is none."""
+    try:
+        return os.readlink(name, dir_fd=folder_fd)
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:
+            raise
+        return None
+
+
+def _below(said: str, folder_fd: int, spelled: Parts | None) -> str:
+    """What is left of an absolute path below the folder, by one of its names.
+
+    Raises:
+        OSError: EXDEV: it leads elsewhere.
+    """
+    parts = tuple(part for part in said.split("/") if part not in ("", "."))
+    real = tuple(part for part in _real_path(folder_fd).split("/") if part)
+    for name in (real, spelled):
+        if name is not None and parts[: len(name)] == name:
+            return "/".join(parts[len(name) :])
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 
 def _step(folder_fd: int, name: str, flags: int) -> int:

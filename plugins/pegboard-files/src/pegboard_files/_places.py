@@ -102,7 +102,7 @@ class Root:
     def open(self, parts: Parts, flags: int) -> Opened:
         """Open what lies beneath it."""
         fd = self.fd()
-        return self.opening.open(fd, parts, flags)
+        return self.opening.open(fd, parts, flags, self.parts)
 
     def below(self, parts: Parts) -> Parts | None:
         """What is left of an absolute path below this root, by its configured or its real name; None: nothing."""
