@@ -6,7 +6,6 @@ it - and what they answer goes into its plan.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import gc
 import logging
@@ -163,6 +162,8 @@ class Board:
             return WholeBoard(self.registry, read_only=read_only)
         found = self.config.profiles.get(profile)
         if found is None:
+            import difflib
+
             near = difflib.get_close_matches(profile, list(self.config.profiles), n=1, cutoff=0.0)
             raise ConfigError(
                 f"there is no profile {profile!r}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +136,8 @@ class Program(click.Group):
             else:
                 hint = f"add --plugin {entry}" if _run_of(ctx).plugins else "pegboard doctor says why"
             raise ConfigError(f"the command {name!r} comes with {package}, which is not on the board", hint=hint)
+        from difflib import get_close_matches
+
         near = get_close_matches(name[:100], {*COMMANDS, *self.commands, *PACKAGES}, n=1)
         hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
         raise ConfigError(f"there is no command {name[:60]!r}", hint=hint)

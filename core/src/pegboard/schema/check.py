@@ -9,7 +9,6 @@ The table of keywords is `pegboard.schema.keywords`; what the core's own validat
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pegboard._frozen import FrozenDict
@@ -30,7 +29,7 @@ from pegboard.schema.keywords import (
 from pegboard.schema.refs import References, base_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pegboard.errors import Step
 
@@ -51,6 +50,12 @@ MAX_PLAIN_DEPTH = 10
 Path = tuple["Step", ...]
 
 _TYPE_NAMES = frozenset(TYPES)
+
+
+def _near(word: str, known: Iterable[str], n: int) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(word, list(known), n=n)
 
 
 def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
@@ -249,7 +254,7 @@ def _look_at(schema: Any, path: Path, dialect: Dialect, faults: list[Fault], *, 
             at = (*path, name)
             faults += _SHAPES[keyword.shape](value, at, dialect)
             if name == "format" and not foreign and isinstance(value, str) and value not in FORMATS:
-                near = get_close_matches(value[:100], FORMATS, n=1)
+                near = _near(value[:100], FORMATS, n=1)
                 hint = f"did you mean {near[0]}?" if near else None
                 faults.append(Fault(at, "a format that is known", shorten(value), hint))
     for steps, item in subschemas(schema, dialect):
@@ -259,7 +264,7 @@ def _look_at(schema: Any, path: Path, dialect: Dialect, faults: list[Fault], *, 
 def _unknown(name: str, path: Path, dialect: Dialect) -> Fault:
     if name in KEYWORDS:
         return Fault((*path, name), f"a keyword of {dialect}", f"one of {KEYWORDS[name].dialects[0]}")
-    near = get_close_matches(name[:100], [key for key, word in KEYWORDS.items() if dialect in word.dialects], n=1)
+    near = _near(name[:100], [key for key, word in KEYWORDS.items() if dialect in word.dialects], n=1)
     hint = f"did you mean {near[0]}?" if near else "annotations of your own begin with x-"
     return Fault((*path, name), "a keyword of JSON Schema", shorten_text(name), hint)
 
@@ -370,7 +375,7 @@ def _types(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
         return
     for name in names:
         if name not in TYPES:
-            near = get_close_matches(name[:100], TYPES, n=1) if isinstance(name, str) else []
+            near = _near(name[:100], TYPES, n=1) if isinstance(name, str) else []
             yield Fault(path, f"one of {', '.join(TYPES)}", shorten(name), f"did you mean {near[0]}?" if near else None)
     if all(isinstance(name, str) for name in names) and len(set(names)) < len(names):
         yield Fault(path, "types that differ", shorten(value))

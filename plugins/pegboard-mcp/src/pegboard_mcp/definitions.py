@@ -10,14 +10,9 @@ from typing import Any, Literal
 
 import attrs
 
-Transport = Literal["stdio", "http", "sse", "websocket"]
+from pegboard_mcp.defaults import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
-CONNECT_S = 30.0
-INSTALL_S = 120.0
-REQUEST_S = 60.0
-SSE_READ_S = 300.0
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""The longest message that a server may send; a longer one ends the connection."""
+Transport = Literal["stdio", "http", "sse", "websocket"]
 
 HIDDEN = "***"
 

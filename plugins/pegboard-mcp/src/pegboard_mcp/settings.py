@@ -16,7 +16,7 @@ import attrs
 
 from pegboard import setting
 from pegboard.fronts import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
-from pegboard_mcp.definitions import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
+from pegboard_mcp.defaults import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

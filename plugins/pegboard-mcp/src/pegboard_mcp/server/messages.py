@@ -21,7 +21,7 @@ from mcp_types import (
 
 from pegboard.schema.envelope import TooLong, members_of
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
+from pegboard_mcp.defaults import MAX_MESSAGE_BYTES
 
 MAX_DEPTH = 72
 """How deep a message may nest: as deep as arguments may, and the levels of its envelope."""

@@ -39,7 +39,7 @@ from mcp_types import (
 )
 
 from pegboard_mcp.client.transports._lines import LineSplitter
-from pegboard_mcp.definitions import MAX_MESSAGE_BYTES
+from pegboard_mcp.defaults import MAX_MESSAGE_BYTES
 from pegboard_mcp.server.messages import NoMessageError, message_of
 from pegboard_mcp.streams import Reader, Writer
 
