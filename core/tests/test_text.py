@@ -67,7 +67,7 @@ def test_what_writing_needs_stays(text):
         ("a\rb\u2028c\x85d", "a\nb\nc\nd", {"controls": 2, "separators": 1}),
         ("a\r\nb\tc\né\r\n", "a\r\nb\tc\né\r\n", {}),
         ("a\r\r\nb\r\u200b\n", "a\n\r\nb\n\n", {"controls": 2, "zero_width": 1}),
-        ("a\x1b(B\x1b=b\x9b1mc", "abc", {"escapes": 3}),
+        ("a\x1b(B\x1b=b\x9b1mc\x1b (d", "abc (d", {"escapes": 3, "controls": 1}),
         ("a\x1b[31mred\x1b[0m", "ared", {"escapes": 2}),
         ("a\x1b]0;title\x07b\x1b]8;;http://x\x1b\\c", "abc", {"escapes": 2}),
         ("a\x1bb\x9bm", "abm", {"controls": 2}),
@@ -217,5 +217,5 @@ def test_json_is_shown_as_the_same_value():
 
 def test_counts_are_said_in_words():
     assert describe({"bidi": 2, "tags": 1200}) == (
-        "marks that turn the direction of text (2), characters of the tags block, which only a model reads (1,200)"
+        "marks that turn the direction of text (2), characters of the tags block, which only a model reads (1200)"
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.text import NOTHING, add_counts, clean
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -59,6 +61,13 @@ class AudioContent:
 class BinaryContent:
     """Any other bytes: an embedded resource where `data` is there, a link to one where it is None.
 
+    Args:
+        data: the bytes; those of a text in UTF-8.
+        mime_type: the media type.
+        uri: where it lies.
+        name: what it is called.
+        is_text: it came as a text, and leaves as one. `BinaryContent.of_text` makes one.
+
     .. versionadded:: 0.1
     """
 
@@ -66,23 +75,35 @@ class BinaryContent:
     mime_type: str = "application/octet-stream"
     uri: str | None = None
     name: str | None = None
+    is_text: bool = attrs.field(default=False, kw_only=True, eq=False)  # how it travels, not what it is
+
+    @classmethod
+    def of_text(
+        cls, text: str, mime_type: str = "text/plain", uri: str | None = None, name: str | None = None
+    ) -> BinaryContent:
+        """An embedded text. Halves of surrogate pairs, which UTF-8 cannot say, become question marks."""
+        return cls(text.encode("utf-8", "replace"), mime_type, uri, name, is_text=True)
 
     @property
     def text(self) -> str | None:
-        """What is embedded, where its media type says that it is text and it is UTF-8; else None."""
-        if self.data is None or not _is_textual(self.mime_type):
+        """What is embedded, where it came as a text, or where its media type says that it is text and it is UTF-8; else
+        None. Of bytes it is for reading, without what hides in it; the bytes themselves are as they came."""
+        if self.data is None or not (self.is_text or _is_textual(self.mime_type)):
             return None
         try:
-            return self.data.decode("utf-8")
+            text = self.data.decode("utf-8")
         except UnicodeDecodeError:
             return None
+        return text if self.is_text else clean(text)[0]
 
     def to_json(self) -> dict[str, Any]:
-        """MCP's `resource` with a `blob`, or its `resource_link`."""
+        """MCP's `resource` with a `text` or a `blob`, or its `resource_link`."""
         if self.data is None:
             link = {"type": "resource_link", "uri": self.uri or "", "mimeType": self.mime_type}
             return {**link, "name": self.name} if self.name is not None else link
-        resource = {"uri": self.uri or "", "mimeType": self.mime_type, "blob": _encode(self.data)}
+        text = self.text if self.is_text else None
+        held = {"blob": _encode(self.data)} if text is None else {"text": text}
+        resource: dict[str, Any] = {"uri": self.uri or "", "mimeType": self.mime_type, **held}
         block: dict[str, Any] = {"type": "resource", "resource": resource}
         if self.name is not None:
             resource["name"] = self.name
@@ -100,6 +121,33 @@ def labels_size(block: Content) -> int:
     """Characters of media type, address and name."""
     labels = (getattr(block, name, None) for name in ("mime_type", "uri", "name"))
     return sum(len(label) for label in labels if isinstance(label, str))
+
+
+def clean_blocks(blocks: tuple[Content, ...]) -> tuple[tuple[Content, ...], Mapping[str, int]]:
+    """The blocks with their texts, addresses and names clean; the very blocks where nothing hid.
+
+    The bytes of an image, of sound and of an embedded file are never touched; those of an embedded text are a text.
+
+    .. versionadded:: 0.1
+    """
+    if len(blocks) == 1 and type(blocks[0]) is TextContent:  # what nearly all results show
+        text, found = clean(blocks[0].text)
+        return ((TextContent(text),), found) if found else (blocks, found)
+    cleaned, all_found = [], NOTHING
+    for block in blocks:
+        kept: Content = block
+        for name in ("text", "mime_type", "uri", "name"):
+            value = getattr(block, name, None)
+            is_bytes = name == "text" and isinstance(block, BinaryContent)
+            if not isinstance(value, str) or (is_bytes and not getattr(block, "is_text", False)):
+                continue
+            text, found = clean(value)
+            if found:
+                changed: dict[str, Any] = {"data": text.encode()} if is_bytes else {name: text}
+                kept = attrs.evolve(kept, **changed)
+                all_found = add_counts(all_found, found)
+        cleaned.append(kept)
+    return (tuple(cleaned), all_found) if all_found else (blocks, NOTHING)
 
 
 def content_from_json(block: Mapping[str, Any]) -> Content:
@@ -121,6 +169,10 @@ def content_from_json(block: Mapping[str, Any]) -> Content:
                 resource.get("mimeType", "application/octet-stream"),
                 resource.get("uri") or None,
                 resource.get("name"),
+            )
+        case {"type": "resource", "resource": {"text": str(text)} as resource}:
+            return BinaryContent.of_text(
+                text, resource.get("mimeType", "text/plain"), resource.get("uri") or None, resource.get("name")
             )
         case {"type": "resource_link", "uri": str(uri)}:
             return BinaryContent(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.results import ToolResult
+from pegboard.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -307,6 +308,11 @@ def mask(text: str, secrets: tuple[str, ...]) -> str:
     return text
 
 
+def _clean_and_mask(text: str, secrets: tuple[str, ...]) -> str:
+    """A secret goes whether it is hidden in, or what hides is in it."""
+    return mask(clean(mask(text, secrets))[0], secrets)
+
+
 class _MaskingLog(logging.LoggerAdapter[logging.Logger]):
     def __init__(self, logger: logging.Logger, extra: Mapping[str, Any], context: CallContext) -> None:
         super().__init__(logger, dict(extra))
@@ -315,4 +321,4 @@ class _MaskingLog(logging.LoggerAdapter[logging.Logger]):
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         if self.isEnabledFor(level):
             text = str(msg) % args if args else str(msg)
-            super().log(level, "%s", mask(text, self._context.secrets_read), **kwargs)
+            super().log(level, "%s", _clean_and_mask(text, self._context.secrets_read), **kwargs)

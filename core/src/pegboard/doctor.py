@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
 from pegboard.text import HIDDEN as HIDDEN  # its old place
-from pegboard.text import WORDS, clean
+from pegboard.text import WORDS, clean, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -245,6 +245,12 @@ def check_running(board: Board) -> Iterator[Finding]:
         yield Finding(
             "an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning"
         )
+    for name, counts in board.runtime.cleaned.items():
+        yield Finding(
+            "results hid characters", f"tool {_plain(name)}", f"taken out of them: {describe(counts)}",
+            "look at where they come from: what hides can carry orders to a model; data that is none to read stays as "
+            'it is with results = "raw"', "note",
+        )  # fmt: skip
     for name, (state, reason) in board.source_states.items():
         if state.value in ("failed", "backing_off"):
             yield Finding("a source is down", f"source {name}", reason or state.value, "mend what it connects to")

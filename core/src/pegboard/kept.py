@@ -174,6 +174,7 @@ READ_RESULT = Tool(
     description="Read a page of a result that was too large to show at once. The result itself names its id.",
     handler=read_result,
     run="inplace",
+    results="raw",  # a page of what was cleaned before it was kept
     category="general",
     annotations=Annotations(read_only=True, idempotent=True, open_world=False),
     origin=Origin(plugin="core", distribution="pegboard"),

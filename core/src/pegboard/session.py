@@ -17,9 +17,11 @@ from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.kept import KeptResults
 from pegboard.pipeline.classify import pass_on, timed_out
+from pegboard.pipeline.normalise import clean_error
 from pegboard.pipeline.stages import Trace
 from pegboard.registry import Page, page_of
 from pegboard.results import ToolResult, stamped
+from pegboard.text import clean
 from pegboard.tools import MAX_NAME, Tool, ToolCall
 
 if TYPE_CHECKING:
@@ -261,7 +263,7 @@ class Session:
         started = perf_counter()
         hung = self._view.plans.get(name) if type(name) is str else None
         if hung is None:
-            result = ToolResult.of_error(self.missing(name))
+            result = ToolResult.of_error(clean_error(self.missing(name))[0])
         else:
             result = hung.check(self, EMPTY if arguments is None else arguments)
         shown = name[:MAX_NAME] if type(name) is str else ""
@@ -288,7 +290,7 @@ class Session:
                 await host.settle(name, timeout_s=SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S))
                 hung = self._view.plans.get(name)
             if hung is None:
-                result = ToolResult.of_error(self.missing(name))
+                result = ToolResult.of_error(clean_error(self.missing(name))[0])
             elif timeout_s is None:
                 result = await hung.answer(self, call.arguments, call.id, parent, trace)
             else:
@@ -309,7 +311,7 @@ class Session:
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
         """Answer what was no call at all, a broken line of a batch, and let the observers hear it."""
-        return self._heard(stamped(ToolResult.of_error(error), id, name, 0.0), line)
+        return self._heard(stamped(ToolResult.of_error(clean_error(error)[0]), id, name, 0.0), line)
 
     def _heard(self, result: ToolResult, line: Any = None) -> ToolResult:
         if self._host.runtime.observers:
@@ -339,7 +341,7 @@ class Session:
     async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
         """Hand progress to whoever listens."""
         if self._on_progress is not None:
-            await self._on_progress(call_id, done, total, message)
+            await self._on_progress(call_id, done, total, message and clean(message)[0])
 
     @property
     def can_ask(self) -> bool:
@@ -363,7 +365,7 @@ class Session:
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._answer_to(Confirmation(question, tool, arguments, self, is_running=is_running))
+        answer = await self._answer_to(Confirmation(clean(question)[0], tool, arguments, self, is_running=is_running))
         if answer == "session":
             self.approvals.add(tool.fingerprint)
         return answer is True or answer == "session"
@@ -382,7 +384,8 @@ class Session:
         """
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
-        answer = await self._answer_to(Confirmation(question, tool, EMPTY, self, schema, url, is_running=True))
+        asked = Confirmation(clean(question)[0], tool, EMPTY, self, schema, url, is_running=True)
+        answer = await self._answer_to(asked)
         if schema is None:
             return None if answer is None else answer is True or answer == "session"
         return answer if answer is None or isinstance(answer, Mapping) else False

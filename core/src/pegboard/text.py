@@ -81,6 +81,11 @@ WORDS: Mapping[str, str] = {
 .. versionadded:: 0.1
 """
 
+CLEANED = "cleaned"
+"""Where the details of a result or an error count what was taken out of its texts: an object, by kind.
+
+.. versionadded:: 0.1
+"""
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 STYLED = (
@@ -161,7 +166,7 @@ def _sequences() -> re.Pattern[str]:
     """What a terminal reads as a whole: control sequences; strings that have an end (titles, links); sets of characters
     and modes of the keypad. What is not whole loses its control alone."""
     return re.compile(
-        r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[ -/]++[0-~]|[78=>])"
+        r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[()][012AB]|[78=>])"
         r"|\x9b[0-?]++[ -/]*+[@-~]"
     )
 
@@ -346,12 +351,23 @@ def add_counts(*counts: Mapping[str, int]) -> Mapping[str, int]:
     return dict(found) or NOTHING
 
 
+def counts_in(details: Mapping[str, Any] | None) -> Mapping[str, int]:
+    """What the details of a result or an error count under `cleaned`; nothing where that is a word of the tool's own.
+
+    .. versionadded:: 0.1
+    """
+    said = (details or {}).get(CLEANED)
+    if isinstance(said, dict) and WORDS.keys() >= said.keys() and all(type(one) is int for one in said.values()):
+        return said
+    return NOTHING
+
+
 def describe(counts: Mapping[str, int]) -> str:
     """Counts as a person reads them: `marks that turn the direction of text (2), control characters (1)`.
 
     .. versionadded:: 0.1
     """
-    return ", ".join(f"{WORDS.get(kind, kind)} ({count:,})" for kind, count in counts.items())
+    return ", ".join(f"{WORDS.get(kind, kind)} ({count})" for kind, count in counts.items())
 
 
 # -- what is said

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 Run = Literal["async", "inplace", "thread", "process"]
 Risk = Literal["low", "medium", "high"]
+Results = Literal["clean", "raw"]
 
 RUNS = ("async", "inplace", "thread", "process")
 RISKS = ("low", "medium", "high")
+RESULTS = ("clean", "raw")
 MAX_NAME = 128
 
 _PERIODS_S = {
@@ -253,6 +255,8 @@ class Tool:
             hang.
         run: where the handler runs: "async" in the loop, "inplace" in the loop because it cannot wait, "thread", or
             "process", where a deadline can end it.
+        results: "clean": what hides in the texts of its results is taken out; "raw": they stay as they are, since they
+            are no texts to read but data to work with.
         signature: how the handler's parameters are structured, where the schema was derived from them.
 
     .. versionadded:: 0.1
@@ -274,6 +278,7 @@ class Tool:
     version: str | None = None
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     permissions: type | None = None
+    results: Results = "clean"
     run: Run = attrs.field()
     signature: Signature | None = attrs.field(default=None, repr=False)
 
@@ -284,6 +289,8 @@ class Tool:
     def __attrs_post_init__(self) -> None:
         if self.run not in RUNS:
             raise ValueError(f"run: expected one of {', '.join(RUNS)}, got {str(self.run)[:40]!r}")
+        if self.results not in RESULTS:
+            raise ValueError(f"results: expected one of {', '.join(RESULTS)}, got {str(self.results)[:40]!r}")
         for name in ("category", "description", "title", "version"):
             value = getattr(self, name)
             if not isinstance(value, str) and (value is not None or name in ("category", "description")):
@@ -352,6 +359,7 @@ def tool(
     version: str | None = None,
     secrets: Iterable[str] = (),
     permissions: type | None = None,
+    results: Results = "clean",
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a `Tool` of a function: name, description and a strict schema come from its signature, hints and docstring.

@@ -124,7 +124,7 @@ def test_a_web_page_is_shown_by_its_title() -> None:
 
 def test_text_of_a_provider_is_shown_in_one_short_line() -> None:
     error = error_of("acme", 500, json.dumps({"error": {"message": "a\x1b[2J\nb\u202e" + "x" * 10_000}}))
-    assert "a [2J b x" in error.message
+    assert "a bx" in error.message
     assert error.message.isprintable()
     assert len(error.message) < 500
 

@@ -47,6 +47,33 @@ async def test_a_dry_run_shows_the_diff_and_writes_nothing(root: Path, files: An
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("x = \u200b'a\u202eb'; y\u200b = 1", "'ab'", "'c'", "x = \u200b'c'; y\u200b = 1"),
+        ("a\u2028b\nc", "a\nb", "a b", "a b\nc"),
+        ("\x1b[31mred\x1b[0m [31m", "red", "blue", "\x1b[31mblue\x1b[0m [31m"),
+        ("می\u200cخواهم\u200b", "می\u200cخواهم", "x", "x\u200b"),
+    ],
+)
+async def test_an_edit_finds_its_text_as_it_was_shown(
+    root: Path, files: Any, before: str, old: str, new: str, after: str
+) -> None:
+    (root / "a.txt").write_bytes(before.encode())
+    assert_ok(await files.call("edit_file", {"path": "a.txt", "edits": [edit(old, new)]}))
+    assert (root / "a.txt").read_bytes() == after.encode()
+
+
+async def test_an_edit_that_is_shown_twice_changes_nothing(root: Path, files: Any) -> None:
+    (root / "a.txt").write_text("a\u200bb a\u200bb", "utf-8")
+    refused = assert_error(
+        await files.call("edit_file", {"path": "a.txt", "edits": [edit("ab", "c")]}), "INVALID_INPUT"
+    )
+    assert "2 times" in refused.text
+    assert_ok(await files.call("edit_file", {"path": "a.txt", "edits": [edit("ab", "c", replace_all=True)]}))
+    assert (root / "a.txt").read_text("utf-8") == "c c"
+
+
 async def test_an_edit_that_changes_nothing_writes_nothing(root: Path, files: Any) -> None:
     (root / "a.txt").write_text("one\n")
     inode = (root / "a.txt").stat().st_ino

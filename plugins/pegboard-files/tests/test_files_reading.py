@@ -20,15 +20,20 @@ from pegboard_files._reading import _window
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "one", "one\n", "one\ntwo", "a\r\nb\r\n", "a\rb", "tab\tvt\x0b\u2028sep\n", "é 😀 漢字\n", "\n\n\n"]
-)
+@pytest.mark.parametrize("text", ["", "one", "one\n", "one\ntwo", "a\r\nb\r\n", "tab\tend\n", "é 😀 漢字\n", "\n\n\n"])
 async def test_text_is_shown_exactly_as_it_stands(root: Path, files: Any, text: str) -> None:
     (root / "a.txt").write_bytes(text.encode("utf-8"))
     result = assert_ok(await files.call("read_file", {"path": "a.txt"}), text=text)
     assert result.data["size"] == len(text.encode("utf-8"))
     assert result.data["truncated"] is False
     assert result.data["lines"] == text.count("\n") + (not text.endswith("\n") and text != "")
+
+
+async def test_what_hides_in_a_file_is_not_shown_and_counted(root: Path, files: Any) -> None:
+    (root / "a.txt").write_text("a\u200bb\u2028c \U000e0041\U000e0042\x1b[31md", "utf-8")
+    result = assert_ok(await files.call("read_file", {"path": "a.txt"}), text="ab\nc d")
+    assert result.details is not None
+    assert result.details["cleaned"] == {"zero_width": 1, "separators": 1, "tags": 2, "escapes": 1}
 
 
 @pytest.mark.parametrize(

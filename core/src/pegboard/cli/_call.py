@@ -18,6 +18,7 @@ from pegboard.cli._text import printable, printable_line
 from pegboard.cli._waiting import waiting
 from pegboard.content import BinaryContent, TextContent
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.text import CLEANED, counts_in, describe
 
 if TYPE_CHECKING:
     from pegboard.board import Board
@@ -127,7 +128,11 @@ def _show(result: ToolResult) -> None:
         shown = [to_json(result.data, indent=2)]
     if shown:
         emit_line("\n".join(shown))
-    for name, said in (result.details or {}).items():
+    details = dict(result.details or {})
+    if counts := counts_in(details):
+        del details[CLEANED]
+        note(f"note: taken out of the result: {describe(counts)}")
+    for name, said in details.items():
         note(f"note: {name}: {printable_line(said if isinstance(said, str) else json.dumps(said, default=str), 300)}")
 
 

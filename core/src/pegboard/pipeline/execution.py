@@ -22,8 +22,10 @@ import attrs
 
 from pegboard.errors import ErrorCode, PluginError, Retry, ToolDefinitionError, ToolError
 from pegboard.pipeline.classify import classify, pass_on, timed_out
-from pegboard.pipeline.normalise import UnusableError, clean_error, make_normalise, unusable
+from pegboard.pipeline.masking import masked
+from pegboard.pipeline.normalise import UnusableError, check_output, clean_error, make_normalise, to_result, unusable
 from pegboard.results import ToolResult, noted
+from pegboard.text import CLEANED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -195,7 +197,9 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
     import trio
 
     tool = plan.tool
-    normalise = make_normalise(tool, plan.output_validator)
+    hear = plan.runtime.note_cleaned
+    normalise = make_normalise(tool, plan.output_validator, hear)
+    normalise_masked = make_normalise(tool, None, hear)
     invoke, takes_context = make_invoke(tool)
     handler = tool.handler
 
@@ -204,14 +208,23 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
     ) -> tuple[ToolResult, int]:
         secrets = () if context is None else context.secrets_read
         error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
+        if secrets:  # before what hides goes, and with it a part of a secret; the plan masks again what comes out
+            error = masked(ToolResult.of_error(error), secrets).error or error
         error, size = clean_error(error)
+        if CLEANED in error.details:
+            hear(tool.name, error.details)
         return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details})), size
 
-    def usable(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
+    def usable(value: Any, call_id: str, started: float, context: CallContext | None = None) -> tuple[ToolResult, int]:
         try:
+            if context is not None and (secrets := context.secrets_read):
+                result = to_result(value, is_raw=True)[0]
+                if plan.output_validator is not None and result.error is None:
+                    check_output(plan.output_validator, result)  # of the tool's own data, not of what is masked
+                return normalise_masked(masked(result, secrets), call_id, started)
             return normalise(value, call_id, started)
         except UnusableError as problem:
-            return ToolResult.of_error(unusable(tool, problem)), 0
+            return ToolResult.of_error(clean_error(unusable(tool, problem))[0]), 0
         except BaseException as problem:  # a value of the author's own class may raise anything
             pass_on(problem)
             log.exception("what tool %s returned cannot be read", tool.name, exc_info=problem)
@@ -219,8 +232,8 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
 
     if tool.run == "inplace" and plan.executor is None:
 
-        def settle(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
-            result, size = usable(value, call_id, started)
+        def settle(value: Any, call_id: str, started: float, context: CallContext | None) -> tuple[ToolResult, int]:
+            result, size = usable(value, call_id, started, context)
             return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
 
         def execute_in_place(
@@ -230,7 +243,7 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
                 value = invoke(kwargs, context) if takes_context else handler(**kwargs)
             except BaseException as problem:  # noqa: BLE001 - classified in one place
                 return failed(problem, context, None)
-            return settle(value, call_id, started)
+            return settle(value, call_id, started, context)
 
         async def execute_async_in_place(
             context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
@@ -239,7 +252,7 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
                 value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
             except BaseException as problem:  # noqa: BLE001 - classified in one place
                 return failed(problem, context, None)
-            return settle(value, call_id, started)
+            return settle(value, call_id, started, context)
 
         return execute_async_in_place if is_async(tool) else execute_in_place
 
@@ -268,7 +281,7 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
         if scope.cancelled_caught:
             details = _timeout_details(tool, scope.deadline, reached)
             return ToolResult.of_error(timed_out(tool, timeout_s, **details)), 0
-        result, size = usable(value, call_id, started)
+        result, size = usable(value, call_id, started, context)
         if scope.cancel_called or (result.duration_ms > limit_ms and current_time() > scope.deadline):
             result = _late(result, timeout_s)
         return result, size

@@ -36,7 +36,7 @@ def _mask_block(block: Content, secrets: tuple[str, ...]) -> Content:
     mime_type = mask(block.mime_type, secrets)
     if isinstance(block, BinaryContent):
         uri, name = (_mask_value(text, secrets) for text in (block.uri, block.name))
-        return BinaryContent(None if block.data is None else data, mime_type, uri, name)
+        return BinaryContent(None if block.data is None else data, mime_type, uri, name, is_text=block.is_text)
     return attrs.evolve(block, data=data, mime_type=mime_type)
 
 

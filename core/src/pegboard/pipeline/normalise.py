@@ -13,6 +13,11 @@
 
 What has no JSON form, a number that is none (NaN, Infinity) included, is the tool's mistake: INTERNAL_ERROR, and the
 answer says that the tool ran.
+
+This is also the edge at which every text of a result or an error is freed of what hides in it (`pegboard.text`),
+whoever the tool is of: a file or a page that a tool of our own reads is as foreign as a server. What was taken out is
+counted in `details["cleaned"]`. Texts of a tool with `results="raw"` stay as they are, its errors do not; bytes are
+never touched.
 """
 
 from __future__ import annotations
@@ -22,13 +27,14 @@ import json
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard.content import BLOCK_BYTES, CONTENT_TYPES, BinaryContent, TextContent, labels_size
+from pegboard.content import BLOCK_BYTES, CONTENT_TYPES, BinaryContent, TextContent, clean_blocks, labels_size
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.pipeline.classify import repeat_of
 from pegboard.results import ToolResult
+from pegboard.text import CLEANED, NOTHING, add_counts, clean, clean_value, counts_in, is_plain_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pegboard.content import Content
     from pegboard.contract import Validator
@@ -51,12 +57,15 @@ class UnusableError(Exception):
     """What a tool returned cannot be a result; the text says why, for the caller."""
 
 
-def make_normalise(tool: Tool, validate: Validator | None) -> Callable[[Any, str, float], tuple[ToolResult, int]]:
+def make_normalise(
+    tool: Tool, validate: Validator | None, hear: Callable[[str, Any], None] = lambda name, details: None
+) -> Callable[[Any, str, float], tuple[ToolResult, int]]:
     """Compile `normalise(value, call_id, started)` for one tool: the result, and its size in bytes or a little less.
 
-    It raises `UnusableError`. A value of the very type that the hint promised takes the short way.
+    It raises `UnusableError`. A value of the very type that the hint promised takes the short way. `hear` is told the
+    tool's name and the details of a result, where they say that something was taken out of its texts.
     """
-    name = tool.name
+    name, is_raw = tool.name, tool.results == "raw"
     quick = _primitive_result(tool)
 
     def normalise(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
@@ -68,11 +77,19 @@ def make_normalise(tool: Tool, validate: Validator | None) -> Callable[[Any, str
                 text = _AS_JSON[kind](value)
             except ValueError as problem:  # an integer above Python's limit of digits
                 raise UnusableError("returned an integer that is too long") from problem
+            details = None
+            if kind is str and not is_raw:
+                value, counts = clean(text)
+                if counts:
+                    text, details = value, {CLEANED: counts}
+                    hear(name, details)
             duration_ms = (perf_counter() - started) * 1000
-            return ToolResult((TextContent(text),), {"result": value}, None, None, call_id, name, duration_ms), len(
+            return ToolResult((TextContent(text),), {"result": value}, None, details, call_id, name, duration_ms), len(
                 text
             )
-        result, size = to_result(value)
+        result, size = to_result(value, is_raw=is_raw)
+        if result.details is not None and CLEANED in result.details:
+            hear(name, result.details)
         if validate is not None and result.error is None:
             check_output(validate, result)
         duration_ms = (perf_counter() - started) * 1000
@@ -95,35 +112,50 @@ def _primitive_result(tool: Tool) -> frozenset[type]:
     return frozenset(_PRIMITIVES.get(inner["type"], ()))
 
 
-def to_result(value: Any) -> tuple[ToolResult, int]:
+def to_result(value: Any, *, is_raw: bool = False) -> tuple[ToolResult, int]:
     """The table of this module, for any value; with the size of what it shows and carries, in bytes or a little less.
+
+    Args:
+        value: what a handler or a filter returned.
+        is_raw: leave the texts of a success as they are.
 
     Raises:
         UnusableError: the value has no JSON form.
     """
     if isinstance(value, ToolResult):
-        return _checked(value)
+        return _checked(value, is_raw)
     if value is None:
         return ToolResult(), 0
     if isinstance(value, str):
         text = str.__str__(value)  # of a subclass too: an enum of texts is its value
-        return ToolResult((TextContent(text),), {"result": text}), len(text)
+        text, counts = (text, NOTHING) if is_raw else clean(text)
+        return ToolResult((TextContent(text),), {"result": text}, None, {CLEANED: counts} if counts else None), len(
+            text
+        )
     if isinstance(value, ToolError):
-        return _checked(ToolResult.of_error(value))
+        return _checked(ToolResult.of_error(value), is_raw)
     if isinstance(value, CONTENT_TYPES):
-        return _checked(ToolResult((value,)))
+        return _checked(ToolResult((value,)), is_raw)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _checked(ToolResult((BinaryContent(bytes(value)),)))
+        return _checked(ToolResult((BinaryContent(bytes(value)),)), is_raw)
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, CONTENT_TYPES) for item in value):
-        return _checked(ToolResult(tuple(value)))
+        return _checked(ToolResult(tuple(value)), is_raw)
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
         if inspect.iscoroutine(value):
             value.close()
         raise UnusableError("returned something to be awaited; its author has to write `async def`")
-    plain = _to_plain(value)
-    text = _to_text(plain)
+    plain, text, counts = _cleaned_json(_to_plain(value), is_raw)
     data = plain if isinstance(plain, dict) else {"result": plain}
-    return ToolResult((TextContent(text),), data), len(text)
+    return ToolResult((TextContent(text),), data, None, {CLEANED: counts} if counts else None), len(text)
+
+
+def _cleaned_json(plain: Any, is_raw: bool = False) -> tuple[Any, str, Mapping[str, int]]:
+    """A JSON value without what hides in it, its text, and what was taken out."""
+    text = _to_text(plain)
+    if is_raw or is_plain_json(text):
+        return plain, text, NOTHING
+    cleaned, counts = clean_value(plain)
+    return (cleaned, _to_text(cleaned), counts) if counts else (plain, text, counts)
 
 
 def check_output(validate: Validator, result: ToolResult) -> None:
@@ -137,7 +169,8 @@ def check_output(validate: Validator, result: ToolResult) -> None:
     faults: Sequence[Fault] = validate(result.data)
     if faults:
         shown = "; ".join(f"{fault.where or 'data'}: expected {fault.expected}" for fault in faults[:3])
-        raise UnusableError(f"returned what its output schema forbids: {shown}")
+        after = " (what hides in its texts was taken out before)" if CLEANED in (result.details or ()) else ""
+        raise UnusableError(f"returned what its output schema forbids: {shown}{after}")
 
 
 def unusable(tool: Tool, problem: UnusableError) -> ToolError:
@@ -150,46 +183,61 @@ def unusable(tool: Tool, problem: UnusableError) -> ToolError:
     )
 
 
-def _checked(result: ToolResult) -> tuple[ToolResult, int]:
+def _checked(result: ToolResult, is_raw: bool = False) -> tuple[ToolResult, int]:
     if not all(isinstance(block, CONTENT_TYPES) for block in result.content):
         raise UnusableError("returned content that is no content block")
     size = sum(map(_block_size, result.content))
     error = result.error
+    is_raw = is_raw and error is None
+    content, found = (result.content, NOTHING) if is_raw else clean_blocks(result.content)
     if error is not None:
-        error = ToolError(error.code, error.message, _to_object(error.details, "details"))
-        size += len(_to_text(error.details))
+        error, more, counts = _cleaned_error(error, _to_object(error.details, "details"))
+        found, size = add_counts(found, counts), size + more
     data = details = None
     if result.data is not None:
-        data = _to_object(result.data, "data")
-        size = max(size, len(_to_text(data)))
+        plain = _to_object(result.data, "data")
+        data, text, counts = _cleaned_json(plain, is_raw)
+        if counts:
+            found = add_counts(found, counts)
+            if len(content) == 1 and content[0] == TextContent(_to_text(plain)):  # the same for people: so it stays
+                content = (TextContent(text),)
+        size = max(size, len(text))
     if result.details is not None:
-        details = _to_object(result.details, "details")
-        size += len(_to_text(details))
-    return ToolResult(result.content, data, error, details), size
+        details, text, counts = _cleaned_json(_to_object(result.details, "details"), is_raw)
+        found, size = add_counts(found, counts), size + len(text)
+    if found and error is None:
+        details = {**(details or {}), CLEANED: found}
+    return ToolResult(content, data, error, details), size
 
 
 class PlainError(ToolError):
-    """An error in the host's own words: its text is ASCII, its details are JSON, and nothing is left to clean.
+    """An error in the host's own words: its text is plain ASCII, its details are JSON, and nothing is left to clean.
 
     Models get arguments wrong all day, and cleaning costs as much as finding what is wrong.
     """
 
 
 def clean_error(error: ToolError) -> tuple[ToolError, int]:
-    """An error that was raised, with details that are JSON whatever they were; and its size as of a result."""
+    """An error that was raised, with details that are JSON whatever they were, and with clean texts; and its size as of
+    a result."""
     if type(error) is PlainError:
         return error, len(error.message)
     reads: tuple[Callable[[Any], Any], ...] = (_to_plain, _named_details, lambda details: {})
     for read in reads:
         try:
-            return (clean := ToolError(error.code, error.message, read(error.details))), _error_size(clean)
+            return _cleaned_error(error, read(error.details))[:2]
         except Exception:  # noqa: BLE001, S112 - what an author put there may raise anything: less of it is read then
             continue
     return ToolError(ErrorCode.INTERNAL_ERROR, f"an error that cannot be read ({type(error).__name__})"), 0
 
 
-def _error_size(error: ToolError) -> int:
-    return len(error.message) + len(_to_text(error.details))
+def _cleaned_error(error: ToolError, details: dict[str, Any]) -> tuple[ToolError, int, Mapping[str, int]]:
+    message, in_message = clean(error.message)
+    details, text, counts = _cleaned_json(details)
+    if in_message or counts:
+        counts = add_counts(in_message, counts)
+        details = {**details, CLEANED: add_counts(counts_in(details), counts)}
+    return ToolError(error.code, message, details), len(message) + len(text), counts
 
 
 def _named_details(details: dict[Any, Any]) -> dict[str, Any]:

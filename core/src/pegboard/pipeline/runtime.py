@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard.pipeline.classify import pass_on
+from pegboard.text import counts_in, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from pegboard.contract import Observer, Outcome
     from pegboard.tools import Tool
@@ -100,6 +101,8 @@ class Runtime:
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
     failed_observers: Counter[str] = attrs.field(factory=Counter)
+    cleaned: dict[str, Counter[str]] = attrs.field(factory=dict)
+    """What was taken out of the texts of results, by tool and kind."""
     ids: Iterator[str] = attrs.field(factory=_ids)
     """Draws an id for a call that brought none: unique in this run, and unlike those of another."""
 
@@ -110,6 +113,14 @@ class Runtime:
     def timeout_of_source(self, tool: Tool) -> float | None:
         """The deadline that the tool's source has for all of its tools, in seconds."""
         return self.source_timeouts.get(tool.origin.source or "")
+
+    def note_cleaned(self, tool: str, details: Mapping[str, Any]) -> None:
+        """Count what was taken out of a result of a tool, as its details say; the first time it is warned of."""
+        if not (counts := counts_in(details)):
+            return
+        level = logging.DEBUG if tool in self.cleaned else logging.WARNING
+        log.log(level, "what hides was taken out of a result of tool %s: %s", tool, describe(counts))
+        self.cleaned.setdefault(tool, Counter()).update(counts)
 
     def observe(self, outcome: Outcome) -> None:
         """Tell every observer; one that raises is logged and counted, and the call does not notice."""

@@ -201,7 +201,7 @@ def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
     """INVALID_INPUT with every fault at once: in the text for a model, in `details.faults` for a program."""
     shown = "; ".join(map(str, faults[:MAX_TOLD])) + ("; ..." if len(faults) > MAX_TOLD else "")
     text = f"invalid arguments for {name!r}: {shown}"
-    kind = PlainError if len(faults) <= MAX_TOLD and text.isascii() else ToolError
+    kind = PlainError if len(faults) <= MAX_TOLD and text.isascii() and text.isprintable() else ToolError
     return kind(ErrorCode.INVALID_INPUT, text, faults=[fault.to_json() for fault in faults])
 
 
@@ -301,7 +301,7 @@ async def filter_result(
         started = perf_counter()
         refusal: ToolError | None = None
         try:
-            replaced, new_size = to_result(await _ask(guard, context, result))
+            replaced, new_size = to_result(await _ask(guard, context, result), is_raw=plan.tool.results == "raw")
             if plan.output_validator is not None and replaced.error is None:
                 check_output(plan.output_validator, replaced)
             if guard.mode == "enforce":

@@ -4,6 +4,9 @@ Edits are applied one after the other, each on what those before it made. A text
 once, or as often as it likes where all are meant; else nothing is changed, and the answer says where it occurs or what
 comes near. In a text whose lines all end with "\\r\\n", a "\\n" of an edit means that too.
 
+What hides in a text (`pegboard.text`) is not shown by `read_file`, so an edit that does not name it finds its place all
+the same: it goes where the text around it is replaced, and stays everywhere else.
+
 Invariants: `apply` changes nothing but what edits name; what it does not replace stays byte for byte.
 """
 
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, ToolError, ToolResult
+from pegboard.text import clean
 from pegboard_files import _codecs as codecs
 from pegboard_files import _faults as faults
 from pegboard_files._opening import READ, Opened
@@ -34,6 +38,8 @@ MAX_DIFF_LINES = 4000
 """Where more lines lie between the first and the last change, they are shown as one: comparing them takes too long."""
 _CONTEXT = 3
 _MAX_PLACES = 5
+_BREAKS = "\x0b\x0c\x85\u2028\u2029"
+"""What is shown as a line feed."""
 
 
 def apply(text: str, edits: Sequence[Edit]) -> tuple[str, int]:
@@ -51,6 +57,16 @@ def apply(text: str, edits: Sequence[Edit]) -> tuple[str, int]:
         if is_crlf and "\r" not in old:
             old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
         count = text.count(old)
+        if count == 0 and (spans := _places_as_shown(text, old)):
+            if len(spans) > 1 and not edit.replace_all:
+                raise _wrong(
+                    number, f"old_text occurs {len(spans)} times; write more of it, or replace_all=true",
+                    occurrences=len(spans),
+                )  # fmt: skip
+            for start, end in reversed(spans):
+                text = text[:start] + new + text[end:]
+            made += len(spans)
+            continue
         if count == 0:
             raise _wrong(number, f"old_text does not occur{_near(text, edit.old_text)}", occurrences=0)
         if not edit.replace_all and _occurs_again(text, old):
@@ -63,6 +79,29 @@ def apply(text: str, edits: Sequence[Edit]) -> tuple[str, int]:
         text = text.replace(old, new)
         made += count
     return text, made
+
+
+def _places_as_shown(text: str, old: str) -> list[tuple[int, int]]:
+    """Where `old` stands in a text in which something hides, as it is shown: from and to, the hidden included.
+
+    Nowhere in a text with carriage returns of their own, which are no line ends to an editor of lines.
+    """
+    shown, hidden = clean(text)
+    if not hidden or old not in shown or text.count("\r") != text.count("\r\n"):
+        return []
+    origin: list[int] = []
+    at = 0  # where each shown character stands in the text
+    for character in shown:
+        while text[at] != character and not (character == "\n" and text[at] in _BREAKS):
+            at += 1
+        origin.append(at)
+        at += 1
+    places: list[tuple[int, int]] = []
+    found = shown.find(old)
+    while found >= 0:
+        places.append((origin[found], origin[found + len(old) - 1] + 1))
+        found = shown.find(old, found + len(old))
+    return places if all(clean(text[start:end])[0] == old for start, end in places) else []
 
 
 def _occurs_again(text: str, old: str) -> bool:

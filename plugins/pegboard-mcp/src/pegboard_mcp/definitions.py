@@ -50,6 +50,7 @@ class ServerDefinition:
         prefix: put before each of its names; None: nothing.
         required: whether the host must not open without it.
         start: when it is started: at the first use, or when the host opens.
+        results: whether what hides in texts of results, prompts and resources is taken out ("clean") or stays ("raw").
         roots: folders that are shown to it as its roots.
         secrets: values that must not be shown.
         env_file: the file from which some of `env` came.
@@ -86,6 +87,7 @@ class ServerDefinition:
     prefix: str | None = None
     required: bool = False
     start: Literal["lazy", "eager"] = "lazy"
+    results: Literal["clean", "raw"] = "clean"
     roots: tuple[str, ...] = ()
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
     env_file: str | None = attrs.field(default=None, eq=False, repr=False)

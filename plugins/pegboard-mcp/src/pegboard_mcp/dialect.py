@@ -89,6 +89,13 @@ def result_json(result: ToolResult) -> dict[str, Any]:
     return answer
 
 
+def embedded_text(block: BinaryContent) -> str | None:
+    """What is embedded, where it goes over as text: it came as one, or is one whose bytes hide nothing. Others stay the
+    bytes that they are."""
+    text = block.text
+    return text if block.is_text or (text is not None and text.encode() == block.data) else None
+
+
 def block_json(block: Content) -> dict[str, Any]:
     """A content block, with the members that MCP requires and a block of ours may lack."""
     if isinstance(block, TextContent):
@@ -99,9 +106,9 @@ def block_json(block: Content) -> dict[str, Any]:
             answer["name"] = block.name or (block.uri or "").rstrip("/").rpartition("/")[2] or "resource"
         elif not block.uri:
             answer["resource"]["uri"] = f"urn:sha256:{hashlib.sha256(block.data).hexdigest()}"
-        text = block.text
+        text = embedded_text(block)
         if text is not None:
-            del answer["resource"]["blob"]
+            answer["resource"].pop("blob", None)
             answer["resource"]["text"] = text
     return answer
 

@@ -41,8 +41,9 @@ _RENAMED |= {"disabledTools": "disabled_tools", "enabledTools": "allowed_tools"}
 _SAME = (
     "command", "args", "env", "envFile", "env_file", "cwd", "url", "headers", "description", "encoding", "roots",
     # Ours alone, for those who keep such a file for pegboard; `timeout` is not among them: others mean milliseconds.
-    "server", "prefix", "allowed_tools", "disabled_tools", "load_tools", "load_prompts", "required", "start", "config",
-    "config_env", "install_timeout", "request_timeout", "sse_read_timeout", "terminate_on_close", "max_message_bytes",
+    "server", "prefix", "allowed_tools", "disabled_tools", "load_tools", "load_prompts", "required", "start", "results",
+    "config", "config_env", "install_timeout", "request_timeout", "sse_read_timeout", "terminate_on_close",
+    "max_message_bytes",
 )  # fmt: skip
 _TRANSPORTS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamable-http": "http", "streamablehttp": "http",

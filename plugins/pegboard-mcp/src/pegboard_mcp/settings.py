@@ -109,6 +109,9 @@ class ServerSettings:
     prefix: str | None = setting(None, help="put before each of its names")
     required: bool = setting(False, help="do not open the host without it; it is started then")
     start: Literal["lazy", "eager"] = setting("lazy", help="start it at the first use, or when the host opens")
+    results: Literal["clean", "raw"] = setting(
+        "clean", help="take out what hides in the texts of its results; raw: they are data, and stay as they are"
+    )
     config: Mapping[str, Any] | None = setting(None, help="reaches it in the initialization")
     config_env: str | None = setting(None, help="the variable that holds `config` as JSON for it")
     roots: tuple[str, ...] = setting((), help="folders that it is told to work in")

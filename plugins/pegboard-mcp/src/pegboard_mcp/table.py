@@ -107,6 +107,7 @@ KINDS = {
     "prefix": Kind(str, _TEXT, 'prefix = "fs_"'),
     "required": Kind(bool, _YES_OR_NO, "required = true"),
     "start": Kind(("lazy", "eager"), "lazy or eager", 'start = "eager"'),
+    "results": Kind(("clean", "raw"), "clean or raw", 'results = "raw"'),
     "config": Kind(Mapping, "a table", "config = { depth = 3 }"),
     "config_env": Kind(str, _TEXT, 'config_env = "SERVER_CONFIG"'),
     "roots": Kind(list, _TEXTS, 'roots = ["."]'),
@@ -132,6 +133,7 @@ _FIELDS = {
     "load_prompts": "load_prompts",
     "required": "required",
     "start": "start",
+    "results": "results",
     "description": "description",
 }
 """The field of the definition for each key that goes over as it is."""

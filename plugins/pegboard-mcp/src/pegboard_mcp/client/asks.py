@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Tool, ToolError
+from pegboard.text import clean as sanitised
 from pegboard.tools import Origin
 from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
@@ -493,7 +494,7 @@ def _as_object(value: Any) -> Mapping[str, Any]:
 def _cleaned(value: Any, key: str = "") -> Any:
     """A request whose texts hide nothing; its depth is bounded, since it was written as JSON before."""
     if isinstance(value, str):
-        return _clean_whole(value) if key in ("text", "systemPrompt") else plain_surrogates(value)
+        return _clean_whole(value) if key in ("text", "systemPrompt") else sanitised(plain_surrogates(value))[0]
     if isinstance(value, Mapping):
         return {name: _cleaned(item, name) for name, item in value.items()}
     return [_cleaned(item, key) for item in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ details too. Details are bounded; what would pass the bound is named there by it
     text              TextContent
     image             ImageContent; without a media type BinaryContent
     audio             AudioContent; without a media type BinaryContent
-    resource          BinaryContent, a text as its bytes in UTF-8
+    resource          BinaryContent; one that came as a text is marked as such
     resource_link     BinaryContent without data
     nothing           ToolResult.empty()
     anything else     TextContent that names it, raw in `details["unknown"]`
@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolError, ToolResult
+from pegboard.content import clean_blocks
+from pegboard.text import CLEANED, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,6 @@ ANY_TYPE = "application/octet-stream"
 OWN_META = "io.modelcontextprotocol/"
 """Keys of `_meta` that belong to the protocol, and say nothing about the result."""
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _KNOWN_KEYS = {
     "text": {"type", "text"},
     "image": {"type", "data", "mimeType"},
@@ -115,8 +115,11 @@ def blocks_of(raw: Any) -> Reading:
     return Reading(_read_blocks(raw, room), room.details)
 
 
-def messages_of(raw: Any) -> tuple[Message, ...]:
+def messages_of(raw: Any, *, is_raw: bool = False) -> tuple[Message, ...]:
     """The messages of a `prompts/get`, from its raw JSON. A role that is none of MCP's is read as the user's.
+
+    What hides in their texts is taken out, unless `is_raw`: they do not go the way of a call's result, where that is
+    done for everybody.
 
     .. versionadded:: 0.1
     """
@@ -128,26 +131,30 @@ def messages_of(raw: Any) -> tuple[Message, ...]:
         is_object = isinstance(one, Mapping)
         role: Role = "assistant" if is_object and one.get("role") == "assistant" else "user"
         content = one.get("content") if is_object else one
-        messages += [Message(role, block) for block in _read_blocks(content, _Room())]
+        blocks = _read_blocks(content, _Room())
+        messages += [Message(role, block) for block in (blocks if is_raw else clean_blocks(blocks)[0])]
     return tuple(messages)
 
 
-def resource_blocks(raw: Any) -> tuple[Content, ...]:
+def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
     """What a `resources/read` gave, from its raw JSON: texts and bytes alike as `BinaryContent` with their address.
+
+    What hides in texts is taken out, unless `is_raw`.
 
     .. versionadded:: 0.1
     """
     said = raw.get("contents") if isinstance(raw, Mapping) else None
     contents = [{"type": "resource", "resource": one} for one in said] if isinstance(said, list) else []
-    return _read_blocks(contents, _Room())
+    blocks = _read_blocks(contents, _Room())
+    return blocks if is_raw else clean_blocks(blocks)[0]
 
 
 def plain_text(value: Any, limit: int) -> str:
-    """What a server said, fit for people and terminals: no control characters but line ends and tabs, at most `limit`
-    characters. Whatever is no text is shown as JSON.
+    """What a server said, fit for people and terminals: nothing hides in it, and it has at most `limit` characters.
+    Whatever is no text is shown as JSON.
     """
     text = value if isinstance(value, str) else json_text(value) or _kind_of(value)
-    shown = _CONTROLS.sub("", plain_surrogates(text[: limit * 2].replace("\r\n", "\n").replace("\r", "\n")))
+    shown = clean(plain_surrogates(text[: limit * 2].replace("\r\n", "\n")))[0]
     return shown if len(text) <= limit * 2 and len(shown) <= limit else f"{shown[: max(limit - 1, 0)]}…"
 
 
@@ -286,7 +293,7 @@ def _resource_of(resource: Mapping[str, Any]) -> BinaryContent | None:
     label = _label(name) if isinstance(name, str) else None
     match resource:
         case {"text": str(text)}:
-            return BinaryContent(plain_surrogates(text).encode(), _type_of(resource, "text/plain"), address, label)
+            return BinaryContent.of_text(plain_surrogates(text), _type_of(resource, "text/plain"), address, label)
         case {"blob": str(encoded)}:
             data = _decoded(encoded)
             return None if data is None else BinaryContent(data, _type_of(resource, ANY_TYPE), address, label)
@@ -300,12 +307,14 @@ def _type_of(raw: Mapping[str, Any], default: str) -> str:
     return _label(given) if isinstance(given, str) and given else default
 
 
-def _label(text: str) -> str:
-    return plain_text(text, MAX_LABEL)
+def _label(text: str, limit: int = MAX_LABEL) -> str:
+    """Cut; what hides in it is taken out with that of the texts, and counted there."""
+    text = plain_surrogates(text[: limit + 1])
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _address(text: str) -> str:
-    return plain_text(text, MAX_URI)
+    return _label(text, MAX_URI)
 
 
 def _decoded(encoded: str) -> bytes | None:
@@ -343,6 +352,7 @@ def _failure(
     if not said and structured is not None:
         said = json_text(structured) or ""
     said = mask(said) if mask is not None else said
+    said, found = clean(plain_surrogates(said[: MAX_ERROR_TEXT * 2]))
     message = plain_text(said, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
     meta = raw.get("_meta")
     told = None
@@ -354,6 +364,8 @@ def _failure(
     if structured is not None:
         details["data"] = room.fit(structured)
     details |= room.details
+    if found:
+        details[CLEANED] = found
     if mask is not None:
         details = masked(details, mask)
     shown = tuple(block for block in blocks if not isinstance(block, TextContent))

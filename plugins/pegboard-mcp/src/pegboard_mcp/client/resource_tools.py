@@ -85,6 +85,8 @@ def _result_of(given: str | bytes | Sequence[Content]) -> ToolResult:
 def _readable(block: Content) -> Content:
     if not isinstance(block, BinaryContent) or block.data is None:
         return block
+    if block.is_text and block.text is not None:
+        return TextContent(block.text)
     kind = block.mime_type.partition(";")[0].strip().lower()
     if not (kind.startswith("text/") or kind.endswith(TEXTS)):
         return block

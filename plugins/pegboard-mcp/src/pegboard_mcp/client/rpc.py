@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard.text import CLEANED, NOTHING, clean, clean_value
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN
 from pegboard_mcp.texts import is_page
@@ -156,7 +157,8 @@ def tool_error_of(
     """
     number = code if type(code) is int else None
     row = TABLE.get(number, OTHER) if number is not None else OTHER
-    said = " ".join(plain_text(message, MAX_TEXT).split()) if isinstance(message, str) else ""
+    said, found = clean(message[: MAX_TEXT * 2]) if isinstance(message, str) else ("", NOTHING)
+    said = " ".join(plain_text(said, MAX_TEXT).split())
     if number in (CONNECTION_CLOSED, REQUEST_TIMEOUT) and any(word in said.lower() for word in LOST_WORDS):
         row = LOST
     details: dict[str, Any] = {"server": server, "rpc_code": number}
@@ -174,6 +176,8 @@ def tool_error_of(
         text += f" (JSON-RPC {'error' if number is None else number})"
     if number == URL_ELICITATION_REQUIRED and details.get("urls"):
         text += f"; visit {details['urls'][0]} and call again"
+    if found:
+        details[CLEANED] = found
     if mask is not None:
         text, details = mask(text), masked(details, mask)
     return ToolError(row.code, text, details)
@@ -226,7 +230,7 @@ def _kept(key: str, value: Any) -> dict[str, Any]:
     if value is None or value == {}:
         return {}
     text = json_text(value)
-    return {key: carried(value, text)} if text is not None and len(text) <= MAX_DATA else {}
+    return {key: clean_value(carried(value, text))[0]} if text is not None and len(text) <= MAX_DATA else {}
 
 
 def _urls_of(data: Any) -> list[str]:

@@ -38,6 +38,7 @@ from pegboard import (
     ToolResult,
 )
 from pegboard.errors import reason_of
+from pegboard.text import clean
 from pegboard_mcp.client import cache
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.asks import Asks
@@ -323,6 +324,7 @@ class McpSource:
             icons=entry.get("icons", ()),
             version=identity_of(server.get("name"), server.get("version")),
             run="async",
+            results=self.definition.results,
             **{"tags": {"mcp", self.name}, **more},
         )
 
@@ -804,12 +806,13 @@ class McpSource:
         from pegboard_mcp.client.content import messages_of
 
         raw = await self._bounded("prompts/get", {"name": wire, "arguments": dict(arguments)}, wire, asker)
-        return messages_of(raw)
+        return messages_of(raw, is_raw=self.definition.results == "raw")
 
     async def _read_resource(self, session: Session, uri: str) -> Sequence[Content]:
         from pegboard_mcp.client.content import resource_blocks
 
-        return resource_blocks(await self._bounded("resources/read", {"uri": uri}, uri, session))
+        raw = await self._bounded("resources/read", {"uri": uri}, uri, session)
+        return resource_blocks(raw, is_raw=self.definition.results == "raw")
 
     def _completer(self, ref: dict[str, Any]) -> Callable[..., Any]:
         async def complete(session: Session, argument: str, value: str, others: Mapping[str, str]) -> Sequence[str]:
@@ -823,7 +826,7 @@ class McpSource:
             found = raw.get("completion")
             values = found.get("values") if isinstance(found, Mapping) else None
             told = values[:MAX_COMPLETIONS] if isinstance(values, list) else ()
-            return [value for value in told if isinstance(value, str)]
+            return [clean(value)[0] for value in told if isinstance(value, str)]
 
         return complete
 

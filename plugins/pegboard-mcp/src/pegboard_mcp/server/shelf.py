@@ -17,7 +17,9 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
 from pegboard.absence import absent
-from pegboard_mcp.dialect import block_json
+from pegboard.content import clean_blocks
+from pegboard.text import clean
+from pegboard_mcp.dialect import block_json, embedded_text
 from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate, servers_away
 
 if TYPE_CHECKING:
@@ -124,6 +126,8 @@ class Shelf:
             raise _invalid("the arguments are too many or too long")
         got = await _held(prompt.get(session, dict(arguments)), f"the prompt {name!r}")
         messages = [Message("user", TextContent(got))] if isinstance(got, str) else list(got)
+        if prompt.source is None:  # those of a server were cleaned where they came in, as its table says
+            messages = [Message(one.role, clean_blocks((one.content,))[0][0]) for one in messages]
         answer: dict[str, Any] = {
             "messages": [{"role": one.role, "content": block_json(one.content)} for one in messages]
         }
@@ -144,10 +148,12 @@ class Shelf:
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
         if isinstance(got, str):
+            got = clean(got)[0] if found.source is None else got
             return {"contents": [{"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}]}
         if isinstance(got, (bytes, bytearray)):
             return {"contents": [_blob(uri, bytes(got), found.mime_type)]}
-        return {"contents": [_contents_of(uri, block, found.mime_type) for block in got]}
+        blocks = clean_blocks(tuple(got))[0] if found.source is None else got
+        return {"contents": [_contents_of(uri, block, found.mime_type) for block in blocks]}
 
     def find(self, uri: str) -> Resource | ResourceTemplate | None:
         """The resource at a URI, else the first template in the order of templates that fits it."""
@@ -223,7 +229,7 @@ def _contents_of(uri: str, block: Content, mime_type: str | None) -> dict[str, A
     if isinstance(block, TextContent):
         return {"uri": uri, "mimeType": mime_type or "text/plain", "text": block.text}
     if isinstance(block, BinaryContent):
-        text = block.text
+        text = embedded_text(block)
         if text is not None:
             return {"uri": block.uri or uri, "mimeType": block.mime_type, "text": text}
         return _blob(block.uri or uri, block.data or b"", block.mime_type)
