@@ -314,3 +314,20 @@ def test_a_tool_that_its_permissions_keep_off_is_a_note_with_its_fix():
     assert (found.what, found.why, found.severity) == ("a tool is off", "no path is allowed", "note")
     assert "one" not in load_board({"strict": True}, [Brings(guarded)]).tools
     assert "one" in load_board({"tools": {"one": {"paths": ["."]}}}, [Brings(guarded)]).tools
+
+
+def test_a_tool_that_says_both_is_told_by_doctor_and_refused_in_read_only_mode():
+    from pegboard import load_board, tool
+    from pegboard.doctor import check_annotations
+
+    @tool(read_only=True, destructive=True)
+    def both() -> str:
+        """Look, and delete."""
+        return ""
+
+    board = load_board({"read_only": True}, [])
+    board.add(both)
+    (finding,) = check_annotations(board)
+    assert (finding.what, finding.severity) == ("a tool contradicts itself", "warning")
+    assert "it counts as destructive" in finding.why
+    assert "both" not in board.view().offered.tools

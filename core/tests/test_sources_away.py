@@ -99,6 +99,38 @@ async def by_remove(host: Any) -> ToolError:
 
 
 @pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])
+@pytest.mark.parametrize("how", ["changed", "removed"])
+async def test_a_tool_that_is_held_back_says_so_at_every_door(
+    how: str, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
+) -> None:
+    class Server(Source):
+        async def run(self, slot: Any) -> None:
+            if how == "changed":
+                slot.replace([Tool(name="late", handler=nested.handler)])
+            slot.set_state(SourceState.READY)
+            await trio.sleep_forever()
+
+        def why_held(self, name: str) -> tuple[str, str] | None:
+            return ("it is gone", "accept it") if how == "removed" and name == "late" else None
+
+    def guard(one: Tool) -> None:
+        if one.name == "late":
+            raise HeldBackError("it is another", hint="accept it")
+
+    config = {"profiles": {"blind": {"without": ["late"]}}}
+    async with open_host(config, [plugin_of(Server(SourceState.READY), guard=guard)]) as host:
+        await wait_all_tasks_blocked()
+        error = await door(host)
+        unseen = error_of(await host.session(profile="blind").call("late", {}))
+        other = error_of(await host.session().call("other", {}))
+    assert (error.code, error.details["reason"]) == (ErrorCode.FORBIDDEN, "held")
+    assert error.details["changed"] == ("it is another" if how == "changed" else "it is gone")
+    assert "of far is held back" in error.message
+    assert "accept it" in error.message
+    assert unseen.code is other.code is ErrorCode.NOT_FOUND
+
+
+@pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])
 @pytest.mark.parametrize("state", AWAY)
 async def test_an_unknown_name_says_which_source_is_not_ready_and_why(
     state: SourceState, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
@@ -224,7 +256,8 @@ async def test_a_source_whose_tools_all_wait_to_be_accepted_is_held() -> None:
         (one,) = host.board.source_statuses()
         assert one.state is SourceState.HELD
         assert "it is new; accept it" in (one.reason or "")
-        assert "'far' may bring it, and is held" in error_of(host.session().check("late")).message
+        assert error_of(host.session().check("late")).details["reason"] == "held"
+        assert "'far' may bring it, and is held" in error_of(host.session().check("other")).message
 
 
 async def test_a_source_that_runs_and_offers_nothing_says_so() -> None:

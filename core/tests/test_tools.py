@@ -181,3 +181,14 @@ def test_an_output_schema_that_is_none_is_refused_when_the_tool_is_hung():
 
     with pytest.raises(ToolDefinitionError, match="objekt"):
         board.add(one)
+
+
+def test_a_tool_that_says_read_only_and_destructive_counts_as_destructive():
+    @tool(read_only=True, destructive=True)
+    def both() -> str:
+        """Look, and delete."""
+        return ""
+
+    assert (both.read_only, both.annotations.destructive, both.annotations.says_both) == (False, True, True)
+    assert both.face["annotations"]["read_only"] is False
+    assert "says_both" not in both.face["annotations"]

@@ -247,7 +247,7 @@ class Board:
     def _require(self, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.registry.plans:
-                raise not_found(name, self.registry.plans, self.sources_away(name))
+                raise self.held_back(name) or not_found(name, self.registry.plans, self.sources_away(name))
 
     def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
         """Swap all tools of a source for these, in one step.
@@ -488,6 +488,27 @@ class Board:
         found = (self._status_of(record, source.name, counts.get(source.name, 0)) for record, source in self.sources)
         return sorted(found, key=lambda one: one.source)
 
+    def held_back(self, name: str, *, profile: str | None = None) -> ToolError | None:
+        """FORBIDDEN, reason `held`, of a tool that a person has to accept before sessions of the profile may call it;
+        None: no such tool is held back.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard.absence import held_back
+
+        absent = self.not_hung.get(name)
+        if absent is not None and absent.is_held and self._may_see(name, absent.origin, profile):
+            return held_back(name, absent.origin, absent.why, absent.fix)
+        for record, source in self.sources:
+            found = _why_held(source, name)
+            if found and self._may_see(name, Origin(record.distribution, record.name, source.name), profile):
+                return held_back(name, source.name, *found)
+        return None
+
+    def _may_see(self, name: str, origin: Origin, profile: str | None) -> bool:
+        selected = self.config.profiles.get(profile) if profile is not None else None
+        return selected is None or selected.may_select(name, (origin.source, origin.plugin, origin.distribution))
+
     def sources_away(self, name: str, *, profile: str | None = None) -> list[SourceStatus]:
         """The sources that could have brought a tool of that name to a session of the profile, and are not ready.
 
@@ -637,6 +658,15 @@ def _may_bring(source: ToolSource, name: str) -> bool:
         return ask is None or bool(ask(name))
     except Exception:  # noqa: BLE001 - a stranger's rule; in doubt the source is named
         return True
+
+
+def _why_held(source: ToolSource, name: str) -> tuple[str, str] | None:
+    """What a source that is up says of a name that it no longer offers, and how a person accepts that."""
+    ask = getattr(source, "why_held", None)
+    try:
+        return None if ask is None else ask(name)
+    except Exception:  # noqa: BLE001 - a stranger's rule; without an answer the name is not there
+        return None
 
 
 def _is_dialect(one: object) -> bool:

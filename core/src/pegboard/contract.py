@@ -224,6 +224,8 @@ class ToolSource(Protocol):
     last offered them (those hang from the moment the board is loaded; None: nothing is known), and `other_name(name)`:
     under which name a tool of its hangs where another has that one already; None: not at all. `may_bring(name)` says
     whether a tool of that name could be its own, while it is not ready; a source without it may bring any.
+    `why_held(name)` gives, of a name that it once had and that a person has to decide about, what changed and how that
+    is accepted, two texts; None of any other name.
 
     .. versionadded:: 0.1
     """

@@ -82,6 +82,17 @@ def check_hanging(board: Board) -> Iterator[Finding]:
             )
 
 
+def check_annotations(board: Board) -> Iterator[Finding]:
+    """Tools that say of themselves that they are read-only and destructive."""
+    for name, hung in board.registry.plans.items():
+        if hung.tool.annotations.says_both:
+            yield Finding(
+                "a tool contradicts itself", f"tool {name} of {hung.tool.origin}",
+                "it says that it is read-only and that it is destructive; it counts as destructive",
+                "ask its author which it is", "warning",
+            )  # fmt: skip
+
+
 def check_validators(board: Board) -> Iterator[Finding]:
     """Validators that broke on a schema; another one holds it, or its tool does not hang."""
     for plugin, where in board.failed_validators.items():
@@ -259,6 +270,7 @@ def check_running(board: Board) -> Iterator[Finding]:
 DOCTORED: tuple[Check, ...] = (
     check_plugins,
     check_hanging,
+    check_annotations,
     check_validators,
     check_configuration,
     check_secrets,

@@ -320,7 +320,8 @@ class Session:
         return result
 
     def missing(self, name: Any) -> ToolError:
-        """Why a name is none of a tool of this session: NOT_FOUND, with near names and the sources that are not ready.
+        """Why a name is none of a tool of this session: NOT_FOUND, with near names and the sources that are not ready;
+        or FORBIDDEN, reason `held`, where a person has to accept the tool first.
 
         `details["sources"]` lists those of them that could have brought it, as `list --sources --json` does.
 
@@ -330,7 +331,9 @@ class Session:
             return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
         from pegboard.absence import not_found
 
-        return not_found(name, self.tools, self._host.board.sources_away(name, profile=self.profile))
+        board = self._host.board
+        held = board.held_back(name, profile=self.profile)
+        return held or not_found(name, self.tools, board.sources_away(name, profile=self.profile))
 
     # What the context of a call passes on.
 

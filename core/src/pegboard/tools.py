@@ -87,6 +87,9 @@ class RateLimit:
 class Annotations:
     """What a tool does to the world, as its author says. None: not said.
 
+    A tool that says of itself that it is read-only and destructive counts as destructive, everywhere: `read_only` is
+    False then. That it said both is kept in `says_both`, which doctor tells of.
+
     Args:
         read_only: it changes nothing.
         destructive: it may overwrite or delete.
@@ -104,11 +107,15 @@ class Annotations:
     open_world: bool | None = None
     risk: Risk = "low"
     parallel: bool = False
+    says_both: bool = attrs.field(default=False, init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         _require_truths(self, ("read_only", "destructive", "idempotent", "open_world", "parallel"))
         if self.risk not in RISKS:
             raise ValueError(f"risk: expected one of {', '.join(RISKS)}, got {str(self.risk)[:40]!r}")
+        if self.read_only and self.destructive:
+            object.__setattr__(self, "read_only", False)
+            object.__setattr__(self, "says_both", True)
 
 
 def _require_truths(value: object, names: Iterable[str]) -> None:
@@ -310,7 +317,7 @@ class Tool:
             "description": self.description,
             "input_schema": self.input_schema,
             "output_schema": self.output_schema,
-            "annotations": attrs.asdict(self.annotations),
+            "annotations": {name: getattr(self.annotations, name) for name in _ANNOTATION_NAMES},
             "version": self.version,
         }
 
@@ -378,7 +385,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool 
     return lambda function: _make_tool(function, options)
 
 
-_ANNOTATION_NAMES = frozenset(field.name for field in attrs.fields(Annotations))
+_ANNOTATION_NAMES = frozenset(field.name for field in attrs.fields(Annotations) if field.init)
 _LIMIT_NAMES = frozenset(field.name for field in attrs.fields(Limits))
 _MARKS = _ANNOTATION_NAMES | _LIMIT_NAMES
 _OPTIONS = _MARKS | {field.name for field in attrs.fields(Tool)} - {"annotations", "handler", "limits", "signature"}

@@ -156,11 +156,35 @@ def test_a_tool_that_changed_while_its_server_was_down_is_not_called_before_it_i
 
     held = changing.run("call", "add_note", "text=x", **named)
     assert held.returncode == 1
-    assert "NOT_FOUND" in held.stderr
+    assert "FORBIDDEN: the tool 'add_note' of notes is held back: it changed since it was accepted" in held.stderr
+    assert "pegboard lock --accept add_note" in held.stderr
     assert not (changing.folder / "ran").exists()
 
     assert changing.run("lock", "--accept", **named).returncode == 0
     assert changing.run("call", "add_note", "text=x", **named).stdout == "x\n"
+
+
+def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_and_says_so(tmp_path: Path) -> None:
+    changing = Changing(tmp_path)
+    changing.offer()
+    (changing.folder / "notes.py").write_text(NOTES)
+    (changing.folder / "description").write_text("Keep a note.")
+    config = f'[plugins.mcp]\nlock = "enforce"\n[plugins.mcp.servers.notes]\ncommand = "{sys.executable}"\n'
+    (changing.folder / "mcp.toml").write_text(f'{config}args = ["notes.py"]\nstart = "eager"\n')
+    named = {"PEGBOARD_CONFIG": "mcp.toml"}
+    assert changing.run("lock", "--accept", **named).returncode == 0
+    renamed = NOTES.replace("@server.tool(", '@server.tool(name="keep_note", ')
+    for server, why in (
+        (renamed, "it was renamed to keep_note since"),
+        (renamed.replace("read_text()", "read_text()[:4]"), "it was removed"),
+    ):
+        (changing.folder / "notes.py").write_text(server)
+        error = json.loads(changing.run("call", "add_note", "text=x", "--json", **named).stdout)["error"]
+        assert (error["code"], error["details"]["reason"]) == ("FORBIDDEN", "held"), error
+        assert why in error["details"]["changed"]
+        assert "pegboard lock --accept" in error["message"]
+    nobodys = json.loads(changing.run("call", "never", "text=x", "--json", **named).stdout)["error"]
+    assert nobodys["code"] == "NOT_FOUND"
 
 
 @pytest.mark.parametrize(

@@ -366,3 +366,11 @@ def test_what_is_too_large_is_not_decided_and_takes_no_longer(old: Any, new: Any
 def test_what_breaks_the_stack_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schemas, "MAX_LEVEL", 10_000)
     assert kind_of(a_maze(TEXT, 300), a_maze(NULL, 300)) == "unknown"
+
+
+def test_a_tool_that_deleted_and_says_now_that_it_only_reads_breaks_what_was_agreed() -> None:
+    was = a_face(annotations={"read_only": False, "destructive": True})
+    for destructive in (False, None):
+        reasons = compare_faces(was, a_face(annotations={"read_only": True, "destructive": destructive}))
+        assert {reason.kind for reason in reasons} == {"breaking"}
+        assert {reason.words.split()[0] for reason in reasons} == {"read_only", "destructive"}

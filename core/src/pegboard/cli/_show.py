@@ -38,7 +38,7 @@ def describe(tool: Tool, board: Board) -> dict[str, Any]:
         "title": tool.title,
         "state": board.state_of(tool.name),
         "version": tool.version,
-        "annotations": attrs.asdict(tool.annotations),
+        "annotations": tool.face["annotations"],
         "limits": limits_of(tool),
         "run": tool.run,
         "secrets": sorted(tool.secrets),

@@ -129,7 +129,7 @@ def number_of(error: ToolError) -> int:
 
     .. versionadded:: 0.1
     """
-    return DISABLED if error.details.get("reason") == "disabled" else NUMBERS[error.code]
+    return DISABLED if error.details.get("reason") in ("disabled", "held") else NUMBERS[error.code]
 
 
 def data_of(error: ToolError) -> dict[str, Any]:

@@ -235,6 +235,15 @@ class McpSource:
         wanted = board_names(definition.allowed_tools, prefix=definition.prefix, server=self.name).values()
         return definition.load_tools and (name in wanted or name.startswith(qualified))
 
+    def why_held(self, name: str) -> tuple[str, str] | None:
+        """Of a tool that was accepted and that the server no longer has: what became of it, and how that is accepted;
+        where `lock = "enforce"`."""
+        if self._settings is None or self._settings.lock != "enforce" or self.listing is None:
+            return None
+        from pegboard_mcp.lock.watch import watch_of
+
+        return watch_of(self._settings).why_gone(self.name, name)
+
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is hung yet."""
         wanted = [entry["key"] for entry in listing.tools]
@@ -394,9 +403,14 @@ class McpSource:
         """Hold that a tool is still on the board after its server was started: what it offers now may be held back.
 
         Raises:
-            ToolError: NOT_FOUND: it is not; the server did not see the call.
+            ToolError: NOT_FOUND: it is not; FORBIDDEN: it is held back. The server did not see the call.
         """
         name = self._names.get(PROMPT_MARK + what if method == "prompts/get" else what)
+        called = name or context.tool.name  # one that the server no longer lists has no name here
+        if called not in context.session.tools:
+            error = context.session.missing(called)
+            if error.details.get("reason") == "held":
+                raise ToolError(error.code, error.message, {**error.details, "server": self.name, "executed": False})
         if name is not None and name not in context.session.tools:
             raise ToolError(
                 ErrorCode.NOT_FOUND,

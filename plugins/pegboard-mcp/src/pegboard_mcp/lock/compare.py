@@ -177,11 +177,16 @@ def _version(old: Any, new: Any) -> Reason:
 
 def _annotations(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Reason]:
     reasons = []
+    # One that deleted and now says that it only reads would pass where only readers may.
+    turned = old.get("destructive") is True and new.get("read_only") is True and not old.get("read_only")
     for name in sorted(old.keys() | new.keys()):
         was, now = old.get(name), new.get(name)
         if was == now:
             continue
         kind: Kind = "unknown"
+        if turned and name in ("read_only", "destructive"):
+            reasons.append(Reason("breaking", "annotations", f"{name} is {_word(now)}, was {_word(was)}"))
+            continue
         if name == "risk" and was in _RISKS and now in _RISKS:
             kind = "breaking" if _RISKS.index(now) > _RISKS.index(was) else "compatible"
         elif _is_among(was, now, _MILD.get(name, frozenset())):

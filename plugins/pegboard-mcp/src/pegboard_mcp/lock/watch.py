@@ -139,8 +139,25 @@ class Watch:
             why = "no tool is accepted yet, and lock is enforce"
         else:
             why = "it is new, and nobody accepted it yet"
-        name = shlex.quote(tool.name)
-        raise HeldBackError(why, hint=f"look at it: pegboard lock {name}, then pegboard lock --accept {name}")
+        raise HeldBackError(why, hint=_how_to_accept(tool.name))
+
+    def why_gone(self, source: str, name: str) -> tuple[str, str] | None:
+        """Of a tool that was accepted and that its source no longer has: what became of it, and how that is accepted;
+        None of one that nobody accepted."""
+        from pegboard_mcp.lock.pins import Key, content_of
+
+        try:
+            pins = self.pins() or {}
+        except PluginError:  # then nothing is known of what was accepted
+            return None
+        pin = pins.get(Key(source, name))
+        if pin is None:
+            return None
+        content = None if pin.face is None else content_of(pin.face)
+        new = [tool for key, tool in self.held.items() if key.source == source and key not in pins]
+        called = next((tool.name for tool in new if content_of(tool.face) == content), None)
+        why = "it was removed since it was accepted" if called is None else f"it was renamed to {called} since"
+        return why, _how_to_accept(name if called is None else called)
 
     def _hold(self, tool: Tool) -> None:
         from pegboard_mcp.lock.pins import Key, source_of
@@ -153,6 +170,11 @@ class Watch:
         if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
             self._told.add((name, fingerprint))
             log.warning(said, *words)
+
+
+def _how_to_accept(name: str) -> str:
+    name = shlex.quote(name)
+    return f"look at it: pegboard lock {name}, then pegboard lock --accept {name}"
 
 
 def _require_trust(path: Path, content: bytes) -> None:

@@ -281,7 +281,7 @@ class BoardServer(Server[Any]):
         assert error is not None
         if name in session.tools:
             return
-        if error.code is ErrorCode.NOT_FOUND or error.details.get("reason") == "disabled":
+        if error.code is ErrorCode.NOT_FOUND or error.details.get("reason") in ("disabled", "held"):
             raise protocol_error(error)
         if error.code is ErrorCode.CONFLICT:
             raise protocol_error(error)
