@@ -438,3 +438,45 @@ def test_the_readme_shows_what_the_program_answers(here: Path, tmp_path: Path) -
         )
         wanted = "\n".join(line[4:] for line in printed.splitlines()).strip()
         assert (ran.stdout + ran.stderr).strip() == wanted, command
+
+
+BAD_PATHS = [
+    "nothing", "a.txt/x", "sub/nothing", "../outside/secret.txt", "/etc/shadow", "to_outside", "to_secret", "loop",
+    "dangling", "pipe", ".env", "private/key", "linked", "x" * 300, "a\0b", "sub/../..", "", "~/x", "other/../../x",
+    "/", "sub", "a.txt", "to_root/nothing", "to_root/../x",
+]  # fmt: skip
+
+
+async def test_an_error_names_no_path_but_those_that_were_said(here: Path, open_files: Any, opening: str) -> None:
+    """Whatever fails, and for whatever reason, the answer tells nothing of where things lie on the host."""
+    outside = here.parent / "outside"
+    for name in ("sub", "private"):
+        (here / name).mkdir(exist_ok=True)
+    for name in (".env", "private/key"):
+        (here / name).write_text("SECRET")
+    for name, target in {
+        "to_outside": outside, "to_secret": outside / "secret.txt", "loop": here / "loop", "dangling": here / "gone",
+        "to_root": here,
+    }.items():  # fmt: skip
+        (here / name).symlink_to(target)
+    os.mkfifo(here / "pipe")
+    (here / "linked").hardlink_to(here / "private" / "key")
+    files = await open_files(opening=opening, denied_paths=["private"])
+    calls: dict[str, dict[str, Any]] = {
+        "read_file": {}, "write_file": {"content": "x"}, "edit_file": {"edits": [{"old_text": "no", "new_text": "x"}]},
+        "list_directory": {}, "search_files": {"pattern": "["}, "search_text": {"pattern": "x", "glob": "{"},
+    }  # fmt: skip
+    errors = 0
+    for path in BAD_PATHS:
+        for name, more in calls.items():
+            error = (await files.call(name, {"path": path, **more})).error
+            if error is not None:
+                errors += 1
+                said = f"{error.message} {thaw(error.details)}"
+                assert str(here.parent) not in said, (name, path)
+                assert not [one for one in re.findall(r"(?<![\w.])/[\w./-]+", said) if one not in path], (
+                    name,
+                    path,
+                    said,
+                )
+    assert errors > 3 * len(BAD_PATHS)
