@@ -55,6 +55,17 @@ READ_RESULT = "read_result"
 """The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
 
+DIALECT_PACKAGES = {
+    "anthropic": "pegboard-anthropic",
+    "cohere": "pegboard-cohere",
+    "gemini": "pegboard-gemini",
+    "mcp": "pegboard-mcp",
+    "openai": "pegboard-openai",
+    "openai-responses": "pegboard-openai",
+}
+"""Dialects that packages of this project bring, for those who miss one."""
+
+
 @attrs.frozen
 class NotHung:
     """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
@@ -610,10 +621,7 @@ class Board:
         """
         found = self.dialects.get(dialect)
         if found is None:
-            raise ConfigError(
-                f"there is no dialect {dialect!r}; on the board: {', '.join(sorted(self.dialects))}",
-                hint="bridges such as pegboard-openai bring theirs",
-            )
+            raise self.no_dialect(dialect)
         names = self.view().offered.names if names is None else names
         self._require(names)
         tools = self.registry.snapshot.offered(read_only=self.config.core.read_only).tools
@@ -621,6 +629,20 @@ class Board:
         if missing:
             raise self.not_offered(missing[0])
         return found.export([tools[name] for name in names])
+
+    def no_dialect(self, name: str) -> ConfigError:
+        """Why there is no such dialect: the package that brings it is not there, or it is called otherwise."""
+        from difflib import get_close_matches
+
+        here = ", ".join(sorted(self.dialects))
+        package = DIALECT_PACKAGES.get(name)
+        if package is not None:
+            message = f"the dialect {name!r} comes with {package}, which is not there; on the board: {here}"
+            return ConfigError(message, hint=f"pip install {package}; where it is installed, pegboard doctor says more")
+        near = get_close_matches(name[:100], {*self.dialects, *DIALECT_PACKAGES}, n=1)
+        more = ", ".join(sorted({*DIALECT_PACKAGES.values()}))
+        hint = f"did you mean {near[0]}?" if near else f"others come with packages: {more}"
+        return ConfigError(f"there is no dialect {name[:60]!r}; on the board: {here}", hint=hint)
 
     def not_offered(self, name: str) -> ToolError:
         """FORBIDDEN: why a tool that hangs is offered to nobody here."""

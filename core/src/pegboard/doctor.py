@@ -56,8 +56,12 @@ def check_plugins(board: Board) -> Iterator[Finding]:
     for record in board.plugins:
         where = f"plugin {record.label}"
         if record.quarantined is not None:
-            fix = f"pip install --upgrade {record.distribution}, or uninstall it" if record.distribution else "mend it"
-            yield Finding("a plugin is quarantined", where, record.quarantined, fix)
+            yield Finding(
+                "a plugin is quarantined",
+                where,
+                record.quarantined,
+                record.cure or f"pip install --upgrade {record.distribution}",
+            )
         elif record.import_s > SLOW_IMPORT_S and not record.builtin:
             yield Finding(
                 "a plugin is slow to import", where, f"it took {record.import_s:.2f} s, which every command pays",

@@ -7,6 +7,7 @@ leave the library on purpose; a person reads the last two, a model reads the fir
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -195,13 +196,32 @@ def reason_of(problem: BaseException, limit: int = 300) -> str:
     return f"{type(problem).__name__}: {text}"[:limit] if text else type(problem).__name__
 
 
+def place_of(problem: BaseException) -> str | None:
+    """Where a stranger's code failed, as FILE:LINE: of the last frame that is neither ours nor the import system's.
+
+    For a person in front of the host, never for a caller: it is a path.
+    """
+    if isinstance(problem, SyntaxError) and problem.filename:
+        return f"{problem.filename}:{problem.lineno}"
+    ours = __file__.removesuffix("errors.py")
+    found, trace = None, problem.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith(("<", ours)) and f"{os.sep}pluggy{os.sep}" not in file:
+            found = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
 class PegboardError(Exception):
-    """What a person in front of the host reads: one line, and a hint that says how to mend it."""
+    """What a person in front of the host reads: one line, and a hint that says how to mend it; in a traceback too."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class ConfigError(PegboardError):
@@ -223,6 +243,22 @@ class ConfigError(PegboardError):
 
     def __str__(self) -> str:
         return "\n".join([self.message, *(f"  {fault}" for fault in self.faults)])
+
+
+class UntrustedError(ConfigError):
+    """A file that was merely found says what it may not: one sentence, in which its faults are named already."""
+
+    def __str__(self) -> str:
+        return self.message
+
+    @classmethod
+    def of_faults(cls, faults: Iterable[Fault], *, hint: str | None = None, more: bool = False) -> UntrustedError:
+        """The error that names what a file may not yet say; all faults are of one file."""
+        listed = tuple(faults)
+        said = ", ".join(fault.where for fault in listed[:5]) + (", ..." if more or len(listed) > 5 else "")
+        return cls(
+            f"{getattr(listed[0], 'origin', 'it')} is not trusted, so it may not yet say {said}", listed, hint=hint
+        )
 
 
 class PluginError(PegboardError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import time
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ import pluggy
 
 from pegboard import hookspecs
 from pegboard._installed import installed_plugins
-from pegboard.errors import ConfigError, PegboardError, PluginError, reason_of
+from pegboard.errors import ConfigError, PegboardError, PluginError, UntrustedError, place_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +61,7 @@ class PluginRecord:
         import_s: seconds that its import took.
         settings: an instance of its settings class, or None.
         quarantined: why it was put aside, or None.
+        cure: what to do about that, with the place in the plugin's code where that is known.
         provides: how many of each thing it gave, by hook.
 
     .. versionadded:: 0.1
@@ -74,6 +76,7 @@ class PluginRecord:
     plugin: Any = attrs.field(default=None, repr=False)
     settings: Any = attrs.field(default=None, repr=False)
     quarantined: str | None = None
+    cure: str = ""
     provides: dict[str, int] = attrs.field(factory=dict)
 
     @property
@@ -151,6 +154,7 @@ class Plugins:
         """
         cause = str(problem) if isinstance(problem, PegboardError) else reason_of(problem)
         record.quarantined = f"{where}: {cause}"
+        record.cure = _cure(record, problem)
         log.info("plugin %s failed", record.label, exc_info=problem)
         guards = hasattr(record.plugin, "make_guards")
         if self.records.get(record.name) is record and self.manager.has_plugin(record.name):
@@ -162,7 +166,7 @@ class Plugins:
             )
             raise PluginError(
                 f"plugin {record.label} failed at {where}: {cause}",
-                hint=getattr(problem, "hint", None) or f"mend or uninstall it; this is fatal because {why}",
+                hint=f"{record.cure}; this is fatal because {why}",
             ) from problem
         log.warning("plugin %s is quarantined: %s", record.label, record.quarantined)
 
@@ -218,6 +222,10 @@ class Plugins:
         if not wrong:
             config.raise_held()
             return
+        if not config.held and all(isinstance(problem, UntrustedError) for problem in wrong):
+            if len(wrong) == 1:
+                raise wrong[0]
+            raise UntrustedError.of_faults([fault for one in wrong for fault in one.faults], hint=wrong[0].hint)
         # Where a value is missing, what it should have been is no second fault.
         faults = [*config.held, *(one for problem in wrong for one in problem.faults if one.path not in held)]
         hint = next((problem.hint for problem in wrong if problem.hint), None)
@@ -388,3 +396,18 @@ def _own_version() -> str:
     from pegboard import __version__
 
     return __version__
+
+
+def _cure(record: PluginRecord, problem: BaseException) -> str:
+    """What a person may do about a plugin that failed: what it says itself, the module that is missing, the line."""
+    name, place = record.distribution, place_of(problem)
+    other = f"uninstall {name}" if name else f'leave it out: without = ["{record.name}"]'
+    said = problem.hint if isinstance(problem, PegboardError) else None
+    if said:
+        return f"{said} ({place})" if place else said
+    if isinstance(problem, ModuleNotFoundError) and problem.name:
+        where = f", or mend {place}" if place else ""
+        return f"install what brings the module {problem.name!r}{where}, or {other}"
+    if place and name and f"{os.sep}site-packages{os.sep}" in place:  # somebody else's
+        return f"pip install --upgrade {name}, or {other}; it failed at {place}"
+    return f"mend {place}, or {other}" if place else f"mend it, or {other}"

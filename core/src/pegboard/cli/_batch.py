@@ -348,7 +348,9 @@ class Batch:
             value = loads(line, max_bytes=self._max_line, is_envelope=True)
         except JsonTextError as problem:
             known = call_of(members_of(line))
-            return self._no_call(number, str(problem), known.id, known.name)
+            # The line's number is that of the batch: JSON that is one line long has no other.
+            why = str(problem).replace(" at line 1, column ", " at column ")
+            return self._no_call(number, why, known.id, known.name)
         call = call_of(value)
         if isinstance(call, ToolResult):
             return self._no_call(number, call.text, call.id, call.name)

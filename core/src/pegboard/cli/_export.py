@@ -9,6 +9,7 @@ import click
 from pegboard.cli._output import emit_json, emit_line, note
 from pegboard.cli._program import complete_dialect, complete_tool
 from pegboard.cli._text import printable_line
+from pegboard.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     "--to",
     "dialect",
     metavar="DIALECT",
-    required=True,
     shell_complete=complete_dialect,
-    help="text, json, or one that a plugin brings.",
+    help="text, json, or one that a plugin brings; without it, the error lists them.",
 )
 @click.option(
     "--report",
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_tool)
 @click.pass_obj
-def command(run: ProgramRun, dialect: str, report: bool, names: tuple[str, ...]) -> None:
+def command(run: ProgramRun, dialect: str | None, report: bool, names: tuple[str, ...]) -> None:
     """Tool definitions as one consumer wants them: all that this run sees, or those that are named."""
+    if dialect is None:
+        here = sorted(run.load_board().dialects)
+        raise ConfigError(f"Missing option '--to': one of {', '.join(here)}", hint=f"pegboard export --to {here[0]}")
     board = run.load_known_board()
     offered = board.view().offered
     for name in names:

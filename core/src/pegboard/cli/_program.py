@@ -20,7 +20,7 @@ from pegboard.cli._text import printable
 from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pegboard.contract import Finding
 
@@ -50,6 +50,27 @@ PACKAGES = {
     "toolgen": "pegboard-toolgen",
 }
 """Commands that packages bring, for those who miss one."""
+
+_NOT_OURS = "pegboard installs nothing itself: pip"
+ELSEWHERE = {
+    **dict.fromkeys(("install", "add"), f"{_NOT_OURS} install {{}}"),
+    **dict.fromkeys(("upgrade", "update"), f"{_NOT_OURS} install --upgrade {{}}"),
+    **dict.fromkeys(("uninstall", "remove"), f"{_NOT_OURS} uninstall {{}}"),
+    **dict.fromkeys(("search", "find", "grep"), "pegboard list --search {}"),
+    **dict.fromkeys(("tools", "ls"), "pegboard list"),
+    **dict.fromkeys(("info", "describe"), "pegboard show {}"),
+    **dict.fromkeys(("run", "exec", "invoke"), "pegboard call {}"),
+    **dict.fromkeys(("start", "server", "mcp"), "pegboard serve (an MCP server), or pegboard gateway (an HTTP API)"),
+    **dict.fromkeys(("init", "create"), "pegboard new plugin NAME, or pegboard toolgen init for tools of a project"),
+    **dict.fromkeys(("help", "docs"), "pegboard --help lists the commands; pegboard COMMAND --help shows one"),
+    **dict.fromkeys(("audit", "log"), "pegboard --log-json FILE call ... writes a line a call"),
+    **dict.fromkeys(("sources", "servers", "status"), "pegboard list --sources; pegboard doctor says what is wrong"),
+    "models": "pegboard chat --model PROVIDER:MODEL names one",
+    "settings": "pegboard config",
+    "test": "pegboard check holds a plugin against what users rely on",
+    "version": "pegboard --version",
+}
+"""What people call commands that are called otherwise, or that are not ours; `{}` is what stands behind the word."""
 
 DONE, TOOL_ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 COMPLETION = "_PEGBOARD_COMPLETE"
@@ -123,7 +144,12 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which was meant."""
         name = args[0]
-        command = self.get_command(ctx, name)
+        try:
+            command = self.get_command(ctx, name)
+        except PegboardError:
+            if name not in ELSEWHERE:
+                raise
+            command = None  # whatever keeps the board from loading, this is no command
         if command is not None:
             return name, command, args[1:]
         if ctx.resilient_parsing or name.startswith("-"):
@@ -140,7 +166,20 @@ class Program(click.Group):
 
         near = get_close_matches(name[:100], {*COMMANDS, *self.commands, *PACKAGES}, n=1)
         hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
+        if name in ELSEWHERE:
+            given = next((word[:60] for word in args[1:] if not word.startswith("-")), "NAME")
+            hint = ELSEWHERE[name].format(given)
+        elif name in self.board_tools(ctx):
+            hint = f"it is a tool: pegboard call {name}"
         raise ConfigError(f"there is no command {name[:60]!r}", hint=hint)
+
+    @staticmethod
+    def board_tools(ctx: click.Context) -> Collection[str]:
+        """Names of tools, as far as they are known without any server."""
+        try:
+            return _run_of(ctx).load_board(lenient=True).view().plans
+        except PegboardError:
+            return ()
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Take a command of a plugin, unless its name is taken."""

@@ -28,7 +28,7 @@ from pegboard.config._layers import (
 from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
 from pegboard.config._settings import LIMITS, SELECTORS, CoreSettings, Profile, ToolSettings, Widens, keys_of
 from pegboard.config._structure import nearest, read_loose, said_fields, shorten, structure, unknown_key
-from pegboard.errors import ConfigError, Fault, Step, format_path
+from pegboard.errors import ConfigError, Fault, Step, UntrustedError, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -335,7 +335,7 @@ class Config:
             ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
             for path in paths
         ]
-        raise ConfigError(f"{origin} was found, not named, and may not yet say all that it says", faults, hint=fix)
+        raise UntrustedError.of_faults(faults, hint=fix)
 
     def named_files(self, by: Path) -> tuple[Path, ...]:
         """The files that one of the files of this configuration names and that are held with it, as far as the classes
@@ -385,8 +385,8 @@ class Config:
         origin = self._origin_near(next(iter(unread.values())))
         due, got = "a file that you trust as it stands", "one that is new, or has changed"
         shown = ", ".join(str(file) for file in islice(unread, 5)) + (", ..." if len(unread) > 5 else "")
-        raise ConfigError(
-            f"{origin} was found, not named, and names what it may not yet use: {self._scrub(shown)}",
+        raise UntrustedError(
+            f"{origin} may not yet name {self._scrub(shown)}, which nobody here accepted as it stands",
             [ConfigFault(place, due, got, origin=origin) for place in unread.values()],
             hint=f"look at it, then accept all of it as it stands: pegboard trust {shlex.quote(origin.name)}",
         )
@@ -618,9 +618,9 @@ def _faults_of_section(name: str, section: Any) -> list[Fault]:
 
 def _unknown_profile(name: str, profiles: Iterable[str]) -> Fault:
     near = nearest(name, profiles)
-    return Fault(
-        ("profile",), "a profile that is configured", shorten(name), f"did you mean {near!r}?" if near else None
-    )
+    there = ", ".join(sorted(profiles))
+    hint = f"did you mean {near!r}?" if near else f"there are: {there}" if there else "write one: [profiles.NAME]"
+    return Fault(("profile",), "a profile that is configured", shorten(name), hint)
 
 
 def _not_installed(name: str, known: Iterable[str]) -> Fault:

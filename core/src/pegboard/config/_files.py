@@ -66,7 +66,8 @@ def load_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
             content = file.read(limit + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"
-        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)]) from None
+        hint = "name a file that is there and that you may read"
+        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)], hint=hint) from None
     if len(content) > limit:
         why = f"more than {limit} bytes"
         raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)])

@@ -121,7 +121,7 @@ def read_tables(path: Path) -> ForeignFile:
     """The servers of a file, as far as they can be told; never an exception."""
     value, problem = load(path)
     if problem is not None:
-        fault = Fault((), "a file of MCP servers, in JSON", problem, "mend the file, or name another")
+        fault = Fault((), "a file of MCP servers, in JSON", problem, f"mend {path}, or name another file")
         return ForeignFile(faults=(fault,))
     return tables_in(value)
 
