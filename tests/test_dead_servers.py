@@ -20,7 +20,7 @@ for needed in ("pegboard_mcp", "pegboard_http", "pegboard_chat"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 PROGRAM = [sys.executable, "-m", "pegboard"]
 REFUSES = """
@@ -150,7 +150,9 @@ def through_gateway(command: list[str]) -> Any:
             return json.load(answer)["error"]
 
 
-def through_mcp(transport: str, command: list[str]) -> Any:
+def through_mcp(
+    transport: str, command: list[str], method: str = "tools/call", params: Mapping[str, Any] | None = None
+) -> Any:
     """An error of the protocol, which has the board's own beside its words."""
     import trio
 
@@ -167,7 +169,7 @@ def through_mcp(transport: str, command: list[str]) -> Any:
         with trio.fail_after(50):
             async with opened as connection:
                 with pytest.raises(RpcError) as raised:
-                    await connection.request("tools/call", {"name": "late", "arguments": {}})
+                    await connection.request(method, params or {"name": "late", "arguments": {}})
         return {**raised.value.data, "message": raised.value.message}
 
     if transport == "stdio":
@@ -199,6 +201,28 @@ def test_no_door_answers_an_unknown_name_without_the_servers_that_are_not_there(
         assert sources[name]["state"] == state
         assert reason in sources[name]["reason"]
         assert reason in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("prompts/get", {"name": "late"}), ("resources/read", {"uri": "late://one"})],
+)
+def test_neither_is_an_unknown_prompt_or_resource_told_without_them(
+    method: str, params: dict[str, Any], configured: Callable[..., list[str]]
+) -> None:
+    data = through_mcp("stdio", configured("missing"), method, params)
+    (source,) = data.get("details", data)["sources"]
+    assert (source["source"], source["state"]) == ("missing", "failed")
+    assert SAYS["missing"][1] in data["message"]
+
+
+@pytest.mark.parametrize("name", ["list_resources", "read_resource"])
+def test_neither_is_a_server_without_resources(name: str, configured: Callable[..., list[str]]) -> None:
+    arguments = {"server": "missing", **({"uri": "late://one"} if name == "read_resource" else {})}
+    said = json.dumps({"name": name, "arguments": arguments})
+    error = json.loads(ran([*configured("missing"), "batch"], said).stdout)["error"]
+    assert error["code"] == "NOT_FOUND"
+    assert SAYS["missing"][1] in error["details"]["sources"][0]["reason"]
 
 
 @pytest.mark.parametrize("name", [name for name in SERVERS if name != "empty"])

@@ -24,7 +24,7 @@ def test_a_board_in_its_own_list_of_servers_is_offered_with_an_end(tmp_path: Pat
     (tmp_path / "itself.toml").write_text(ITSELF)
     environment = {"HOME": str(tmp_path), "PATH": os.defpath}
     done = subprocess.run(
-        [sys.executable, "-m", "pegboard", "--config", "itself.toml", "--plugin", "mcp", "list"],
+        [sys.executable, "-m", "pegboard", "--config", "itself.toml", "--plugin", "mcp", "list", "--wait", "50"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

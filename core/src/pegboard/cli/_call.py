@@ -168,6 +168,10 @@ def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
         return None
     if absent := board.not_hung.get(name):
         return f"{absent.origin} brings it, and it is not on the board: {absent.why}; {absent.fix}"
+    for source in error.details.get("sources", ()):  # whoever sits here may read what a crash said, too
+        reason = board.source_states[source["source"]][1]
+        if reason and reason not in error.message and printable_line(reason) not in error.message:
+            return f"the source {printable_line(source['source'])} is down, and may have it: {printable_line(reason)}"
     if not near and board.plugins.quarantined:
         return "a plugin is not on the board; pegboard doctor says why"
     return None if near or "sources" in error.details else "pegboard list shows the tools on the board"

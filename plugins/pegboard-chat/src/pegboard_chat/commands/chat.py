@@ -237,13 +237,20 @@ def attachment(name: str) -> Content:
 
 
 async def settle(host: Host, shown: Shown | Lines) -> None:
-    """Wait for the sources to offer their tools, say so where that takes a while, and which of them offer nothing."""
-    from pegboard.cli._sources import absence_of, settle
+    """Wait for the sources to offer their tools; say so where that takes a while."""
+    from pegboard.cli import waiting
 
     await host.settle(timeout_s=PATIENCE_S)
     if host.is_settling:
         shown.tell("waiting for sources to offer their tools (Ctrl-C ends)")
-        await settle(host, SETTLE_S - PATIENCE_S)
+        with waiting("waiting for the servers"):
+            await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
+
+
+def tell_absent(host: Host, shown: Shown | Lines) -> None:
+    """Say which sources offer nothing, and why."""
+    from pegboard.cli._sources import absence_of
+
     for one in host.board.source_statuses():
         if not one.tools:
             shown.tell(f"warning: {absence_of(one)}", dim=False)
@@ -332,6 +339,7 @@ class Talk:
         self.host = host
         session = self._session()
         await settle(host, self.shown)
+        tell_absent(host, self.shown)
         self.require_tools(session)
         try:
             if question is None:

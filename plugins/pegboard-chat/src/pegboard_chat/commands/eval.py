@@ -11,7 +11,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import _complete_model, settle
+from pegboard_chat.commands.chat import _complete_model, settle, tell_absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -137,7 +137,9 @@ class Evaluation:
 
         options, found = self._options, self._found
         session = host.session(options.user, channel="eval", confirm=say_yes if options.yes else None)
-        await settle(host, Shown())
+        shown = Shown()
+        await settle(host, shown)
+        tell_absent(host, shown)
         self._check(session)
         model = options.model or found.model
         total = found.runs * len(found.questions) * (1 if options.compare is None else 2)
