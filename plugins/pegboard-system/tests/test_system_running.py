@@ -192,9 +192,9 @@ async def test_both_outputs_are_drained_at_once_and_capped(level: str, work: Pat
 @pytest.mark.parametrize(
     ("script", "output", "code"),
     [
-        ("exec cat /dev/zero", "stdout", 128 + signal.SIGPIPE),
-        ("exec cat /dev/zero >&2", "stderr", 128 + signal.SIGPIPE),
-        ("trap '' PIPE; while :; do cat /dev/zero 2>/dev/null; done", "stdout", 128 + signal.SIGKILL),
+        ("exec yes", "stdout", 128 + signal.SIGPIPE),
+        ("exec yes >&2", "stderr", 128 + signal.SIGPIPE),
+        ("trap '' PIPE; while :; do yes 2>/dev/null; done", "stdout", 128 + signal.SIGKILL),
     ],
 )
 async def test_a_command_that_writes_without_end_is_ended(
