@@ -96,9 +96,15 @@ class ToolResult:
         return cls()
 
     @classmethod
-    def of_error(cls, error: ToolError) -> ToolResult:
-        """The result that carries `error`, and shows its message."""
-        return cls(content=(TextContent(error.message),), error=error)
+    def of_error(
+        cls,
+        error: ToolError,
+        id: str = "",  # noqa: A002 - the field's name
+        name: str = "",
+        duration_ms: float = 0.0,
+    ) -> ToolResult:
+        """The result that carries `error`, and shows its message; of a call of which this much is known."""
+        return cls((TextContent(error.message),), None, error, None, id, name, duration_ms)
 
     def raise_for_error(self) -> ToolResult:
         """The result itself, if the call succeeded.

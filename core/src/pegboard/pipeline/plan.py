@@ -188,7 +188,8 @@ def _make_answer(
             if size * 4 > max_bytes:
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
-            result, notes = ToolResult.of_error(clean_error(refusal)[0]), None
+            elapsed_ms = (perf_counter() - started) * 1000
+            result, notes = ToolResult.of_error(clean_error(refusal)[0], call_id, name, elapsed_ms), None
             if context is not None and (secrets := context.secrets_read):
                 result = masked(result, secrets)
         except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
