@@ -238,7 +238,7 @@ def test_list_names_every_server_that_offers_nothing_with_its_state_and_reason(
     configured: Callable[..., list[str]],
 ) -> None:
     command = configured(*SERVERS)
-    listed = ran([*command, "list", "--json"])
+    listed = ran([*command, "list", "--json", "--wait", "50"])
     assert listed.returncode == 0
     assert "late" not in {one["name"] for one in json.loads(listed.stdout)}
     for name, (state, reason) in SAYS.items():
@@ -248,7 +248,7 @@ def test_list_names_every_server_that_offers_nothing_with_its_state_and_reason(
 
 
 def test_the_sources_are_listed_with_every_state_and_reason(configured: Callable[..., list[str]]) -> None:
-    done = ran([*configured(*SERVERS), "list", "--sources", "--json"])
+    done = ran([*configured(*SERVERS), "list", "--sources", "--json", "--wait", "50"])
     told = {one["source"]: one for one in json.loads(done.stdout) if one["kind"] == "mcp"}
     assert told.keys() == SERVERS.keys()
     for name, (state, reason) in SAYS.items():

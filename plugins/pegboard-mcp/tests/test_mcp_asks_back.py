@@ -15,6 +15,7 @@ import trio
 from pegboard import CallContext, ErrorCode, ToolError, open_host, tool
 from pegboard_mcp.client import asks as asks_module
 from pegboard_mcp.client.asks import MAX_ASKS, MAX_LOGGERS, MAX_TRIES, Asks, RefusedError
+from pegboard_mcp.client.transports._lines import LOGGED_LINES
 from pegboard_mcp.definitions import ServerDefinition
 
 FORM = {
@@ -590,6 +591,23 @@ def test_the_name_of_a_logger_is_made_of_words(stage: Stage, caplog: pytest.LogC
     assert [record.name for record in caplog.records] == [
         "pegboard.mcp.server.files.a-b.é.x",
         "pegboard.mcp.server.files",
+    ]
+
+
+def test_of_a_flood_of_logs_some_are_kept_and_the_rest_is_counted(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, logger="pegboard.mcp.server")
+    now = [0.0]
+    monkeypatch.setattr("pegboard_mcp.client.asks.monotonic", lambda: now[0])
+    for _ in range(5_000):
+        stage.asks.tell("info", None, "word")
+    assert len(caplog.records) == LOGGED_LINES
+    now[0] += 1
+    stage.asks.tell("error", None, "at last")
+    assert [record.message for record in caplog.records[LOGGED_LINES:]] == [
+        f"{5_000 - LOGGED_LINES} more lines were not logged",
+        "at last",
     ]
 
 

@@ -19,6 +19,7 @@ import logging
 import math
 import re
 from collections.abc import Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -28,6 +29,7 @@ from pegboard.tools import Origin
 from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
+from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
 from pegboard_mcp.texts import MAX_TEXT, clean, is_page
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ class Asks:
         self._given_up: dict[str, float] = {}  # sessions of calls that were cancelled, until when they count
         self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
         self._loggers: dict[str, logging.Logger] = {}
+        self._budget = LogBudget(LOGGED_LINES, LOGGED_BYTES)
         self._faults = 0
 
     def calling(self, asker: CallContext | Session) -> Call:
@@ -231,7 +234,10 @@ class Asks:
         """Log what a server logs, under `pegboard.mcp.server.NAME`, and below it by the server's own logger."""
         to = self._logger_of(logger) if isinstance(logger, str) and logger else self._log
         number = LEVELS.get(level, logging.INFO) if isinstance(level, str) else logging.INFO
-        if to.isEnabledFor(number):
+        size = min(len(data), MAX_LOG) if isinstance(data, str) else 0
+        if to.isEnabledFor(number) and self._budget.takes(size, monotonic()):
+            if (count := self._budget.count()) > 0:
+                self._log.info("%d more lines were not logged", count)
             text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
             to.log(number, "%s", self.definition.mask_words(self.shown(text, MAX_LOG)))
 

@@ -50,6 +50,11 @@ def find_id(line: TooLong) -> str | int | None:
     return None if "method" in members else members.get("id")
 
 
+LOGGED_LINES = 200
+LOGGED_BYTES = 20_000
+"""So much of what a server says beside its answers is logged in a second; the rest is counted."""
+
+
 class LogBudget:
     """How much of what a server says is logged: so many lines and bytes in a second; what is beyond that is counted.
 

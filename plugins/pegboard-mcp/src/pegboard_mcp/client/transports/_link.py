@@ -9,7 +9,7 @@ import trio
 
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._lines import LogBudget
+from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN_CHARS = 200
 GARBAGE_CHARS = 60
-LOGGED_LINES = 200
-LOGGED_BYTES = 20_000
-"""So much of what a server says beside its messages is logged in a second; the rest is counted."""
 WORDS_CHARS = 300
 GARBAGE_LIMIT = 1_000
 """After so much that is no message, and no message, a server is given up."""
