@@ -11,6 +11,7 @@ from pegboard.config._files import NAMES
 from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
+from pegboard.config._private import keep_private, open_private, private_folder, write_private
 from pegboard.config._secrets import looks_secret, mask_text, mask_value
 from pegboard.config._settings import CoreSettings, Profile, ToolSettings, setting
 from pegboard.config._trust import is_held, is_trusted, trust
@@ -27,11 +28,15 @@ __all__ = [
     "find_found_file",
     "is_held",
     "is_trusted",
+    "keep_private",
     "load_config",
     "looks_secret",
     "mask_text",
     "mask_value",
+    "open_private",
+    "private_folder",
     "setting",
     "trust",
     "user_folder",
+    "write_private",
 ]

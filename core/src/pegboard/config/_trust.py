@@ -15,14 +15,15 @@ from __future__ import annotations
 import json
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard.config._folders import user_folder
+from pegboard.config._private import private_folder, write_private
 from pegboard.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 FILE = "trusted.json"
 MAX_TRUSTED = 16 * 1024 * 1024
@@ -132,14 +133,5 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    import tempfile
-
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}.")  # made with mode 0600
-    try:
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, no path
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        os.unlink(name)  # noqa: PTH108 - pathlib would say the same
-        raise
+    private_folder(path.parent)
+    write_private(path, text.encode("utf-8"))

@@ -16,12 +16,13 @@ import os
 import sys
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard.config import setting
+from pegboard.config import open_private, setting
 from pegboard.context import mask
 from pegboard.errors import ConfigError
 from pegboard.hookspecs import hookimpl
@@ -166,7 +167,8 @@ def open_resources(settings: AuditSettings) -> AbstractAsyncContextManager[Audit
 def _open_file(name: str) -> IO[str]:
     # Line by line from one thread: appends of whole lines do not mix with those of other processes. What no UTF-8 can
     # carry is written as JSON would escape it.
-    return open(name, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - closed by its user
+    number = open_private(Path(name), os.O_WRONLY | os.O_APPEND)
+    return open(number, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by its user
 
 
 @contextlib.asynccontextmanager

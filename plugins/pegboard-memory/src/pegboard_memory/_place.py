@@ -17,10 +17,13 @@ from pathlib import Path
 
 import attrs
 
+from pegboard.config import keep_private, open_private, private_folder
 from pegboard_memory._trouble import StorageError
 
 SCHEME = "sqlite:///"
 FILE_NAME = "memory.db"
+SQLITE_FILES = ("", "-wal", "-shm", "-journal")
+"""Ends of the names of a database and of what SQLite puts beside it."""
 
 Identity = tuple[int, int]
 
@@ -78,8 +81,13 @@ class Place:
             OSError: it cannot be made.
         """
         if self.make_folder:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
+            private_folder(self.path.parent)
+        os.close(open_private(self.path, os.O_RDWR))
+
+    def keep(self) -> None:
+        """Keep the file, and what SQLite puts beside it, to its owner; of a place that somebody named that is said."""
+        for end in SQLITE_FILES:
+            keep_private(self.path.with_name(self.path.name + end), is_own=self.make_folder)
 
 
 def _identity(path: Path) -> Identity | None:

@@ -191,6 +191,7 @@ class Writer:
             if identity is None:
                 self.place.make()
                 identity = self.place.look()
+            self.place.keep()
             self._connection = self.connect(self.place.path)
             self._opened = identity
             self._connection.execute(f"PRAGMA busy_timeout = {round(patience_s * 1000)}")

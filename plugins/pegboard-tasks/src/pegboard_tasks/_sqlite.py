@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import trio
 
+from pegboard.config import keep_private, open_private, private_folder
 from pegboard_tasks._group_commit import GroupCommit
 from pegboard_tasks._threads import Threads, UnavailableError, in_chain
 
@@ -138,13 +139,14 @@ class SqliteFile:
     def _make_file(self) -> None:
         if self._identify() is not None:
             self._was_there = True
+            for end in ("", "-wal", "-shm", "-journal"):
+                keep_private(self._path.with_name(self._path.name + end), is_own=self._make_folder)
             return
         if self._was_there:
             raise UnavailableError("the file is gone; put it back, or an empty one in its place")
         if self._make_folder:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # For its owner alone, and so are the files that SQLite puts beside it.
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            private_folder(self._path.parent)
+        os.close(open_private(self._path, os.O_RDWR))  # and so are the files that SQLite puts beside it
         self._was_there = True
 
     def _make_engine(self) -> Engine:

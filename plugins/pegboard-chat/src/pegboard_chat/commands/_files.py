@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import stat
 from typing import TYPE_CHECKING
 
-from pegboard import ConfigError
+from pegboard import ConfigError, config
 from pegboard.schema.jsontext import JsonTextError, loads
 
 if TYPE_CHECKING:
@@ -29,21 +28,9 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         ConfigError: it cannot be written; it is as it was.
     """
-    import tempfile
-
-    name = None
     try:
-        target = path.resolve()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
-        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor, no path
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)  # noqa: PTH105 - as above
+        config.write_private(path.resolve(), text.encode("utf-8"))
     except (OSError, RuntimeError, ValueError) as problem:
-        if name is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(name)  # noqa: PTH108 - as above
         raise ConfigError(f"{path} cannot be written: {_why(problem)}") from None
 
 
@@ -122,14 +109,10 @@ def load_conversation(path: Path) -> Conversation:
 
 def history_file() -> Path | None:
     """Where what was typed is kept, in the person's own state folder; None where nothing can be kept."""
-    from pegboard.config import user_folder
-
-    path = user_folder("state") / "chat-history"
+    path = config.user_folder("state") / "chat-history"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:  # noqa: PTH123 - a descriptor
-            if os.name == "posix":
-                os.fchmod(file.fileno(), 0o600)
+        config.private_folder(path.parent)
+        with open(config.open_private(path, os.O_RDWR), "r+b") as file:  # noqa: PTH123 - a descriptor
             size = os.fstat(file.fileno()).st_size
             if size > MAX_HISTORY:
                 file.seek(size - MAX_HISTORY // 2)

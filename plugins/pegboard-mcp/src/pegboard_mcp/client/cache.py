@@ -14,7 +14,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard.config import user_folder
+from pegboard.config import private_folder, user_folder, write_private
 from pegboard_mcp import __version__
 from pegboard_mcp.client.discovery import Listing
 
@@ -68,8 +68,6 @@ def parse(raw: bytes) -> Listing | None:
 
 def write(path: Path, listing: Listing) -> None:
     """Keep a list; where that cannot be done, nothing but the next start is slower."""
-    import tempfile
-
     content = {"format": FORMAT, "version": __version__, "server": dict(listing.server)}
     content |= {name: getattr(listing, name) for name in LISTS}
     try:
@@ -77,15 +75,8 @@ def write(path: Path, listing: Listing) -> None:
         if len(raw) > MAX_BYTES:
             log.warning("the list of %s is too long for the cache", path.stem)
             return
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number, made = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600, a name nobody can know
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(raw)
-            os.replace(made, path)  # noqa: PTH105 - of two names
-        except BaseException:
-            os.unlink(made)  # noqa: PTH108 - as above
-            raise
+        private_folder(path.parent)
+        write_private(path, raw)
         _forget_others(path)
     except (OSError, ValueError, RecursionError) as problem:
         log.warning("the list of %s cannot be kept: %s", path.stem, type(problem).__name__)

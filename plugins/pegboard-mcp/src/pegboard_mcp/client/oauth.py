@@ -21,9 +21,7 @@ import os
 import re
 import secrets
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -33,7 +31,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from pydantic import AnyUrl, BaseModel
 
-from pegboard.config import user_folder
+from pegboard.config import private_folder, user_folder, write_private
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
@@ -41,6 +39,7 @@ from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
 
     from pegboard_mcp.definitions import ServerDefinition
 
@@ -98,15 +97,8 @@ class Vault:
                 self._file(key).unlink(missing_ok=True)
                 return
         place = self._file(key)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".token-")  # mode 0600 from the start
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            Path(temporary).replace(place)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        private_folder(place.parent)
+        write_private(place, text.encode())
 
     def _file(self, key: str) -> Path:
         if self._folder is None:
