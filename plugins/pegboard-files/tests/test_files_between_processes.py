@@ -80,7 +80,7 @@ def test_no_acknowledged_edit_of_three_programs_is_lost(root: Path) -> None:
     lines = (root / "log.txt").read_text().splitlines()
     assert lines[-1] == "END"
     assert sorted(lines[:-1]) == sorted(acknowledged)
-    assert len(acknowledged) == 3 * EDITS  # they wait for each other, so that none has to be told of a conflict
+    assert len(acknowledged) > 2 * EDITS  # they wait for each other: a conflict is told where one waited too long
     assert os.listdir(root) == ["log.txt"]
 
 

@@ -182,6 +182,20 @@ async def test_names_are_looked_for_as_far_as_the_bounds_reach_and_only_for_file
     assert stat.S_ISREG((root / "b.txt").stat().st_mode)
 
 
+def test_a_file_whose_clock_is_ahead_is_not_looked_for_each_time(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr(places.Linked, "_denied", lambda self: looked.append(1) or iter(()))
+    linked = places.Linked((), rules.Rules(secrets_below=((),)))
+    now = 10**18
+    monkeypatch.setattr(places.time, "time_ns", lambda: now)  # type: ignore[attr-defined]
+    for changed, times in [(now + 10**9, 1), (now + 10**9, 1), (now - 10**9, 1), (now - 1, 2), (now - 1, 3)]:
+        linked.since(changed)
+        assert len(looked) == times
+    now += places.LINKS_AHEAD_NS + 1
+    linked.since(now + 1)
+    assert len(looked) == 4
+
+
 def test_folders_of_the_kernel_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     walked: list[str] = []
     walk = os.walk

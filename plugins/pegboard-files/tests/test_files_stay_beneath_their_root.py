@@ -403,6 +403,42 @@ def test_a_file_that_was_replaced_since_is_still_known_by_its_place(folder_fd: i
         os.close(fd)
 
 
+@pytest.mark.parametrize("when", ["before the first call", "between two calls", "deleted between two calls"])
+async def test_a_link_in_the_place_of_a_root_leads_nobody_elsewhere(
+    root: Path, open_files: Any, opening: str, when: str
+) -> None:
+    (root / "secret.txt").write_text("mine")
+    files = await open_files(opening=opening)
+    if when != "before the first call":
+        assert_ok(await files.call("read_file", {"path": "secret.txt"}), text="mine")
+    if when == "deleted between two calls":
+        (root / "secret.txt").unlink()
+        root.rmdir()
+    else:
+        root.rename(root.parent / "elsewhere")
+    root.symlink_to("outside")
+    for path in ("secret.txt", f"{root}/secret.txt"):
+        for name, more in [("read_file", {}), ("write_file", {"content": "x"}), ("search_text", {"pattern": "SECRET"})]:
+            result = await files.call(name, {"path": path, **more})
+            assert "SECRET" not in str(result.to_json())
+            if when != "between two calls":  # where the folder that was given is still held
+                assert_error(result, ErrorCode.FORBIDDEN, reason="link")
+    assert (root.parent / "outside" / "secret.txt").read_text() == "SECRET"
+
+
+async def test_a_root_that_is_given_by_a_link_is_where_that_led_when_the_host_opened(
+    root: Path, open_files: Any
+) -> None:
+    (root / "secret.txt").write_text("mine")
+    current = root.parent / "current"
+    current.symlink_to(root)
+    files = await open_files(roots=[str(current)])
+    current.unlink()
+    current.symlink_to("outside")
+    for path in ("secret.txt", f"{current}/secret.txt", f"{root}/secret.txt"):
+        assert_ok(await files.call("read_file", {"path": path}), text="mine")
+
+
 # -- races
 
 SWAPPER = """

@@ -260,6 +260,19 @@ def _below(said: str, folder_fd: int, spelled: Parts | None) -> str:
     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 
+def open_resolved(parts: Parts) -> int:
+    """Open a folder by its real path; gives the descriptor.
+
+    Raises:
+        OSError: ELOOP: a part of it is a link by now; else as `open` would.
+    """
+    top = os.open("/", THROUGH)
+    try:
+        return Walk().open(top, parts, FOLDER).fd
+    finally:
+        os.close(top)
+
+
 def _step(folder_fd: int, name: str, flags: int) -> int:
     """Open one name in a folder, and let go of the folder."""
     try:

@@ -4,7 +4,9 @@
     Root     a folder that was given, held open; what lies beneath it is opened from its descriptor
     Scope    what one tool may use: its roots, its rules, whether it may write
 
-A descriptor of a root outlives renames of the folder; only a root that was deleted is opened anew, by its name.
+Where a root lies is found out once, when the host opens; it is opened by that real path, through no link. A descriptor
+of a root outlives renames of the folder; only a root that was deleted is opened anew, in the same way. So a command or
+another program that puts a link in its place leads nobody elsewhere.
 
 Invariant: `Scope.open` gives only what lies beneath a root and passes the rules *by where it really lies*; nothing else
 in the package opens what a caller named.
@@ -25,7 +27,18 @@ import attrs
 from pegboard import ErrorCode, ToolError
 from pegboard_files import _faults as faults
 from pegboard_files._names import Asked, decoded, outside
-from pegboard_files._opening import FOLDER, READ, THROUGH, Openat2, Opened, Opening, Walk, best_opening, folders_above
+from pegboard_files._opening import (
+    FOLDER,
+    READ,
+    THROUGH,
+    Openat2,
+    Opened,
+    Opening,
+    Walk,
+    best_opening,
+    folders_above,
+    open_resolved,
+)
 from pegboard_files._rules import DENIED, KERNEL_FOLDERS, Entry, Rules, entries, parts_of
 
 if TYPE_CHECKING:
@@ -45,6 +58,8 @@ LINKS_LOOKED_AT = 50_000
 LINKS_LOOKED_S = 1.0
 """How far the other names of a file are looked for: in files and folders, and in seconds."""
 LINKS_KEPT_NS = 10_000_000_000
+LINKS_AHEAD_NS = 1_000_000_000
+"""How long what was found is kept; for files whose clock is ahead of ours. In nanoseconds."""
 LINK_CLOCK_NS = 20_000_000
 """How coarse the clock of files may be, in nanoseconds."""
 MAX_NEAR = 1000
@@ -62,7 +77,6 @@ class Root:
     def __init__(self, path: str, opening: Opening | None = None) -> None:
         self.parts = parts_of(path)
         self.real_parts: Parts = parts_of(os.path.realpath(path))
-        self._path = "/" + "/".join(self.parts)
         self._opening = opening
         self._fd = -1
         self._retired: list[int] = []
@@ -79,18 +93,17 @@ class Root:
         """The descriptor of the folder; opened at the first use, and again where the folder was deleted meanwhile.
 
         Raises:
-            OSError: it is not there, or no folder.
+            OSError: it is not there, or no folder; ELOOP: a link came in its place.
         """
         with self._lock:
             if self._fd < 0 or os.fstat(self._fd).st_nlink == 0:
-                fd = os.open(self._path, FOLDER)
+                fd = open_resolved(self.real_parts)
                 if self._fd >= 0:
                     if os.path.sameopenfile(fd, self._fd):  # a file system that counts no links
                         os.close(fd)
                         return self._fd
                     self._retired.append(self._fd)  # others may still be working with it
                 self._fd = fd
-                self.real_parts = parts_of(os.path.realpath(self._path))
                 self._opening = self._opening or best_opening(fd)
             return self._fd
 
@@ -142,7 +155,10 @@ class Linked:
         """Those that were there after a moment, in nanoseconds of the clock of files. Blocks."""
         with self._lock:
             now_ns = time.time_ns()
-            if changed_ns + LINK_CLOCK_NS > self._looked_ns or now_ns - self._looked_ns > LINKS_KEPT_NS:
+            age_ns = now_ns - self._looked_ns
+            is_ahead = changed_ns > now_ns  # of another clock, so that it says nothing here
+            kept_ns = LINKS_AHEAD_NS if is_ahead else LINKS_KEPT_NS
+            if age_ns > kept_ns or (not is_ahead and changed_ns + LINK_CLOCK_NS > self._looked_ns):
                 self._found = frozenset(self._look())
                 self._looked_ns = now_ns
             return self._found
