@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
+from pegboard.marks import LOOK_ALIKE, ORDERS, TITLE, marks_of, plain, texts_of
 from pegboard.text import HIDDEN as HIDDEN  # its old place
 from pegboard.text import WORDS, clean, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pegboard.board import Board
     from pegboard.contract import Check
@@ -41,8 +42,12 @@ MAX_TOOLS = 128
 ROOT_CHOICES = ("anyOf", "oneOf", "allOf", "not", "enum", "if")
 """Keywords that OpenAI and Anthropic refuse at the root of a schema."""
 
-MAX_TEXTS = 5_000
-"""How many texts of one tool are looked at."""
+MARKS = {
+    LOOK_ALIKE: ("two names look alike", "make sure which one you mean, or leave one out: disabled_tools, a profile"),
+    TITLE: ("a title is the name of another tool", "trust the name and not the title; ask who runs the server"),
+    ORDERS: ("a text reads like an order", "read it with care: a model may follow it; leave the tool out if in doubt"),
+}
+"""What doctor says of each kind of mark: that it is so, and what to do."""
 
 
 @hookimpl
@@ -212,7 +217,7 @@ def _annotations(tool: Tool) -> Iterator[Finding]:
 def check_texts(board: Board) -> Iterator[Finding]:
     """Texts that a model reads and a person does not see."""
     for tool in _tools(board):
-        for place, text in _texts(tool):
+        for place, text in texts_of(tool):
             for what in hidden_in(text):
                 yield Finding(
                     "hidden characters", f"{_where(tool)}, {place}", f"there are {what}",
@@ -225,27 +230,12 @@ def hidden_in(text: str) -> list[str]:
     return [WORDS[kind] for kind in clean(text)[1]]
 
 
-def _texts(tool: Tool) -> Iterable[tuple[str, str]]:
-    """Every text of a tool that reaches a model, with its place."""
-    faces: list[tuple[str, Any]] = [
-        ("name", tool.name), ("title", tool.title), ("description", tool.description),
-        ("input_schema", tool.input_schema), ("output_schema", tool.output_schema), ("category", tool.category),
-    ]  # fmt: skip
-    left = MAX_TEXTS
-    while faces and left:
-        place, value = faces.pop()
-        left -= 1
-        if isinstance(value, str):
-            yield place, value
-        elif isinstance(value, dict):
-            faces += [(f"{place}.{_plain(key)}", item) for key, item in value.items()]
-            yield f"{place}, a key", " ".join(map(str, value))
-        elif isinstance(value, (list, tuple)):
-            faces += [(f"{place}[{index}]", item) for index, item in enumerate(value)]
-
-
-def _plain(key: object) -> str:
-    return ascii(str(key))[1:-1][:60]
+def check_marks(board: Board) -> Iterator[Finding]:
+    """Names that look alike, titles that are names of others, texts that read like orders; notes, and never more."""
+    for mark in marks_of(_tools(board)):
+        if mark.kind in MARKS:
+            what, fix = MARKS[mark.kind]
+            yield Finding(what, f"{_where(mark.tool)}, {mark.where}", mark.why, fix, "note")
 
 
 def check_running(board: Board) -> Iterator[Finding]:
@@ -262,7 +252,7 @@ def check_running(board: Board) -> Iterator[Finding]:
         )
     for name, counts in board.runtime.cleaned.items():
         yield Finding(
-            "results hid characters", f"tool {_plain(name)}", f"taken out of them: {describe(counts)}",
+            "results hid characters", f"tool {plain(name)}", f"taken out of them: {describe(counts)}",
             "look at where they come from: what hides can carry orders to a model; data that is none to read stays as "
             'it is with results = "raw"', "note",
         )  # fmt: skip
@@ -281,6 +271,7 @@ DOCTORED: tuple[Check, ...] = (
     check_names,
     check_schemas,
     check_texts,
+    check_marks,
     check_running,
 )
 
@@ -290,7 +281,7 @@ def _tools(board: Board) -> list[Tool]:
 
 
 def _where(tool: Tool) -> str:
-    return f"tool {_plain(tool.name)} of {tool.origin}"
+    return f"tool {plain(tool.name)} of {tool.origin}"
 
 
 def _fold(name: str) -> str:

@@ -62,13 +62,31 @@ def command(
     if tools and tokens:
         _table_of_costs(costs, sorted(board.dialects))
     elif tools:
-        emit_table(
-            ("tool", "category", "state", "from", "description"),
-            [(tool.name, tool.category, board.state_of(tool.name), str(tool.origin), _summary(tool)) for tool in tools],
-        )
+        _table_of_tools(board, tools)
     note_absent(statuses)
     _note_refused(board, tools, everything=everything)
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
+
+
+def _table_of_tools(board: Board, tools: list[Tool]) -> None:
+    """A row for each; a column of marks where there are any."""
+    from pegboard.marks import marks_of
+
+    taken_out = {
+        name: what for _, source in board.sources for name, what in (getattr(source, "stripped", None) or {}).items()
+    }
+    kinds: dict[str, dict[str, None]] = {}
+    for mark in marks_of((hung.tool for hung in board.registry.plans.values()), taken_out):
+        kinds.setdefault(mark.tool.name, {})[mark.kind] = None
+    is_marked = any(tool.name in kinds for tool in tools)
+    rows = []
+    for tool in tools:
+        marks = (", ".join(kinds.get(tool.name, ())),) if is_marked else ()
+        state = board.state_of(tool.name)
+        rows.append((tool.name, tool.category, state, *marks, str(tool.origin), _summary(tool)))
+    emit_table(("tool", "category", "state", *(("marks",) if is_marked else ()), "from", "description"), rows)
+    if is_marked:
+        note("marks are to look at, and nothing is refused for one; pegboard doctor says where and why")
 
 
 def _summary(tool: Tool) -> str:

@@ -55,7 +55,7 @@ async def read_file(
     offset: Annotated[int, Ge(0)] = 0,
     limit: Annotated[int, Ge(1)] | None = None,
 ) -> ToolResult:
-    """Read a file: text exactly as it stands there, images and sound as such.
+    """Read a file: text as it stands there, images and sound as such.
 
     Long text comes in parts; the answer says with which offset to read on.
 
