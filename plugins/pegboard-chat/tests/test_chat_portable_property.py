@@ -279,3 +279,123 @@ def _near(draw: st.DrawFn, schema: Any, root: dict[str, Any], depth: int) -> Any
 def test_what_a_tool_takes_its_compiled_form_takes(profile: Profile, drawn: tuple[dict[str, Any], list[Any]]) -> None:
     schema, values = drawn
     check(schema, values, profile)
+
+
+# The official suite, and what evaluates without being seen.
+
+
+def is_told(schema: Any) -> bool:
+    """Whether every reference of a schema is to a place in it."""
+    try:
+        jsonschema_rs.validator_for(schema, offline=True).is_valid({})
+    except ValueError:
+        return False
+    return True
+
+
+@by_profile
+@pytest.mark.parametrize("draft", ["draft7", "draft2020-12"])
+def test_what_any_schema_of_the_official_suite_takes_its_compiled_form_takes(
+    profile: Profile, draft: str, json_schema_suite: dict[str, list[Any]]
+) -> None:
+    wrong: list[str] = []
+    for case in json_schema_suite[draft]:
+        tried = [(case.schema, case.value)]
+        if isinstance(case.schema, dict):
+            tried.append((wrapped(case.schema), {"x": case.value}))
+        for schema, value in tried:
+            if is_told(schema):
+                try:
+                    check(schema, [value], profile)
+                except AssertionError:
+                    wrong.append(case.name)
+    assert not wrong
+
+
+AROUND = st.recursive(
+    st.sampled_from(
+        [
+            {"properties": {"a": {"type": "integer"}}},
+            {"properties": {"b": True}, "required": ["b"]},
+            {"required": ["a"]},
+            {"additionalProperties": True},
+            {"additionalProperties": {}},
+            {"additionalProperties": {"type": "string"}},
+            {"patternProperties": {"^x": {"type": "integer"}}},
+            {"unevaluatedProperties": True},
+            {"unevaluatedProperties": {}},
+            {"unevaluatedProperties": {"type": "string"}},
+            {"unevaluatedProperties": False},
+            {"propertyNames": {"maxLength": 3}},
+            {"$ref": "#/$defs/Leaf"},
+            {"$dynamicRef": "#/$defs/Leaf"},
+            True,
+            {},
+        ]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"if": one}, inner),
+        st.builds(lambda one, two: {"if": one, "then": two}, inner, inner),
+        st.builds(lambda one, two: {"if": one, "else": two}, inner, inner),
+        st.builds(lambda one: {"not": one}, inner),
+        st.builds(lambda one: {"dependentSchemas": {"a": one}}, inner),
+        st.builds(lambda name, ones: {name: ones}, st.sampled_from(["allOf", "anyOf", "oneOf"]),
+                  st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda one, two: {**two, **one} if isinstance(one, dict) and isinstance(two, dict) else one,
+                  inner, inner),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+FEW = st.dictionaries(st.sampled_from(["a", "b", "x1", "zz"]), st.sampled_from([1, "s", None]), max_size=3)
+
+
+@by_profile
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    around=AROUND,
+    own=st.sampled_from([{}, {"properties": {"a": {"type": "integer"}}}]),
+    values=st.lists(FEW, max_size=6),
+)
+def test_what_is_evaluated_anywhere_beside_it_is_not_closed(
+    profile: Profile, around: Any, own: dict[str, Any], values: list[Any]
+) -> None:
+    around = around if isinstance(around, dict) else {"allOf": [around]}
+    schema = {**around, "$defs": DEFINITIONS, "type": "object", **own, "unevaluatedProperties": False}
+    check(schema, values, profile)
+    check(wrapped(schema), [{"x": value} for value in values], profile)
+
+
+ITEMS = st.recursive(
+    st.sampled_from(
+        [
+            {"prefixItems": [{"type": "integer"}]},
+            {"prefixItems": [True, True]},
+            {"items": True},
+            {"items": {"type": "string"}},
+            {"contains": {"type": "string"}},
+            {"unevaluatedItems": True},
+            {"unevaluatedItems": {"type": "string"}},
+            {"unevaluatedItems": False},
+            {"minItems": 1},
+            {},
+        ]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"if": one}, inner),
+        st.builds(lambda one, two: {"if": one, "then": two}, inner, inner),
+        st.builds(lambda name, ones: {name: ones}, st.sampled_from(["allOf", "anyOf", "oneOf"]),
+                  st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda one, two: {**two, **one}, inner, inner),
+    ),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@by_profile
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(around=ITEMS, values=st.lists(st.lists(st.sampled_from([1, "s", None]), max_size=3), max_size=6))
+def test_what_is_evaluated_anywhere_in_an_array_is_not_closed(
+    profile: Profile, around: dict[str, Any], values: list[Any]
+) -> None:
+    schema = {**around, "type": "array", "unevaluatedItems": False}
+    check(wrapped(schema), [{"x": value} for value in values], profile)

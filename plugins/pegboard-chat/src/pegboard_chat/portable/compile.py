@@ -38,6 +38,7 @@ from pegboard_chat.portable.forms import (
     values_of,
     without_integer,
 )
+from pegboard_chat.portable.gather import evaluated_in_secret
 from pegboard_chat.portable.merge import KIND_OF_KEYWORD, NeverError, Schema, merge, normal, types_of
 from pegboard_chat.portable.restore import NamedPlan, Plan, UnionPlan
 from pegboard_chat.portable.words import described
@@ -221,7 +222,7 @@ class _Compiler(Bodies):
             flat = normal(schema, old=self.old)
             words: list[str] = []
             try:
-                exact = self._settle(flat, path, words, whole=True)
+                exact = self._settle(flat, path, words, whole=True, secret=evaluated_in_secret(schema))
                 out = self._emit(flat, [], [], at, words)
             except NeverError:
                 return NEVER
@@ -230,7 +231,7 @@ class _Compiler(Bodies):
         circles: list[Any] = []
         flat = {}
         try:
-            seen: dict[int, None] = {}
+            seen: dict[int, frozenset[str]] = {}
             exact = self._collect(schema, at, parts, circles, seen, top=True)
             at = At(at.path, (*at.trail, *seen), at.level)
             rest: list[Schema] = []
@@ -239,7 +240,9 @@ class _Compiler(Bodies):
                 if beside:
                     rest.append(beside)
             words = []
-            exact = self._settle(flat, path, words, whole=not rest and not circles) and exact
+            secret = frozenset[str]().union(*seen.values())
+            whole = exact and not rest and not circles
+            exact = self._settle(flat, path, words, whole=whole, secret=secret) and exact
             out = self._emit(flat, rest, circles, at, words)
         except NeverError:
             return NEVER

@@ -12,11 +12,34 @@ from pegboard_chat.portable.ledger import Ledger
 from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, same, types_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pegboard.schema.refs import References
     from pegboard_chat.portable.forms import At, Path
     from pegboard_chat.portable.profiles import Profile
 
+_UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _APPLICATORS = ("anyOf", "oneOf", "if", "dependentSchemas")
+
+
+def evaluated_in_secret(schema: Schema, *, is_inside: bool = False) -> frozenset[str]:
+    """For which of the unevaluated keywords a schema evaluates values in a way that is gone when it is merged.
+
+    A condition evaluates what it takes, also where nothing follows from it; so does a dynamic reference, which is left
+    out. `true` for all other values evaluates them, and leaves nothing behind. Source: 2020-12 core, section 11.
+
+    Args:
+        schema: without faults.
+        is_inside: whether the unevaluated keywords that are settled are those of a schema around this one.
+    """
+    if "if" in schema or "$dynamicRef" in schema:
+        return _UNEVALUATED
+    names = set()
+    if schema.get("additionalProperties") in (True, {}):
+        names.add("unevaluatedProperties")
+    if is_inside:
+        names |= {name for name in _UNEVALUATED if schema.get(name, False) is not False}
+    return frozenset(names)
 
 
 class Gatherer(Ledger):
@@ -44,18 +67,18 @@ class Gatherer(Ledger):
         at: At,
         parts: list[Schema],
         circles: list[Any],
-        seen: dict[int, None],
+        seen: dict[int, frozenset[str]],
         *,
         top: bool = False,
     ) -> bool:
         """The schema objects whose conjunction a schema is: what it refers to, its `allOf`, itself; `seen` are those
-        that were looked at. False where something was left out."""
+        that were looked at, each with what it evaluates in secret. False where something was left out."""
         path = at.path
         if schema is False:
             raise NeverError
         if schema is True or id(schema) in seen:
             return True
-        seen[id(schema)] = None
+        seen[id(schema)] = evaluated_in_secret(schema, is_inside=not top)
         self._charge(schema)
         if self.left < 0:
             self._widen(path, "it is too large to be written out")
@@ -92,13 +115,19 @@ class Gatherer(Ledger):
         flat = normal(schema, old=self.old)
         if not top:
             words: list[str] = []
-            exact = self._settle(flat, path, words, whole=not ("$ref" in schema or "allOf" in schema)) and exact
+            whole = not ("$ref" in schema or "allOf" in schema)
+            exact = self._settle(flat, path, words, whole=whole, secret=evaluated_in_secret(schema)) and exact
         parts.append(flat)
         return exact
 
-    def _settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool) -> bool:
+    def _settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool, secret: Collection[str] = ()) -> bool:
         """Say what stands for unevaluated values as what stands for additional ones, where that is the same; else leave
-        it out. False where it was left out."""
+        it out. False where it was left out.
+
+        Args:
+            whole: whether `flat` is all that holds here.
+            secret: for which of the two there are values that are evaluated though `flat` does not say so.
+        """
         exact = True
         for name, other in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
             if name not in flat:
@@ -107,7 +136,7 @@ class Gatherer(Ledger):
             if value is True or value == {} or other in flat:
                 continue
             applied = any(key in flat for key in _APPLICATORS) or (other == "items" and "contains" in flat)
-            if whole and not applied:
+            if whole and not applied and name not in secret:
                 flat[other] = value
             else:
                 self._say(name, value, path, words)
