@@ -38,7 +38,7 @@ def not_found(name: str, names: Iterable[str], away: Sequence[SourceStatus] = ()
     return absent(f"there is no tool {name[:80]!r}{hint}", away, near=near)
 
 
-def held_back(name: str, origin: object, why: str, fix: str) -> ToolError:
+def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "tool") -> ToolError:
     """FORBIDDEN of a tool that a person has to look at first: it changed since it was accepted, or nobody accepted it.
 
     Args:
@@ -46,9 +46,10 @@ def held_back(name: str, origin: object, why: str, fix: str) -> ToolError:
         origin: whose tool it is.
         why: what changed.
         fix: how a person accepts it.
+        kind: what it is, where it is no tool.
     """
     details = {"reason": "held", "changed": why, "fix": fix, "source": str(origin), "retry": Retry.CHANGED.value}
-    return ToolError(ErrorCode.FORBIDDEN, f"the tool {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
+    return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
 
 
 def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolError:

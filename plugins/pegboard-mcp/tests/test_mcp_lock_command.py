@@ -378,3 +378,107 @@ def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(tmp_path: Path
     other = run("Do it.", "lock")
     assert other.returncode == 1
     assert other.stdout.startswith("changed  said of srv: text\n")
+
+
+OFFERING = """
+from mcp.server import MCPServer
+
+server = MCPServer("offering")
+
+
+@server.resource("note://one", description="RESOURCE")
+def one() -> str:
+    return "the first"
+
+
+@server.resource("note://named/{name}", description="TEMPLATE")
+def named(name: str) -> str:
+    return name
+
+
+@server.prompt(description="PROMPT")
+def greet() -> str:
+    return "Say hello."
+
+
+server.run()
+"""
+ASKING = """
+import json, sys, trio
+from pegboard import open_host
+from pegboard_mcp.client.resource_tools import make_tools
+from pegboard_mcp.offers import Offers
+from pegboard_mcp.server.shelf import Shelf
+
+
+async def main():
+    told = {}
+    async with open_host("mcp.toml", ["mcp"]) as host:
+        session, offers = host.session(), host.resource(Offers)
+        await offers.settle()
+        shelf = Shelf(host)
+
+        async def tell(name, answer):
+            try:
+                got = await answer()
+                error = getattr(got, "error", None)
+                told[name] = error.details.get("reason", error.code.value) if error else "answered"
+            except Exception as problem:
+                told[name] = getattr(problem, "details", {}).get("reason") or repr(problem)
+
+        await tell("get_prompt", lambda: shelf.get_prompt(session, "greet", {}))
+        await tell("prompt as a tool", lambda: session.call("prompt_greet", {}))
+        for kind, uri in (("resource", "note://one"), ("template", "note://named/x")):
+            await tell(f"{kind} by serve", lambda: shelf.read(session, uri))
+            await tell(f"{kind} by tool", lambda: session.call("read_resource", {"uri": uri}))
+            named = {"uri": uri, "server": "offering"}
+            await tell(f"{kind} by tool and server", lambda: session.call("read_resource", named))
+        listed = await session.call("list_resources", {})
+        told["listed"] = "note://" in listed.text
+        told["offered"] = sorted([*shelf.prompts, *map(str, shelf.resources), *map(str, shelf.templates)])
+    print(json.dumps(told))
+
+
+trio.run(main)
+"""
+
+
+@pytest.mark.parametrize("changed", ["PROMPT", "RESOURCE", "TEMPLATE"])
+def test_prompts_resources_and_templates_that_changed_are_held_at_every_door(tmp_path: Path, changed: str) -> None:
+    changing = Changing(tmp_path)
+    changing.offer()
+    (changing.folder / "offering.py").write_text(OFFERING)
+    (changing.folder / "asking.py").write_text(ASKING)
+    config = f'[plugins.mcp]\nlock = "enforce"\n[plugins.mcp.servers.offering]\ncommand = "{sys.executable}"\n'
+    (changing.folder / "mcp.toml").write_text(f'{config}args = ["offering.py"]\nstart = "eager"\n')
+    named = {"PEGBOARD_CONFIG": "mcp.toml"}
+
+    def ask() -> dict[str, Any]:
+        ran = subprocess.run(
+            [sys.executable, "asking.py"], capture_output=True, text=True, cwd=changing.folder, env=changing.env,
+            timeout=60, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        told: dict[str, Any] = json.loads(ran.stdout)
+        return told
+
+    accepted = changing.run("lock", "--accept", **named)
+    assert accepted.returncode == 0, accepted.stderr
+    before = ask()
+    assert before.pop("offered") == ["greet", "note://named/{name}", "note://one"]
+    assert before.pop("listed") is True
+    assert set(before.values()) == {"answered"}, before
+
+    (changing.folder / "offering.py").write_text(OFFERING.replace(changed, "And obey it."))
+    after = ask()
+    mine = {"PROMPT": "prompt", "RESOURCE": "resource", "TEMPLATE": "template"}[changed]
+    assert {told for name, told in after.items() if mine in name} == {"held"}, after
+    assert {told for name, told in after.items() if mine not in name and name not in ("offered", "listed")} == {
+        "answered"
+    }
+    assert len(after["offered"]) == 2
+
+    shown = json.loads(changing.run("lock", "--json", **named).stdout)
+    assert [(one["change"], one["kind"]) for one in shown] == [("changed", "text")]
+    assert changing.run("lock", "--accept", shown[0]["name"], **named).returncode == 0
+    assert ask() == {**before, "offered": ["greet", "note://named/{name}", "note://one"], "listed": True}

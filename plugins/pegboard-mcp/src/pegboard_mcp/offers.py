@@ -19,7 +19,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pegboard import Content
+    from pegboard import Content, ToolError
     from pegboard.contract import SourceStatus
     from pegboard.host import Host
     from pegboard.session import Session
@@ -148,7 +148,21 @@ class ResourceTemplate:
     def fits(self, uri: str) -> bool:
         """Whether an address has the form of the template; a `{name}` stands for any characters but `/`, `{+name}` for
         any at all."""
-        return _pattern_of(self.uri_template).fullmatch(uri) is not None
+        return template_fits(self.uri_template, uri)
+
+
+def find_held(held: Mapping[str, ToolError], key: str) -> ToolError | None:
+    """What a call of `prompt:NAME` or `resource:URI` answers, if that is held back, or a template that the URI fits."""
+    if not held or key in held:
+        return held.get(key)
+    kind, _, uri = key.partition(":")
+    templates = ((one.removeprefix("template:"), error) for one, error in held.items() if one.startswith("template:"))
+    return next((error for one, error in templates if kind == "resource" and template_fits(one, uri)), None)
+
+
+def template_fits(template: str, uri: str) -> bool:
+    """See `ResourceTemplate.fits`."""
+    return _pattern_of(template).fullmatch(uri) is not None
 
 
 @functools.lru_cache(maxsize=256)
@@ -198,6 +212,22 @@ class Offers:
         self._resources: dict[str, tuple[Resource | ResourceTemplate, ...]] = {}
         self._watchers: dict[object, Watcher] = {}
         self._readers: dict[str, Reader] = {}
+        self._held: dict[str, Mapping[str, ToolError]] = {}
+
+    def held_back(self, key: str) -> ToolError | None:
+        """FORBIDDEN, reason `held`, of what a person has to accept first; None: nothing of that key is held back.
+
+        Args:
+            key: `prompt:NAME` or `resource:URI`.
+        """
+        if key.startswith("resource:") and self.find_reader(key.removeprefix("resource:")) is not None:
+            return None  # another server's, or of a template that was accepted
+        return next((error for _, held in sorted(self._held.items()) if (error := find_held(held, key))), None)
+
+    def replace_held(self, source: str, held: Mapping[str, ToolError]) -> None:
+        """What of a source is held back, by `prompt:NAME`, `resource:URI` and `template:URI`, with what a call of it
+        answers."""
+        self._held[source] = held
 
     @property
     def readers(self) -> Mapping[str, Reader]:

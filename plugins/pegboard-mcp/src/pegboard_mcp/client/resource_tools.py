@@ -65,6 +65,8 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     if server is not None and server not in offers.readers:
         raise _no_server(server, offers, context)
     read = offers.readers[server] if server is not None else offers.find_reader(uri)
+    if server is None and (held := offers.held_back(f"resource:{uri}")):
+        raise held
     if read is None and len(offers.readers) == 1:
         (read,) = offers.readers.values()
     if read is None:

@@ -30,6 +30,7 @@ from pegboard import (
     Annotations,
     CallContext,
     ErrorCode,
+    Origin,
     PegboardError,
     Retry,
     SourceState,
@@ -43,7 +44,7 @@ from pegboard_mcp.client import cache
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.asks import Asks
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
-from pegboard_mcp.lock.pins import identity_of
+from pegboard_mcp.lock.pins import identity_of, offer_pin, pin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
     from pegboard_mcp.settings import McpSettings
 
@@ -172,6 +174,7 @@ class McpSource:
         self._slot: SourceSlot | None = None
         self._offers: Offers | None = None
         self._offered: Listing | None = None
+        self._held: dict[str, ToolError] = {}
         self._attempt: _Attempt | None = None
         self._failed_at: float | None = None
         self._wanted: Any = None
@@ -238,11 +241,17 @@ class McpSource:
     def why_held(self, name: str) -> tuple[str, str] | None:
         """Of a tool that was accepted and that the server no longer has: what became of it, and how that is accepted;
         where `lock = "enforce"`."""
-        if self._settings is None or self._settings.lock != "enforce" or self.listing is None:
+        settings = self._enforced
+        if settings is None or self.listing is None:
             return None
         from pegboard_mcp.lock.watch import watch_of
 
-        return watch_of(self._settings).why_gone(self.name, name)
+        return watch_of(settings).why_gone(self.name, name)
+
+    @property
+    def _enforced(self) -> McpSettings | None:
+        """The settings, where the lock holds back what nobody accepted."""
+        return self._settings if getattr(self._settings, "lock", None) == "enforce" else None
 
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is hung yet."""
@@ -382,6 +391,8 @@ class McpSource:
                 connection = await self._connected(lost)
                 if isinstance(asker, CallContext):
                     self._require_hung(asker, method, what)
+            if self._held and not isinstance(asker, CallContext):
+                self._require_accepted(method, what)
             try:
                 with self._asks.calling(asker):
                     return await connection.request(method, params, on_progress=on_progress)
@@ -751,12 +762,78 @@ class McpSource:
         if offers is None:
             return
         before, self._offered = self._offered, listing
+        self._held = self._find_held(listing)
+        names = board_names(
+            [entry["key"] for entry in listing.prompts], prefix=self.definition.prefix, server=self.name
+        )
+        prompts = {f"prompt:{wire}": f"prompt:{name}" for wire, name in names.items()}
+        offers.replace_held(self.name, {prompts.get(key, key): error for key, error in self._held.items()})
         offers.add_reader(self.name, self._read_resource)
         if before is None or before.prompts != listing.prompts:
             offers.replace_prompts(self.name, self._prompts(listing))
         if before is None or (before.resources, before.templates) != (listing.resources, listing.templates):
             offers.replace_resources(self.name, self._resources(listing))
         offers.arrived(self.name)
+
+    def offer_pins(self, listing: Listing | None = None) -> list[Pin]:
+        """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
+        listing = listing or self.listing
+        if listing is None:
+            return []
+        version = identity_of(listing.server.get("name"), listing.server.get("version"))
+        pins = []
+        for kind, entries in (("resource", listing.resources), ("template", listing.templates)):
+            for entry in entries:
+                marks = {key: value for key in ("name", "mime_type", "annotations") if (value := entry.get(key))}
+                texts = {key: entry.get(key) for key in ("title", "description")}
+                texts["description"] = texts["description"] or ""
+                pins.append(
+                    offer_pin(self.name, kind, entry["key"], {**texts, "version": version, "annotations": marks})
+                )
+        return pins
+
+    def _find_held(self, listing: Listing) -> dict[str, ToolError]:
+        """What of a list a person has to accept first, where `lock = "enforce"`, with what a call of it answers."""
+        settings = self._enforced
+        if settings is None:
+            return {}
+        import attrs
+
+        from pegboard.absence import held_back
+        from pegboard_mcp.lock.watch import how_to_accept, watch_of
+
+        watch = watch_of(settings)
+        held: dict[str, ToolError] = {}
+        for pin in self.offer_pins(listing):
+            why = watch.why_held(pin)
+            if why is not None:
+                kind, _, uri = pin.name.partition(":")
+                held[pin.name] = held_back(uri, self.name, why, how_to_accept(pin.name), kind=kind)
+        for entry in listing.prompts if self.definition.load_prompts else ():
+            tool = self._made(self._prompt_tool, entry)
+            if tool is not None:
+                why = watch.why_held(pin_of(attrs.evolve(tool, origin=Origin(source=self.name))))
+                if why is not None:
+                    error = held_back(tool.name, self.name, why, how_to_accept(tool.name), kind="prompt")
+                    held[f"prompt:{entry['key']}"] = error
+        return held
+
+    def _require_accepted(self, method: str, what: str) -> None:
+        """Hold that a person accepted a prompt, or what lies at an address, as the server lists it now.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `held`.
+        """
+        if method not in ("prompts/get", "resources/read"):
+            return
+        from pegboard_mcp.offers import find_held, template_fits
+
+        listing, key = self._offered, f"{'prompt' if method == 'prompts/get' else 'resource'}:{what}"
+        accepted = (one["key"] for one in listing.templates) if listing is not None else ()
+        free = any(f"template:{one}" not in self._held and template_fits(one, what) for one in accepted)
+        error = self._held.get(key) or (None if free else find_held(self._held, key))
+        if error is not None:
+            raise error
 
     def _prompts(self, listing: Listing) -> list[Prompt]:
         from pegboard_mcp.offers import Prompt
@@ -777,6 +854,7 @@ class McpSource:
                 source=self.name,
             )
             for entry in listing.prompts
+            if f"prompt:{entry['key']}" not in self._held
         ]
 
     def _resources(self, listing: Listing) -> list[Resource | ResourceTemplate]:
@@ -785,6 +863,7 @@ class McpSource:
         offered: list[Resource | ResourceTemplate] = [
             Resource(uri=entry["key"], read=self._read_resource, size=entry.get("size"), **self._labels(entry))
             for entry in listing.resources
+            if f"resource:{entry['key']}" not in self._held
         ]
         offered += [
             ResourceTemplate(
@@ -794,6 +873,7 @@ class McpSource:
                 **self._labels(entry),
             )
             for entry in listing.templates
+            if f"template:{entry['key']}" not in self._held
         ]
         return offered
 

@@ -49,6 +49,8 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     settings = _settings(run)
     path = lock_path(settings)
     was = read_lock(path) if path is not None and path.exists() else {}
+    if settings.lock != "enforce":  # then nobody asks what resources and templates are like
+        was = {key: pin for key, pin in was.items() if not pin.is_offer}
     now, unasked, silent = run.open_host(lambda host: _look(host, settings))
     changes = changes_of(was.values(), now.values(), may_be_gone=lambda pin: _may_be_gone(pin, run, unasked))
     for source, why in silent.items():
@@ -101,7 +103,11 @@ async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[s
     seen = seen_on(board, settings)
     unasked = {name for name in board.not_hung if all(key.name != name for key in seen)}
     unasked |= {hung.tool.name for hung in board.registry.plans.values() if _is_in_conflict(hung)}
-    return {key: pin_of(tool) for key, tool in seen.items()}, unasked | set(silent), silent
+    pins = {key: pin_of(tool) for key, tool in seen.items()}
+    if settings.lock == "enforce":
+        offered = [pin for _, source in board.sources if hasattr(source, "offer_pins") for pin in source.offer_pins()]
+        pins |= {pin.key: pin for pin in offered}
+    return pins, unasked | set(silent), silent
 
 
 def _is_in_conflict(hung: Any) -> bool:

@@ -24,6 +24,8 @@ PARTS = ("title", "description", "version", "annotations", "input_schema", "outp
 """The parts of a face beside its name, in the order in which they are written and shown."""
 MAX_IDENTITY = 100
 CORE = "pegboard"
+OFFERS = ("resource:", "template:")
+"""What the names of pins begin with that are of no tool."""
 
 
 class Key(NamedTuple):
@@ -61,6 +63,11 @@ class Pin:
         return Key(self.source, self.name)
 
     @property
+    def is_offer(self) -> bool:
+        """Whether it is of a resource or a template: no tool's name has a colon."""
+        return self.name.startswith(OFFERS)
+
+    @property
     def is_sound(self) -> bool:
         """Whether the face is the one that was accepted."""
         return self.face is not None and fingerprint_of(self.face) == self.fingerprint
@@ -78,6 +85,17 @@ def pin_of(tool: Tool) -> Pin:
     """The pin of a tool as it is now."""
     face = json.loads(json.dumps(tool.face))
     return Pin(source_of(tool.origin), tool.name, face, tool.fingerprint)
+
+
+def offer_pin(source: str, kind: str, uri: str, face: Mapping[str, Any]) -> Pin:
+    """The pin of a resource or a template: what a model reads of it, not what lies there.
+
+    Args:
+        kind: `resource` or `template`; with the address it makes the name, as in `resource:file:///notes`.
+        face: what is read beside the address: title, description, version, annotations.
+    """
+    whole = {"name": f"{kind}:{uri}", **dict.fromkeys(PARTS), **face}
+    return Pin(source, whole["name"], whole, fingerprint_of(whole))
 
 
 def source_of(origin: Origin) -> str:

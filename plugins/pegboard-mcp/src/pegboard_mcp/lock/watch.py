@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Finding, HeldBackError, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pegboard import Tool
     from pegboard_mcp.lock.pins import Key, Pin
@@ -133,13 +133,19 @@ class Watch:
                 self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool))))
             return
         self._hold(tool)
-        if pin is not None:
-            why = f"it changed since it was accepted: {what_is_other(pin, tool)}"
-        elif pins is None:
-            why = "no tool is accepted yet, and lock is enforce"
-        else:
-            why = "it is new, and nobody accepted it yet"
-        raise HeldBackError(why, hint=_how_to_accept(tool.name))
+        why = _why(pins, pin, lambda: what_is_other(pin, tool)) if pin is not None else _why(pins, None)
+        raise HeldBackError(why, hint=how_to_accept(tool.name))
+
+    def why_held(self, pin: Pin) -> str | None:
+        """Why a resource or template is held back where `lock = "enforce"`; None: it is the accepted one."""
+        try:
+            pins = self.pins()
+        except PluginError as problem:
+            return problem.message
+        accepted = (pins or {}).get(pin.key)
+        if accepted is not None and accepted.fingerprint == pin.fingerprint:
+            return None
+        return _why(pins, accepted, lambda: _other_parts((accepted and accepted.face) or {}, pin.face or {}))
 
     def why_gone(self, source: str, name: str) -> tuple[str, str] | None:
         """Of a tool that was accepted and that its source no longer has: what became of it, and how that is accepted;
@@ -157,7 +163,7 @@ class Watch:
         new = [tool for key, tool in self.held.items() if key.source == source and key not in pins]
         called = next((tool.name for tool in new if content_of(tool.face) == content), None)
         why = "it was removed since it was accepted" if called is None else f"it was renamed to {called} since"
-        return why, _how_to_accept(name if called is None else called)
+        return why, how_to_accept(name if called is None else called)
 
     def _hold(self, tool: Tool) -> None:
         from pegboard_mcp.lock.pins import Key, source_of
@@ -172,7 +178,16 @@ class Watch:
             log.warning(said, *words)
 
 
-def _how_to_accept(name: str) -> str:
+def _why(pins: Any, accepted: Any, other: Callable[[], str] = str) -> str:
+    if accepted is not None:
+        return f"it changed since it was accepted: {other()}"
+    if pins is None:
+        return "no tool is accepted yet, and lock is enforce"
+    return "it is new, and nobody accepted it yet"
+
+
+def how_to_accept(name: str) -> str:
+    """What a person does who wants a tool, a resource or a template that is held back."""
     name = shlex.quote(name)
     return f"look at it: pegboard lock {name}, then pegboard lock --accept {name}"
 
@@ -203,9 +218,12 @@ def watch_of(settings: McpSettings) -> Watch:
 
 def what_is_other(pin: Pin, tool: Tool) -> str:
     """The parts of a tool that are not as they were accepted, in a line."""
+    return _other_parts(pin.face or {}, tool.face)
+
+
+def _other_parts(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     from pegboard_mcp.lock.pins import PARTS, fingerprint_of
 
-    was, now = pin.face or {}, tool.face
     parts = [part for part in PARTS if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
     return ", ".join(parts) or "its fingerprint"
 
@@ -247,6 +265,8 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
             yield Finding("no tool is accepted", "pegboard.lock", 'lock is "enforce", and there is no lock', fix)
         return
     enforce = settings.lock == "enforce"
+    if enforce:
+        yield from _offer_findings(board, settings)
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
@@ -260,6 +280,18 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         else:
             said = "it came after the lock was written"
             yield Finding("a tool is not accepted yet", where, said, fix, "error" if enforce else "note")
+
+
+def _offer_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
+    """Resources and templates that are held back; prompts are told as tools."""
+    watch = watch_of(settings)
+    for _, source in board.sources:
+        for pin in source.offer_pins() if hasattr(source, "offer_pins") else ():
+            why = watch.why_held(pin)
+            if why is not None:
+                name = _plain(pin.name)
+                yield Finding(f"a {name.partition(':')[0]} is held back", f"{name} of {_plain(pin.source)}", why,
+                              how_to_accept(pin.name))  # fmt: skip
 
 
 def settings_of(board: Any) -> McpSettings | None:

@@ -406,6 +406,8 @@ class BoardServer(Server[Any]):
     async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> dict[str, Any]:
         connected, uri = _connected(ctx), str(params.uri)
         if self.shelf.find(uri) is None:
+            if held := self.shelf.offers.held_back(f"resource:{uri}"):
+                raise protocol_error(held)
             error = absent("there is no such resource", servers_away(self.host), uri=uri[:500])
             raise MCPError(RESOURCE_NOT_FOUND, error.message, {"code": "NOT_FOUND", **error.details})
         if len(connected.subscribed) >= MAX_SUBSCRIBED:

@@ -114,6 +114,8 @@ class Shelf:
         """
         prompt = self.prompts.get(name)
         if prompt is None:
+            if held := self.offers.held_back(f"prompt:{name}"):
+                raise held
             error = absent(f"there is no prompt {name[:80]!r}", servers_away(session.host))
             raise _invalid(error.message, **error.details)
         known = {one.name for one in prompt.arguments}
@@ -145,6 +147,8 @@ class Shelf:
         """
         found = self.find(uri)
         if found is None:
+            if held := self.offers.held_back(f"resource:{uri}"):
+                raise held
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
         if isinstance(got, str):
