@@ -292,10 +292,10 @@ def test_a_stream_that_is_closed_lets_nothing_else_into_the_answer(start, site, 
 def test_the_terminal_that_is_asked_is_that_of_the_answer(start, tools, tmp_path):
     with (tmp_path / "err").open("wb") as stderr:
         _, seen, _ = on_terminal(start, "list", stderr=stderr)
-    assert "─" in seen
+    assert "\x1b[1mTOOL" in seen
     status, seen, out = on_terminal(start, "list", stdout=False)
     assert (status, seen) == (0, "")
-    assert "─".encode() not in out
+    assert b"\x1b" not in out
 
 
 # -- lines go out when they are done
@@ -359,7 +359,7 @@ def on_terminal(start, *args: str, answer: bytes = b"", when: bytes = b"(y/N)", 
 @pytest.mark.parametrize(("answer", "status"), [(b"y\n", 0), (b"yes\n", 0), (b"n\n", 1), (b"\n", 1)])
 def test_a_person_is_asked_at_the_terminal(start, tools, answer, status):
     ended_as, seen, _ = on_terminal(start, "call", "wipe", "disk=c", answer=answer)
-    assert 'Really wipe it? [wipe {"disk": "c"}] (y/N)' in seen
+    assert 'Really wipe it? [wipe of pegboard-test-kit] {"disk": "c"} (y/N)' in seen
     assert ended_as == status
     assert ("wiped c" in seen) is (status == 0)
     assert ("the person who was asked refused" in seen) is (status == 1)
@@ -385,7 +385,7 @@ def _take_terminal() -> None:
 @posix
 def test_tables_are_drawn_and_escapes_shown_on_a_terminal(start, tools):
     _, seen, _ = on_terminal(start, "list")
-    assert "─" in seen
+    assert "\x1b[1mTOOL" in seen
     _, seen, _ = on_terminal(start, "call", "escape")
     assert "red  and back" in seen
     assert "taken out of the result: control sequences of terminals (1), marks that turn the direction" in seen
