@@ -125,7 +125,7 @@ def test_a_source_that_never_answers_does_not_hold_list_up(run: Any, site: Any, 
 def test_who_waits_for_an_install_is_told_how_to_wait_longer(run: Any, site: Any) -> None:
     site.install("flow", source("installs", "installs"))
     answer = run("list", "--wait", "0.3", plugins=("flow",))
-    assert answer.err.count("hint: an install may take longer: pegboard list --wait 120") == 1
+    assert answer.err.count("hint: a start or an install may take longer: pegboard list --wait 120") == 1
 
 
 def test_what_was_seen_counts_though_a_source_takes_long_to_end(run: Any, site: Any) -> None:

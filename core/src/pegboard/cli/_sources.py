@@ -50,8 +50,8 @@ def note_absent(sources: Iterable[SourceStatus]) -> None:
     absent = [one for one in sources if not one.tools]
     for one in absent:
         note(f"warning: {absence_of(one)}")
-    if any(one.state.value == "installing" for one in absent):
-        note("hint: an install may take longer: pegboard list --wait 120")
+    if any(one.state.value in ("starting", "installing") for one in absent):
+        note("hint: a start or an install may take longer: pegboard list --wait 120")
 
 
 def emit_sources(sources: Sequence[SourceStatus], *, as_json: bool) -> None:

@@ -12,8 +12,9 @@ live beside that, one keeps the tail of stderr, one waits for the process. The i
 - The end of the process ends the link, also when a grandchild still holds its pipes: what is in them is read first.
 
 The process leads a session and a group of its own. Leaving ends it in order: its stdin closes, 2 s, TERM to the group,
-2 s, KILL to the group; whoever stays behind in the group when the leader went is ended the same way. `_warden` ends
-the group when the host itself is killed.
+2 s, KILL to the group; whoever stays behind in the group when the leader went is ended the same way. One that never
+said anything has half a second before TERM, and 10 s behind it where it may be installing itself. `_warden` ends the
+group when the host itself is killed.
 
 Specification: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio and
 https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 CHUNK = 65_536
 GRACE_S = 2.0
 """How long a server may take after its stdin closed, and again after TERM."""
+UNHEARD_GRACE_S = 0.5
+"""How long one that never said anything has before TERM: it has nothing to bring to an end, and may never read."""
 INSTALL_GRACE_S = 10.0
 """How long a package manager may take after TERM: one that is killed while it installs leaves its cache broken."""
 LAST_WORDS_S = 0.5
@@ -623,7 +626,7 @@ async def _stop(link: StdioLink) -> None:
     async with trio.open_nursery() as nursery:
         # A server that is stuck in writing reads no end of its input: throw away what it still writes.
         nursery.start_soon(throw_away, link.stdout.fileno())
-        with trio.move_on_after(GRACE_S):
+        with trio.move_on_after(GRACE_S if link.heard else UNHEARD_GRACE_S):
             await link.write.aclose()
             await process.wait()
         link.close_stdin()
