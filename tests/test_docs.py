@@ -1,41 +1,40 @@
-"""The documentation says what is there, and everything it shows was run.
+"""The documentation says what is there, and everything it shows was run, as a reader runs it.
 
-How a page is read, from top to bottom, in a folder of its own:
+How a page is read, from top to bottom, in a folder of its own and a fresh environment, which holds what the page has
+said to install by then and nothing else:
 
+    `pip install NAME`    in the prose, and on a line of its own in `sh`: is done, with the wheels of this repository
     ```python             runs; the blocks of a page share their names
     ```text               directly after it: what it printed
     ```LANGUAGE file=X    becomes the file X
     ```console            each `$ command` runs in a shell; what follows is what it printed, on stdout and stderr
-    ```LANGUAGE           anything else is for reading (`sh`: what installs)
+    ```LANGUAGE           anything else is for reading
 
-`<!-- with: NAME -->` on a line of its own says that the page's reader has this plugin too. `...` in what was printed
-stands for any text, on a line of its own for any lines; a column may be wider. `pip install -e FOLDER` of a plugin puts
-the folder on the path, as pip would, without asking an index.
+`...` in what was printed stands for any text, on a line of its own for any lines; a column may be wider. Where no index
+of packages can be reached the pages are skipped.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
-import contextlib
 import difflib
 import importlib
 import importlib.resources
 import importlib.util
 import inspect
-import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
+import threading
 import types
-from importlib.metadata import entry_points
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import attrs
 import click
@@ -69,14 +68,8 @@ PAGES = [
 RUN_PAGES = [path for path in PAGES if "plugins" not in path.relative_to(ROOT).parts]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_COMMAND_S = 60
-SHOWN = {"calculator", "dice", "jsonschema_rs", "time"}
-"""The plugins that a reader of the pages has installed; any others are left out while they are read."""
-
-
-def others(page: Path) -> list[str]:
-    """The plugins that the reader of a page has not."""
-    more = re.findall(r"^<!-- with: (\w+) -->$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return sorted({entry.name for entry in entry_points(group="pegboard")} - SHOWN - set(more))
+PAGE = Path(__file__).parent / "kit" / "page.py"
+NAME = re.compile(r"[a-z][\w.-]*(?:\[[\w,-]+\])?")
 
 
 class Block(NamedTuple):
@@ -89,11 +82,27 @@ class Block(NamedTuple):
 
 
 def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page, and among them, as of the language `install`, what its prose says to install."""
     text = page.read_text(encoding="utf-8")
     found = []
-    for match in re.finditer(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        found.append(Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1))
+    pattern = r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$|^```[\w-]+$.*?^```$|`(pip install [^`\n]+)`"
+    for match in re.finditer(pattern, text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, match.start()) + 1
+        if match[4]:
+            found.append(Block("install", None, match[4], line))
+        elif match[1]:
+            found.append(Block(match[1], match[2], match[3], line))
     return found
+
+
+def installed_by(command: str) -> tuple[str, ...] | None:
+    """What a command gives pip to install, where it names packages, or a folder with `-e`; any other is for reading."""
+    if not re.match(r"pip install \S", command):
+        return None
+    words = tuple(shlex.split(command)[2:])
+    if words[0] == "-e" and len(words) == 2:
+        return words
+    return words if all(NAME.fullmatch(word) for word in words) else None
 
 
 def fits(expected: str, printed: str) -> bool:
@@ -114,32 +123,37 @@ def difference(expected: str, printed: str) -> str:
 
 
 class Reader:
-    """Does what a page says, in a folder of its own."""
+    """Does what a page says, in a folder and an environment of its own."""
 
-    def __init__(self, folder: Path, page: Path) -> None:
-        self.folder = folder
-        self.site = folder.parent / f"{folder.name}-site"
-        self.site.mkdir()
-        self.module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
-        home = folder.parent / f"{folder.name}-home"
-        home.mkdir()
-        left_out = others(page)
-        kept = {
-            key: value for key, value in os.environ.items() if not key.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))
-        }
-        self.environ = {
-            **kept,
-            "HOME": str(home),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "PYTHONPATH": os.pathsep.join([str(self.site), str(folder)]),
+    def __init__(self, folder: Path, shelf: Any) -> None:
+        self.folder, self.shelf = folder, shelf
+        self.installs: list[tuple[str, ...]] = []
+        self.runner: subprocess.Popen[str] | None = None
+        self.home = folder.parent / f"{folder.name}-home"
+        self.home.mkdir()
+        shutil.copytree(ROOT / "examples", folder / "examples")  # what a reader finds in the repository
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.end_runner()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Of the reader's shell: nothing of what the tests themselves were installed with is in reach."""
+        assert self.installs, "the page runs something before it says what to install"
+        programs = self.shelf.environment(tuple(self.installs))
+        ours = {str(Path(sys.executable).parent), os.path.join(os.environ.get("VIRTUAL_ENV", sys.prefix), "bin")}
+        path = [one for one in os.environ.get("PATH", "").split(os.pathsep) if one not in ours]
+        mine = ("PEGBOARD", "READ_ONLY", "XDG_", "PYTHON", "VIRTUAL_ENV", "UV_", "COVERAGE_", "PYTEST_")
+        return {
+            **{key: value for key, value in os.environ.items() if not key.startswith(mine)},
+            "HOME": str(self.home),
+            "PATH": os.pathsep.join([str(programs), *path]),
             "PYTHONWARNINGS": "error",
             "COLUMNS": "100",
-            **({"PEGBOARD_WITHOUT": ",".join(left_out)} if left_out else {}),
         }
-        for name in ("README.md", "examples"):  # what a reader finds in the repository
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, folder / name)
 
     def read(self, blocks: list[Block], page: Path) -> None:
         for block, following in zip_longest(blocks, blocks[1:]):
@@ -148,6 +162,10 @@ class Reader:
                 target = self.folder / block.file
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(block.text, encoding="utf-8")
+            elif block.language in ("install", "sh"):
+                for command in block.text.splitlines():
+                    if words := installed_by(command):
+                        self.install(words, where)
             elif block.language == "python":
                 printed = self.run_python(block, where)
                 if following is not None and following.language == "text":
@@ -155,17 +173,48 @@ class Reader:
             elif block.language == "console":
                 self.run_console(block, where)
 
+    def install(self, words: tuple[str, ...], where: str) -> None:
+        if words[0] == "-e":
+            words = ("-e", str(self.folder / words[1]))
+        if words not in self.installs:
+            self.installs.append(words)
+            self.end_runner()
+            try:
+                self.shelf.environment(tuple(self.installs))
+            except pytest.skip.Exception as problem:  # the index can be reached: what cannot be had is the page's fault
+                pytest.fail(f"{where}\npip install {shlex.join(words)}\n{problem}")
+
     def run_python(self, block: Block, where: str) -> str:
-        sys.modules[self.module.__name__] = self.module
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * block.line + block.text, where, "exec", dont_inherit=True), self.module.__dict__)
-        return printed.getvalue()
+        if self.runner is None:
+            self.runner = subprocess.Popen(
+                ["python", str(PAGE)], cwd=self.folder, env=self.environ, text=True, encoding="utf-8",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            )  # fmt: skip
+        assert self.runner.stdin is not None
+        assert self.runner.stdout is not None
+        asked = {"code": block.text, "where": where, "line": block.line}
+        self.runner.stdin.write(json.dumps(asked) + "\n")
+        self.runner.stdin.flush()
+        watch = threading.Timer(MAX_COMMAND_S, self.runner.kill)
+        watch.start()
+        try:
+            answer = json.loads(self.runner.stdout.readline() or '{"problem": "it ended, or did not end in time"}')
+        finally:
+            watch.cancel()
+        assert answer["problem"] is None, f"{where}\n{answer['problem']}"
+        printed: str = answer["printed"]
+        return printed
+
+    def end_runner(self) -> None:
+        if self.runner is not None:
+            with self.runner:
+                self.runner.kill()
+            self.runner = None
 
     def run_console(self, block: Block, where: str) -> None:
         for command, expected in commands_of(block.text):
-            if match := re.fullmatch(r"pip install -e (\S+)", command):
-                self.install(self.folder / match[1])
+            if words := installed_by(command):
+                self.install(words, where)
                 continue
             done = subprocess.run(
                 ["bash", "-c", command], cwd=self.folder, env=self.environ, stdin=subprocess.DEVNULL,
@@ -173,17 +222,6 @@ class Reader:
             )  # fmt: skip
             printed = done.stdout.decode("utf-8")
             assert fits(expected, printed), f"{where}\n$ {command}\n{difference(expected, printed)}"
-
-    def install(self, package: Path) -> None:
-        """What `pip install -e` leaves behind: the source on the path, and the metadata with the entry points."""
-        project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        info = self.site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-        info.mkdir()
-        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-        (info / "METADATA").write_text(metadata, encoding="utf-8")
-        points = "".join(f"{name} = {value}\n" for name, value in project["entry-points"]["pegboard"].items())
-        (info / "entry_points.txt").write_text(f"[pegboard]\n{points}", encoding="utf-8")
-        self.environ["PYTHONPATH"] += f"{os.pathsep}{package / 'src'}"
 
 
 def commands_of(text: str) -> Iterator[tuple[str, str]]:
@@ -194,26 +232,30 @@ def commands_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_example_of_a_page_does_what_the_page_says(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_example_of_a_page_does_what_the_page_says(page: Path, tmp_path: Path, request: Any) -> None:
+    blocks = blocks_of(page)
+    if not any(block.language in ("python", "console") and block.file is None for block in blocks):
+        return
     folder = tmp_path / "reader"
     folder.mkdir()
-    reader = Reader(folder, page)
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
-    for name in [name for name in os.environ if name.startswith(("PEGBOARD", "READ_ONLY", "XDG_"))]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "PATH", "PEGBOARD_WITHOUT"):
-        if name in reader.environ:
-            monkeypatch.setenv(name, reader.environ[name])
-    before = set(sys.modules)
-    try:
-        reader.read(blocks_of(page), page)
-    finally:
-        for name in set(sys.modules) - before:
-            if name == reader.module.__name__ or (folder / f"{name}.py").exists():
-                del sys.modules[name]
+    with Reader(folder, request.getfixturevalue("shelf")) as reader:
+        reader.read(blocks, page)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("pip install pegboard-mcp", ("pegboard-mcp",)),
+        ("pip install 'pegboard[testing]' pegboard-dice", ("pegboard[testing]", "pegboard-dice")),
+        ("pip install -e pegboard-coin", ("-e", "pegboard-coin")),
+        ("pip install -c constraints.txt './core[process]' ./plugins/pegboard-*", None),
+        ("pip install nox && nox", None),
+        ("pip install --break-system-packages uv", None),
+        ("pegboard list", None),
+    ],
+)
+def test_what_a_page_says_to_install(command: str, words: tuple[str, ...] | None) -> None:
+    assert installed_by(command) == words
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
