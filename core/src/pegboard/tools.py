@@ -11,6 +11,7 @@ import attrs
 
 from pegboard._frozen import EMPTY, freeze
 from pegboard.errors import ToolDefinitionError
+from pegboard.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -220,7 +221,13 @@ def _words(values: Iterable[str]) -> frozenset[str]:
 
 
 def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
+    if (
+        not isinstance(name, str)
+        or not 0 < len(name) <= MAX_NAME
+        or not name.isprintable()
+        or name != name.strip()
+        or clean(name)[1]  # some of what hides counts as printable: blank letters, selectors
+    ):
         raise ToolDefinitionError(
             f"{str(name)[:40]!r} is no name for a tool",
             hint=f"use 1 to {MAX_NAME} printable characters; ^[a-zA-Z_][a-zA-Z0-9_-]{{0,63}}$ fits every provider",

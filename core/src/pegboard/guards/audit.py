@@ -27,6 +27,7 @@ from pegboard.context import mask
 from pegboard.errors import ConfigError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.jsontext import MAX_DEPTH
+from pegboard.text import visible_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -77,7 +78,8 @@ class AuditLog:
         self._try(self._stream.flush)
 
     def _write_line(self, line: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+        text = visible_json(json.dumps(line, ensure_ascii=False, default=str))  # arguments are as they came
+        self._stream.write(text + "\n")
         if self._lines.empty():
             self._stream.flush()
 

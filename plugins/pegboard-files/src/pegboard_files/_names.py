@@ -14,6 +14,7 @@ from __future__ import annotations
 import attrs
 
 from pegboard import ErrorCode, ToolError
+from pegboard.text import visible
 
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
@@ -90,7 +91,9 @@ def outside(text: str) -> ToolError:
 
 def printable(name: str) -> str:
     """A name for a line of text: nothing in it can break the line or hide what stands there."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in name)
+    if name.isascii() and name.isprintable():
+        return name
+    return visible("".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name))
 
 
 def decoded(name: str) -> str:

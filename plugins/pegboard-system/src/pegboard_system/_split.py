@@ -12,6 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from pegboard import ErrorCode, ToolError
+from pegboard.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +159,7 @@ def _refuse_bare(text: str, index: int, character: str) -> None:
         following = text[index : index + 1]
         if following and (_EXPANDS.match(following) or following in "'\""):
             raise _acts(index, _substitution(character, following))
-    elif unicodedata.category(character) in UNSEEN:
+    elif unicodedata.category(character) in UNSEEN or clean(character)[1]:
         raise _acts(index, f"U+{ord(character):04X} cannot be seen, and is no space to a shell")
 
 

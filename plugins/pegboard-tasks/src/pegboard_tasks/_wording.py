@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 
 from pegboard import ErrorCode, ToolError
+from pegboard.text import clean
 from pegboard_tasks._schema import MAX_TITLE
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ ESCAPE = "/"
 SHOWN = 60
 """Characters of a caller's text that an error shows."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 @attrs.frozen
@@ -104,7 +104,7 @@ def quoted(text: str) -> str:
 
 def _clean(text: str, what: str) -> str:
     text = text.strip()
-    if all(unicodedata.category(char) in _UNSEEN for char in text):
+    if not clean(text)[0].strip():
         _refuse(f"{what} cannot be empty")
     if len(text) > MAX_TITLE:
         _refuse(f"{what} cannot be longer than {MAX_TITLE} characters, got {len(text)}")
