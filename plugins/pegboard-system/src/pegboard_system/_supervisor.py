@@ -108,24 +108,29 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
             hard = resource.getrlimit(kind)[1]
             most = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (most, most))
-        sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-        landlock = importlib.import_module("_landlock")
-        if job["level"] == "bubblewrap":
-            if job["alone"]:  # bubblewrap loads the filter last, since it makes processes itself until then
-                job["words"][1:1] = ["--seccomp", str(_pipe_of(landlock.program_of(alone=True)))]
-        elif sys.platform == "linux":
-            landlock.drop_capabilities()
-            if job["level"] == "landlock":
-                landlock.restrict(job["readable"], job["writable"], network=job["network"])
-            elif not job["network"]:
-                with contextlib.suppress(OSError):
-                    landlock.forbid(landlock.SOCKETS)
-            if job["alone"]:
-                landlock.forbid(alone=True)
+        if sys.platform == "linux" and (job["alone"] or job["level"] != "bubblewrap"):
+            _hold(job)
         os.execve(job["words"][0], job["words"], job["environment"])  # noqa: S606 - that no shell starts it is the point
     except BaseException as problem:  # noqa: BLE001 - a forked child has nobody to raise to
         os.write(failure, f"{type(problem).__name__}: {problem}".encode("utf-8", "replace")[:4000] or b"?")
     os._exit(127)
+
+
+def _hold(job: dict[str, Any]) -> None:  # pragma: no cover - runs in the forked child
+    """Take from this process what the command shall not have; what bubblewrap takes, it takes itself."""
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    landlock = importlib.import_module("_landlock")
+    if job["level"] == "bubblewrap":  # it loads the filter last, since it makes processes until then
+        job["words"][1:1] = ["--seccomp", str(_pipe_of(landlock.program_of(alone=True)))]
+        return
+    landlock.drop_capabilities()
+    if job["level"] == "landlock":
+        landlock.restrict(job["readable"], job["writable"], network=job["network"])
+    elif not job["network"]:
+        with contextlib.suppress(OSError):
+            landlock.forbid(landlock.SOCKETS)
+    if job["alone"]:
+        landlock.forbid(alone=True)
 
 
 def _pipe_of(data: bytes) -> int:  # pragma: no cover - runs in the forked child
