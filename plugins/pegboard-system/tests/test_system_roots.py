@@ -141,3 +141,21 @@ async def test_what_is_denied_inside_of_what_is_writable_stays_where_it_is(work:
 def test_a_refusal_names_the_setting_and_what_stands_there(work: Path) -> None:
     with pytest.raises(ToolError, match=r"^allowed_paths: './w/data' lies inside of a writable path"):
         CommandPermissions(allowed_paths=("./w/data",), writable_paths=("w",)).policy()
+
+
+@pytest.mark.parametrize("allowed", ["w/tool", "r/to-tool", "w/to-cat", "r/into/tool"])
+@pytest.mark.parametrize("setting", ["allowed_commands", "unjudged_commands"])
+async def test_a_program_that_a_command_could_replace_is_not_started(work: Path, allowed: str, setting: str) -> None:
+    tool = work / "w" / "tool"
+    tool.write_text("#!/bin/sh\necho begun\n")
+    tool.chmod(0o755)
+    (work / "r" / "to-tool").symlink_to(tool)
+    (work / "r" / "into").symlink_to(work / "w")
+    (work / "w" / "to-cat").symlink_to("/bin/cat")
+    level: Any = FOUND.levels[-1]
+    said = {"least_level": level, setting: [allowed], "writable_paths": ["w"]}
+    async with open_host({"tools": {"execute_command": said}}, plugins=[SystemPlugin((level,))]) as host:
+        result = await host.session().call("execute_command", {"command": [allowed]})
+        assert_error(result, "FORBIDDEN", reason="command", says="lies where commands may write")
+        if setting == "allowed_commands":
+            assert "an allowed command is refused" in [found.what for found in host.board.findings()]

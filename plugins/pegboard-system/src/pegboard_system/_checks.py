@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import Finding, ToolError
 from pegboard_system._isolation import INSTALL, can_hide, probe
-from pegboard_system._judge import locate
+from pegboard_system._judge import is_writable, locate
 from pegboard_system._landlock import can_forbid
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._rules import RULES, WRAPPERS, starts_programs
@@ -76,6 +76,11 @@ def _check_programs(permissions: CommandPermissions, policy: Policy) -> Iterator
         if program is None:
             yield Finding("an allowed command is not there", f"{WHERE} {entry}", "no such program was found",
                           "install it, or remove it from allowed_commands", "warning")  # fmt: skip
+        elif is_writable(program, policy):
+            yield Finding(
+                "an allowed command is refused", f"{WHERE} {entry}", "it lies where commands may write, so one "
+                "could put another program in its place", "keep programs out of writable_paths", "warning",
+            )  # fmt: skip
         elif name == "git" and not can_forbid():
             yield Finding(
                 "an allowed command is refused", f"{WHERE} {entry}", "a repository names programs, and nothing "

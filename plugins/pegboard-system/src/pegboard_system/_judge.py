@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import attrs
 
 from pegboard import ErrorCode, ToolError
+from pegboard_system._roots import places_of, within
 from pegboard_system._rules import (
     GIT,
     GIT_ENVIRONMENT,
@@ -34,7 +35,7 @@ from pegboard_system._rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pegboard_system._roots import Root
 
@@ -171,11 +172,18 @@ def _admit(word: str, policy: Policy) -> tuple[Program, bool]:
         allowed = ", ".join(sorted({os.path.basename(entry) for entry in (*policy.allowed, *policy.unjudged)})[:40])
         _forbid("command", f"{_shown(word)} is not an allowed command; allowed are: {allowed or 'none'}")
     assert program is not None
+    if is_writable(program, policy):
+        _forbid("command", f"{_shown(word)} lies where commands may write, so it could be any program by now")
     if not trusted and any(starts_programs(name) for name in names - _KNOWN):
         _forbid(
             "command", f"{_shown(word)} is refused though it is allowed: it starts other programs or runs what it reads"
         )
     return program, trusted
+
+
+def is_writable(program: Program, policy: Policy) -> bool:
+    """Whether a command could put another program in the place of this one."""
+    return any(within(place, policy.writable) for place, _ in places_of(program.located))
 
 
 _KNOWN = frozenset({*WRAPPERS, *RULES, "git"})
@@ -465,11 +473,6 @@ def _is_plain(path: str) -> bool:
     except OSError:
         return True
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-
-
-def within(path: str, roots: Iterable[str]) -> bool:
-    """Whether a path is one of the roots or lies in one."""
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def _shown(text: str) -> str:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from pegboard import ErrorCode, ToolError
-from pegboard_system._judge import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +55,7 @@ class Root:
         Args:
             writable: the folders that commands may write to, as real paths.
         """
-        for place, is_link in _places(os.path.expanduser(self.said)):
+        for place, is_link in places_of(os.path.expanduser(self.said)):
             inside = any(place != folder and within(place, (folder,)) for folder in writable)
             if inside and is_link:
                 return "leads through a link in a writable path, which a command could change; write where it leads"
@@ -102,7 +101,12 @@ def refuse_nested(roots: Sequence[Root], writable: Sequence[str]) -> None:
             )
 
 
-def _places(path: str) -> Iterator[tuple[str, bool]]:
+def within(path: str, roots: Iterable[str]) -> bool:
+    """Whether a path is one of the roots or lies in one."""
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def places_of(path: str) -> Iterator[tuple[str, bool]]:
     """Every place that is looked at when a path is resolved, and whether it is a link: its folders, its links, and the
     folders that those lead through."""
     at, todo = os.getcwd() if not path.startswith("/") else "/", deque(path.split("/"))  # noqa: PTH109
