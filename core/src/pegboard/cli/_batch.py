@@ -258,7 +258,9 @@ class Batch:
                 # A thread, since nothing else ends a wait for a pipe or a terminal at Ctrl-C; it is left behind then.
                 chunk = await trio.to_thread.run_sync(read, CHUNK, abandon_on_cancel=True)
             except OSError as problem:
-                self.problem = PegboardError(f"the input cannot be read: {_reason(problem)}")
+                self.problem = PegboardError(
+                    f"the input cannot be read: {_reason(problem)}", hint="name a file of calls, or - for stdin"
+                )
                 chunk = b""
             self._ended = not chunk
             self._bytes_read += len(chunk)

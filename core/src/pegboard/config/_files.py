@@ -70,7 +70,7 @@ def load_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)], hint=hint) from None
     if len(content) > limit:
         why = f"more than {limit} bytes"
-        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)])
+        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)], hint="name a smaller file")
     return content
 
 

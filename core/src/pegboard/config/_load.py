@@ -120,7 +120,9 @@ def _read_layers(
         named = cwd / source
         values = files.read_file(named, files.load_bytes(named))
         if values is None:
-            raise ConfigError(f"{named} has no [tool.pegboard]", [files.nothing_in(named)])
+            raise ConfigError(
+                f"{named} has no [tool.pegboard]", [files.nothing_in(named)], hint="write it, or name another file"
+            )
         return [_file_layer(named, values)]
     layers: list[Layer] = []
     own = (user_dir or user_folder("config")) / USER_FILE

@@ -71,7 +71,7 @@ def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = No
     try:
         _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
     except OSError as problem:
-        raise ConfigError(f"{folder / FILE} cannot be written: {problem.strerror}") from None
+        raise ConfigError(f"{folder / FILE} cannot be written: {problem.strerror}", hint="mend its rights") from None
     return digest
 
 

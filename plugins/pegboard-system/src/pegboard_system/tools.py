@@ -274,7 +274,8 @@ def _answer(ended: Ended, level: Level, timeout_s: float) -> ToolResult:
     if ended.exit_code is None:
         raise ToolError(
             ErrorCode.TIMEOUT,
-            f"the command did not end within {timeout_s:.3g} s; it and everything it started were ended",
+            f"the command did not end within {timeout_s:.3g} s; it and everything it started were ended; what it had"
+            " done until then stays",
             timeout_s=round(timeout_s, 3), level=level, stdout=stdout[-TAIL:], stderr=stderr[-TAIL:],
         )  # fmt: skip
     data = {

@@ -93,9 +93,9 @@ class Folder:
             with (self.path / name).open("rb") as file:
                 content = file.read(max_bytes + 1)
         except OSError as problem:
-            raise ConfigError(f"{shown(name)} cannot be read: {problem.strerror}") from None
+            raise ConfigError(f"{shown(name)} cannot be read: {problem.strerror}", hint="mend its rights") from None
         if len(content) > max_bytes:
-            raise ConfigError(f"{shown(name)} has more than {max_bytes:,} bytes")
+            raise ConfigError(f"{shown(name)} has more than {max_bytes:,} bytes", hint="move it away")
         return content
 
     def read_json(self, name: str) -> Any:
@@ -299,7 +299,9 @@ def _mode_of(place: Path) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as problem:
-        raise ConfigError(f"{shown(place.name)} cannot be looked at: {problem.strerror}") from None
+        raise ConfigError(
+            f"{shown(place.name)} cannot be looked at: {problem.strerror}", hint="mend its rights"
+        ) from None
 
 
 def _is_plain(name: str) -> bool:

@@ -143,7 +143,9 @@ def read_hints(text: str | bytes) -> Hints:
     try:
         said = tomllib.loads(text if isinstance(text, str) else text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise ConfigError(f"{FILE} is no TOML: {shown(problem)}") from None
+        raise ConfigError(
+            f"{FILE} is no TOML: {shown(problem)}", hint="mend it, or delete it: init writes a new one"
+        ) from None
     reader = _Reader()
     hints = reader.hints(said)
     if reader.faults:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pegboard_chat.conversation import Conversation
 
+NOT_WRITTEN = "look at its rights and at the room on its disk, or name another file"
 MAX_SAVED = 64 * 1024 * 1024
 """The largest conversation that is read, in bytes."""
 MAX_DEPTH = 200
@@ -31,7 +32,7 @@ def write_private(path: Path, text: str) -> None:
     try:
         config.write_private(path.resolve(), text.encode("utf-8"))
     except (OSError, RuntimeError, ValueError) as problem:
-        raise ConfigError(f"{path} cannot be written: {_why(problem)}") from None
+        raise ConfigError(f"{path} cannot be written: {_why(problem)}", hint=NOT_WRITTEN) from None
 
 
 def _why(problem: Exception) -> str:
@@ -49,13 +50,13 @@ def require_writable(path: Path) -> None:
         if target.is_dir():
             raise ConfigError(f"{path} cannot be written: it is a folder", hint="name a file in it")
         if os.path.lexists(target) and not target.is_file():
-            raise ConfigError(f"{path} cannot be written: it is no regular file")
+            raise ConfigError(f"{path} cannot be written: it is no regular file", hint="name another file")
         if not target.parent.is_dir():
             raise ConfigError(f"{path} cannot be written: its folder is not there", hint="make the folder first")
         if not os.access(target.parent, os.W_OK):
-            raise ConfigError(f"{path} cannot be written: its folder is read-only to you")
+            raise ConfigError(f"{path} cannot be written: its folder is read-only to you", hint="name a file elsewhere")
     except (OSError, RuntimeError, ValueError) as problem:
-        raise ConfigError(f"{path} cannot be written: {_why(problem)}") from None
+        raise ConfigError(f"{path} cannot be written: {_why(problem)}", hint=NOT_WRITTEN) from None
 
 
 def save_conversation(path: Path, conversation: Conversation) -> None:
@@ -100,7 +101,7 @@ def load_conversation(path: Path) -> Conversation:
                 raise ConfigError(f"{path} is no saved conversation: no regular file", hint=hint)
             content = file.read(MAX_SAVED + 1)
     except (OSError, ValueError) as problem:
-        raise ConfigError(f"{path} cannot be read: {_why(problem)}") from None
+        raise ConfigError(f"{path} cannot be read: {_why(problem)}", hint=hint) from None
     try:
         return Conversation.from_json(loads(content, max_bytes=MAX_SAVED, max_depth=MAX_DEPTH))
     except (JsonTextError, ValueError) as problem:

@@ -220,9 +220,10 @@ def attachment(name: str) -> Content:
         with path.open("rb") as file:
             data = file.read(MAX_QUESTION + 1)
     except (OSError, ValueError) as problem:
-        raise ConfigError(f"{name} cannot be read: {getattr(problem, 'strerror', None) or 'no path'}") from None
+        why = getattr(problem, "strerror", None) or "no path"
+        raise ConfigError(f"{name} cannot be read: {why}", hint="attach a file that is there") from None
     if len(data) > MAX_QUESTION:
-        raise ConfigError(f"{name} cannot be attached: it is larger than {MAX_QUESTION:,} bytes")
+        raise ConfigError(f"{name} cannot be attached: it is larger than {MAX_QUESTION:,} bytes", hint="attach a part")
     kind = mimetypes.guess_type(path.name)[0] or ""
     if kind.startswith("image/") and kind != "image/svg+xml":
         return ImageContent(data, kind)

@@ -67,7 +67,9 @@ def _chosen(path: Path, said: ForeignFile, names: tuple[str, ...]) -> list[Forei
     there = {table.name: table for table in said.tables}
     if not names:
         if not there and not said.faults:
-            raise ConfigError(f"{path} has no MCP servers that are switched on")
+            raise ConfigError(
+                f"{path} has no MCP servers that are switched on", hint="name another file, or a server in it"
+            )
         return list(there.values())
     for name in names:
         if name not in there and not said.faults:
@@ -133,7 +135,7 @@ def _read(target: Path) -> str:
     try:
         return foreign.read_text(target)
     except jsonc.JsoncError as problem:
-        raise ConfigError(f"{target} is left as it is: {problem}") from None
+        raise ConfigError(f"{target} is left as it is: {problem}", hint="mend it, or move it away") from None
 
 
 def _servers_of(target: Path, text: str, section: tuple[str, ...]) -> Mapping[str, Any]:
