@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from time import perf_counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -108,34 +109,55 @@ def test_the_user_is_the_lines_own_else_the_options_else_the_configurations(run,
     assert users(run("batch", input=data))[:3] == ["None", "ada", "None"]
 
 
+BRISK = """
+from time import perf_counter
+from pegboard import hookimpl, tool
+
+@hookimpl
+def provide_tools():
+    @tool(run="inplace", read_only=True)
+    def spin() -> None:
+        "Hold the loop for two milliseconds."
+        end = perf_counter() + 0.002
+        while perf_counter() < end:
+            pass
+
+    @tool(run="inplace", read_only=True, cooldown_s=60)
+    def rare() -> str:
+        "Once a minute."
+        return "now"
+
+    return [spin, rare]
+"""
+
+
 def test_of_two_calls_beside_each_other_the_later_meets_the_cooldown(run, site):
-    site.install(
-        "brisk",
-        """
-        from time import perf_counter
-        from pegboard import hookimpl, tool
-
-        @hookimpl
-        def provide_tools():
-            @tool(run="inplace", read_only=True)
-            def spin() -> None:
-                "Hold the loop for two milliseconds."
-                end = perf_counter() + 0.002
-                while perf_counter() < end:
-                    pass
-
-            @tool(run="inplace", read_only=True, cooldown_s=60)
-            def rare() -> str:
-                "Once a minute."
-                return "now"
-
-            return [spin, rare]
-        """,
-    )
+    site.install("brisk", BRISK)
     users = [f"user {number}" for number in range(20)]
     calls = [{"name": name, "user_id": user} for user in users for name in ("spin", "rare", "rare")]
     answers = run("batch", input=lines_of(*calls), plugins=("brisk",)).lines
     assert [answer["ok"] for answer in answers] == [True, True, False] * len(users)
+
+
+def test_a_line_that_takes_long_to_read_is_not_overtaken(run, site, monkeypatch):
+    site.install("brisk", BRISK)
+    read = _batch.loads
+
+    def slowly(line, **options):
+        end = perf_counter() + (0.003 if b"long" in bytes(line) else 0)
+        while perf_counter() < end:
+            pass
+        return read(line, **options)
+
+    monkeypatch.setattr(_batch, "loads", slowly)
+    users = [f"user {number}" for number in range(20)]
+    calls = [
+        {"name": "rare", "user_id": user, "id": f"{user} {length}"} for user in users for length in ("long", "short")
+    ]
+    assert [line["ok"] for line in run("batch", input=lines_of(*calls), plugins=("brisk",)).lines] == [
+        True,
+        False,
+    ] * len(users)
 
 
 def test_a_cooldown_counts_for_each_user(run, tools):
