@@ -96,6 +96,21 @@ async def test_ripgrep_does_not_even_read_them(home: Path, open_files: Any, monk
     assert {path for path in CLOSED if (home / path).stat().st_atime != 1} == set()
 
 
+@pytest.mark.skipif(places.find_ripgrep("rg") is None, reason="ripgrep is not installed here")
+async def test_what_is_denied_does_not_show_in_what_is_counted(root: Path, open_files: Any) -> None:
+    """Whether a pattern occurs in a denied file would else be told by how far a search has come."""
+    (root / "private").mkdir()
+    for number in range(300):
+        (root / "private" / f"{number}.txt").write_text(CANARY)
+    files = await open_files(denied_paths=["private"], max_scanned=100)
+    answers = [
+        thaw(assert_ok(await files.call("search_text", {"pattern": pattern})).data) for pattern in (CANARY, "not there")
+    ]
+    assert answers[0] == answers[1]
+    assert not answers[0]["truncated"]
+    assert {number for _, number, *_ in files.progress} <= {0}
+
+
 async def test_the_switch_opens_them_and_doctor_says_so(home: Path, open_files: Any) -> None:
     files = await open_files(deny_secrets=False)
     for path in CLOSED:

@@ -177,6 +177,8 @@ def search_candidates(
         ignored = Ignored()
         for below in candidates:
             parts = (*folder.parts, *below)
+            if scope.rules.refusal(root.real_parts + parts) is not None:  # neither looked at nor counted
+                continue
             if wanted.glob is not None and not wanted.glob.matches("/".join(map(decoded, below))):
                 continue
             _read_above(root, parts, ignored)

@@ -302,13 +302,13 @@ async def search_text(
                 command,
                 folder.fd,
                 patience_s,
-                lambda found: context.progress(found, None, "ripgrep is looking for files"),
+                # Not how many it named: some may be denied, and what stands in them would show.
+                lambda _: context.progress(0, None, "ripgrep is looking for files"),
             )
         finally:
             folder.close()
         if named is not None:
             names, more = named
-            budget.seen = len(names)  # what is reported only grows
             found = await _run(
                 context, lambda files, scope: grepping.search_candidates(scope, asked, names, wanted, budget)
             )
