@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import select
 import sys
 import threading
+from pathlib import Path
 
 import click
 import pytest
@@ -178,3 +182,62 @@ def test_a_stderr_that_closes_ends_no_wait(sit_down, monkeypatch):
         monkeypatch.setattr(sys, "stderr", None)
         _waiting._line._draw()
     assert not any(one.name == "pegboard-waiting" for one in threading.enumerate())
+
+
+SLOW = """
+import time
+from pathlib import Path
+from pegboard import hookimpl, tool
+
+def until(name):
+    while not Path(name).exists():
+        time.sleep(0.01)
+
+@hookimpl
+def provide_tools():
+    until("load")
+    @tool(read_only=True)
+    def slow() -> str:
+        "Take as long as the test wants."
+        until("go")
+        return "done"
+    return [slow]
+
+@hookimpl
+def provide_checks(settings):
+    def check(board):
+        until("go")
+        return ()
+    return [check]
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["call", "slow"], "slow runs 0 s"), (["doctor"], "looking at plugins and tools 0 s")],
+    ids=["call", "doctor"],
+)
+def test_a_person_at_a_terminal_sees_what_a_command_waits_for(site, start, words, told):
+    import pty
+
+    site.install("slow", SLOW)
+    ours, theirs = pty.openpty()
+    environment = {"TERM": "xterm", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    child = start("--plugin", "slow", *words, env=environment, **ends)
+    os.close(theirs)
+    seen = ""
+    for text, name in (("loading the plugins 0 s", "load"), (told, "go")):
+        while text not in seen:
+            assert select.select([ours], [], [], 30)[0], seen
+            seen += os.read(ours, 4096).decode("utf-8", "replace")
+        Path(name).touch()
+    with contextlib.suppress(OSError):  # the other end is closed
+        while data := os.read(ours, 4096):
+            seen += data.decode("utf-8", "replace")
+    os.close(ours)
+    assert child.wait(30) == 0
+    left = [line.rpartition("\r\x1b[K")[2] for line in seen.replace("\r\n", "\n").split("\n")]
+    assert not any("0 s" in line for line in left)
+    assert left[-2] == ("done" if words[0] == "call" else "nothing is wrong: 1 plugin, 1 tool")

@@ -265,11 +265,13 @@ async def opened(host: Host, name: str | None) -> AsyncIterator[Model]:
         ConfigError: there is no such provider, or no key or address that could be one: a person has to set something.
         ModelError: it cannot be reached.
     """
+    from pegboard.cli import waiting
     from pegboard_chat.models import open_model
 
     async with contextlib.AsyncExitStack() as stack:
         try:
-            model = await stack.enter_async_context(open_model(host, name))
+            with waiting("reaching the model"):
+                model = await stack.enter_async_context(open_model(host, name))
         except ModelError as problem:
             reason = problem.details.get("reason")
             if reason not in ("no_key", "wrong_key", "refused") or "status" in problem.details:  # a provider's answer
