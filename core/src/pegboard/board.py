@@ -10,6 +10,7 @@ import functools
 import gc
 import logging
 from collections import Counter
+from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import attrs
 
 from pegboard.absence import not_found
 from pegboard.config import Config, load_config
-from pegboard.contract import Finding, Guard, SourceState, SourceStatus
+from pegboard.contract import Guard, SourceState, SourceStatus
 from pegboard.errors import (
     ConfigError,
     ErrorCode,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pegboard.config import Profile
-    from pegboard.contract import Dialect, Executor, Export, ToolSource, Validator
+    from pegboard.contract import Dialect, Executor, Export, Finding, ToolSource, Validator
     from pegboard.tools import Limits
 
 log = logging.getLogger("pegboard")
@@ -51,6 +52,8 @@ PROGRAM = Origin()
 """The origin of tools that a program adds itself."""
 MAX_REASON = 600
 """The longest reason of a source's state, in characters."""
+MAX_GUARDS = 1_000
+"""More guards of one tool, from one plugin, are no list that an author meant."""
 READ_RESULT = "read_result"
 """The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
@@ -336,6 +339,11 @@ class Board:
             return None
         except ConfigError:
             raise
+        except ClaimError as claim:
+            if self.plugins.strict and one.origin.source is None:
+                raise
+            self._refuse(one, claim.message, claim.hint or "")
+            return claim.refusal(one)  # it hangs all the same, to say so to whoever calls it
         except PegboardError as problem:
             # What comes from outside does not make the host stricter: one bad tool costs that tool.
             if self.plugins.strict and one.origin.source is None and not isinstance(problem, HeldBackError):
@@ -383,7 +391,9 @@ class Board:
             try:
                 answer = make(tool=one, settings=record.settings)
                 if answer is not None:
-                    given = [answer] if isinstance(answer, Guard) else list(answer)
+                    given = [answer] if isinstance(answer, Guard) else list(islice(answer, MAX_GUARDS + 1))
+                    if len(given) > MAX_GUARDS:
+                        raise TypeError(f"gave more than {MAX_GUARDS:,} guards")
                     if odd := [guard for guard in given if not isinstance(guard, Guard)]:
                         raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
                     guards += given
@@ -429,12 +439,11 @@ class Board:
                 else:
                     answers.append((record, answer))
         if len(answers) > 1:
-            names = " and ".join(record.label for record, _ in answers)
-            raise PluginError(
-                f"CONFLICT: {names} both want to validate it", hint=f'write validator = "{answers[0][0].name}"'
-            )
+            raise ClaimError("validate", answers, f'validator = "{answers[0][0].name}"')
         if answers:
-            return answers[0][1]
+            from pegboard.guests import guest_validator  # where nobody but the core validates, it costs nothing
+
+            return guest_validator(answers[0][1], answers[0][0].label)
         if fallback is None:
             self._refuse_schema(one, schema, what)
         return fallback
@@ -467,11 +476,7 @@ class Board:
             if answer is not None:
                 answers.append((record, answer))
         if len(answers) > 1:
-            names = " and ".join(record.label for record, _ in answers)
-            raise PluginError(
-                f"CONFLICT: {names} both want to run it",
-                hint=f'write executor = "{answers[0][0].name}" under [tools.{one.name}]',
-            )
+            raise ClaimError("run", answers, f'executor = "{answers[0][0].name}" under [tools.{one.name}]')
         return answers[0][1] if answers else None
 
     # -- sources
@@ -600,6 +605,8 @@ class Board:
             PluginError: CONFLICT: two are of one name.
         """
         if self._dialects is None:
+            from pegboard.dialects._checked import CheckedDialect
+
             found: dict[str, Dialect] = {}
             owners: dict[str, str] = {}
             for record, dialects in self.plugins.ask_for_many("provide_dialects", _is_dialect, "Dialect"):
@@ -610,7 +617,8 @@ class Board:
                             f"CONFLICT: the dialect {dialect.name!r} comes from {both}",
                             hint=f'leave one out: without = ["{record.name}"]',
                         )
-                    found[dialect.name], owners[dialect.name] = dialect, record.label
+                    found[dialect.name] = dialect if record.builtin else CheckedDialect(dialect, record.label)
+                    owners[dialect.name] = record.label
             self._dialects = found
         return self._dialects
 
@@ -657,16 +665,11 @@ class Board:
 
     def findings(self) -> list[Finding]:
         """Everything that is or will be wrong, for `pegboard doctor`."""
+        from pegboard.guests import ask_checks
+
         found: list[Finding] = []
         for record, make in self.plugins.implementations("provide_checks"):
-            try:
-                for check in make(settings=record.settings) or ():
-                    found += check(self)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - a check that fails is itself a finding
-                why = reason_of(problem)
-                found.append(Finding("a check failed", f"plugin {record.label}", why, "report it to its author"))
+            found += ask_checks(functools.partial(make, settings=record.settings), self, record.label)
         return found
 
 
@@ -707,6 +710,22 @@ def _require_own(one: Tool) -> None:
 
 def _from(one: Tool, origin: Origin) -> Tool:
     return attrs.evolve(one, origin=origin)
+
+
+class ClaimError(PluginError):
+    """Two plugins want to do the same for one tool; which one does is for the configuration to say."""
+
+    def __init__(self, what: str, claims: Sequence[tuple[PluginRecord, Any]], setting: str) -> None:
+        self.owners = [record.label for record, _ in claims]
+        self.setting = setting
+        super().__init__(f"CONFLICT: {' and '.join(self.owners)} both want to {what} it", hint=f"write {setting}")
+
+    def refusal(self, one: Tool) -> Refusal:
+        """What hangs in the place of the tool, and answers its calls."""
+        claim = self.message.removeprefix("CONFLICT: ")
+        message = f"{one.name!r}: {claim}; settle it in the configuration: {self.setting}"
+        details = {"reason": "conflict", "owners": self.owners, "retry": "never"}
+        return Refusal(one, ToolError(ErrorCode.CONFLICT, message, details))
 
 
 def _disabled(one: Tool) -> Refusal:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 Validator = Callable[[Any], "Sequence[Fault]"]
 """A compiled schema: a JSON value in, every fault out; empty where the value is right. It never changes the value and
-never raises on one."""
+never raises on one.
+
+One of a plugin judges a copy, so that it could not; one that says so by an attribute, `reads_only = True`, is spared
+that. One that raises all the same, or answers something else, refuses the call: INTERNAL_ERROR, which names the plugin.
+"""
 
 Executor = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 """Where a tool runs: awaited with the context and the keyword arguments of the handler, returns what it returned."""
@@ -319,4 +323,5 @@ class Finding(NamedTuple):
 
 
 Check = Callable[["Board"], Iterable[Finding]]
-"""Looks at a board and reports what is wrong; it changes nothing and may take its time."""
+"""Looks at a board and reports what is wrong; it changes nothing. It runs in a thread of its own, and may take 10 s, or
+what its attribute `timeout_s` says."""

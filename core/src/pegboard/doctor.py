@@ -84,7 +84,7 @@ def check_hanging(board: Board) -> Iterator[Finding]:
             yield Finding("a tool is not on the board", where, absent.why, absent.fix)
     for name, hung in board.registry.plans.items():
         error = getattr(hung, "error", None)
-        if error is not None and error.details.get("reason") == "conflict":
+        if error is not None and error.details.get("reason") == "conflict" and name not in board.not_hung:
             owners = error.details.get("owners") or ["DISTRIBUTION"]
             yield Finding(
                 "two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"'

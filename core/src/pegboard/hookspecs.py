@@ -86,8 +86,9 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
 
     Fires when a tool is hung, for its input and its output schema. `foreign` is true where the schema came from
     outside (a server, a manifest): there an unknown keyword is an annotation, in a plugin's own schema it is a
-    mistake. Two plugins that both answer are a CONFLICT until `validator` of the configuration names one; the
-    core's own answers where nobody else does. An exception counts as None and is shown by doctor.
+    mistake. Two plugins that both answer are a CONFLICT, which calls of the tool answer until `validator` of the
+    configuration names one; the core's own answers where nobody else does. An exception counts as None and is shown
+    by doctor.
 
     .. versionadded:: 0.1
     """
@@ -140,7 +141,8 @@ def provide_dialects() -> Iterable[Dialect] | None:
 def provide_checks(settings: Any) -> Iterable[Check] | None:
     """Give checks for `pegboard doctor`; each finding says how to mend it.
 
-    Fires once for each run of doctor. None: none. An exception is itself a finding.
+    Fires once for each run of doctor. None: none. An exception is itself a finding, and so is a check that raises,
+    gives what is no `Finding`, or does not end in time.
 
     .. versionadded:: 0.1
     """

@@ -13,6 +13,8 @@ import importlib
 import logging
 import os
 import time
+from inspect import iscoroutinefunction
+from itertools import islice
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 
 _HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
+MAX_ANSWERS = 100_000
+"""More tools, sources or dialects than that are no list that an author meant."""
 
 BUILTINS = {
     "validator": "pegboard.validation",
@@ -267,14 +271,15 @@ class Plugins:
         """Ask for lists: every answer is read to its end, and each element must be of the kind."""
         for record, answer in self.ask(hook):
             try:
-                values = list(answer)
+                values = list(islice(answer, MAX_ANSWERS + 1))
+                if len(values) > MAX_ANSWERS:
+                    raise PluginError(f"gave more than {MAX_ANSWERS:,} answers")
+                if wrong := [value for value in values if not kind(value)]:
+                    raise PluginError(f"gave {_kind(wrong[0])}, expected {what}")
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # noqa: BLE001 - a generator of a stranger
+            except BaseException as problem:  # noqa: BLE001 - a generator of a stranger, or an attribute
                 self.quarantine(record, hook, problem)
-                continue
-            if wrong := [value for value in values if not kind(value)]:
-                self.quarantine(record, hook, PluginError(f"gave {_kind(wrong[0])}, expected {what}"))
                 continue
             record.provides[hook] = len(values)
             yield record, values
@@ -283,6 +288,12 @@ class Plugins:
 def _adapt(implementation: Any) -> Callable[..., Any]:
     """Call an implementation with those of the hook's arguments that it takes."""
     function, names = implementation.function, implementation.argnames
+    if iscoroutinefunction(function):  # it would give a coroutine object, which nobody awaits
+
+        def refuse(**_: Any) -> Any:
+            raise TypeError("it is an async function; a hook is a plain one")
+
+        return refuse
     if names == ("tool",):  # the commonest by far: asked for every tool of every plugin
         return lambda tool, settings=None: function(tool)
     return lambda **arguments: function(*[arguments[name] for name in names])
@@ -381,7 +392,9 @@ def _add_hookspecs(plugins: Plugins) -> None:
     for record, specs in plugins.ask("add_hookspecs"):
         try:
             plugins.manager.add_hookspecs(specs)
-        except (ValueError, TypeError, pluggy.PluginValidationError) as problem:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - attributes of a stranger's object
             plugins.quarantine(record, "add_hookspecs", problem)
 
 

@@ -9,11 +9,15 @@ import click
 from pegboard.cli._output import emit_json, emit_table, note
 from pegboard.cli._sources import WAIT_S, emit_sources, note_absent
 from pegboard.cli._text import printable_line
+from pegboard.errors import PluginError
 from pegboard.registry import search
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
+    from pegboard.contract import Dialect
     from pegboard.tools import Tool
 
 MAX_NAMED = 20
@@ -51,7 +55,7 @@ def command(
         return
     plans = board.registry.plans if everything else board.view().offered.plans
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
-    costs = {tool.name: _tokens_of(tool, board) for tool in tools} if tokens else {}
+    costs = _costs_of(tools, board) if tokens else {}
     if as_json:
         from pegboard.dialects.json import listed
 
@@ -60,7 +64,7 @@ def command(
         note_absent(statuses)
         return
     if tools and tokens:
-        _table_of_costs(costs, sorted(board.dialects))
+        _table_of_costs(costs, sorted({one for cost in costs.values() for one in cost}))
     elif tools:
         _table_of_tools(board, tools)
     note_absent(statuses)
@@ -95,19 +99,29 @@ def _summary(tool: Tool) -> str:
     return line if len(line) <= 100 else line[:99] + "…"
 
 
-def _tokens_of(tool: Tool, board: Board) -> dict[str, int]:
-    """What the tool's definition costs in each dialect: characters of its text or compact JSON, by four, rounded up."""
+def _costs_of(tools: Sequence[Tool], board: Board) -> dict[str, dict[str, int]]:
+    """What each tool's definition costs in each dialect; one that fails is named, and the others are told."""
+    costs: dict[str, dict[str, int]] = {tool.name: {} for tool in tools}
+    for name, dialect in sorted(board.dialects.items()):
+        try:
+            counts = {tool.name: _tokens_of(tool, dialect) for tool in tools}
+        except PluginError as problem:
+            note(f"warning: {problem.message}")
+            continue
+        for tool, count in counts.items():
+            costs[tool][name] = count
+    return costs
+
+
+def _tokens_of(tool: Tool, dialect: Dialect) -> int:
+    """Characters of its text or compact JSON, by four, rounded up."""
     import json
 
-    costs = {}
-    for name, dialect in sorted(board.dialects.items()):
-        definitions = dialect.export([tool]).definitions
-        text = "".join(
-            one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, separators=(",", ":"))
-            for one in definitions
-        )
-        costs[name] = -(-len(text) // CHARACTERS_PER_TOKEN)
-    return costs
+    text = "".join(
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, separators=(",", ":"))
+        for one in dialect.export([tool]).definitions
+    )
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def _table_of_costs(costs: dict[str, dict[str, int]], dialects: list[str]) -> None:

@@ -58,6 +58,7 @@ class RustValidator:
     """
 
     __slots__ = ("_finds", "_is_valid", "_schema")
+    reads_only = True
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema

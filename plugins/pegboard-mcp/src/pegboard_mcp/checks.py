@@ -26,6 +26,8 @@ AT_ONCE = 8
 """How many servers are looked at at once: each is a process that is starting."""
 SPARE_S = 15.0
 """How long a server may take beside its own deadline, to be ended in order."""
+LONGEST_S = 900.0
+"""How long the check of all servers may take: each has a deadline of its own."""
 SHOWN = 5
 """How many names of servers a finding names."""
 
@@ -34,7 +36,11 @@ def make_checks(settings: McpSettings) -> list[Check]:
     """The checks of one board."""
     from pegboard_mcp.lock import findings
 
-    return [lambda board: check_servers(settings), findings, lambda board: check_found_files(settings)]
+    def servers(board: Board) -> Iterator[Finding]:
+        return check_servers(settings)
+
+    servers.timeout_s = LONGEST_S  # type: ignore[attr-defined]
+    return [servers, findings, lambda board: check_found_files(settings)]
 
 
 def check_servers(settings: McpSettings) -> Iterator[Finding]:

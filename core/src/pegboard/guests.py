@@ -1,0 +1,127 @@
+"""What plugins hand over and is asked later, so that it ends or bends no more than itself: validators and checks."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from pegboard.contract import Finding
+from pegboard.errors import ErrorCode, Fault, ToolError, reason_of
+from pegboard.schema.jsontext import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard.contract import Validator
+
+log = logging.getLogger("pegboard")
+
+CHECK_S = 10.0
+"""How long a check of doctor may take, in seconds, unless it says otherwise (`timeout_s`)."""
+MAX_FINDINGS = 1_000
+MAX_TEXT = 2_000
+SEVERITIES = ("error", "warning", "note")
+
+
+def guest_validator(validate: Validator, label: str) -> Validator:
+    """A plugin's validator, which judges a copy: it can change nothing that a tool is given, and what it answers is
+    looked at, since an answer of the wrong kind would let every value pass.
+
+    One that says `reads_only = True` is given the value itself.
+    """
+    reads_only = getattr(validate, "reads_only", False) is True
+
+    def judge(value: Any) -> Sequence[Fault]:
+        try:
+            given = value if reads_only else _copied(value)
+        except RecursionError:
+            return [Fault((), f"at most {MAX_DEPTH} levels of nesting", "a deeper value")]
+        try:
+            faults = validate(given)
+            if not faults and type(faults) in (list, tuple):
+                return faults
+            if isinstance(faults, (list, tuple)) and all(isinstance(fault, Fault) for fault in faults):
+                return faults
+            problem: BaseException = TypeError(f"it gave {type(faults).__name__}, expected a list of Fault")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:  # noqa: BLE001 - whatever a stranger's validator raises
+            problem = raised
+        log.error("the validator of plugin %s failed", label, exc_info=problem)
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"the validator of plugin {label} failed ({type(problem).__name__}); its cause is in the host's log",
+            retry="never",
+        ) from problem
+
+    return judge
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(item) for item in value]
+    return value
+
+
+def ask_checks(make: Callable[[], Any], board: Any, label: str) -> list[Finding]:
+    """Ask a plugin for its checks, and each check for its findings; what fails, hangs or answers rubbish is itself a
+    finding that names the plugin."""
+    where = f"plugin {label}"
+    checks, why = _in_time(lambda: list(itertools.islice(make() or (), MAX_FINDINGS)), CHECK_S)
+    if why is not None:
+        return [_failed(where, why)]
+    found: list[Finding] = []
+    for check in checks:
+        answers, why = _in_time(functools.partial(_findings_of, check, board), _limit_of(check))
+        if why is not None:
+            found.append(_failed(where, why))
+            continue
+        found += [one for one in answers if _is_finding(one)]
+        odd = [one for one in answers if not _is_finding(one)]
+        found += [_failed(where, f"a check gave what is no finding: {type(one).__name__}") for one in odd[:1]]
+    return found
+
+
+def _limit_of(check: Any) -> float:
+    try:
+        limit = getattr(check, "timeout_s", CHECK_S)
+    except BaseException:  # noqa: BLE001 - an attribute of a stranger's object; asking the check will say so
+        return CHECK_S
+    return limit if type(limit) in (int, float) and 0 < limit < float("inf") else CHECK_S
+
+
+def _findings_of(check: Any, board: Any) -> list[Any]:
+    return list(itertools.islice(check(board) or (), MAX_FINDINGS))
+
+
+def _failed(where: str, why: str) -> Finding:
+    return Finding("a check failed", where, why, "report it to its author")
+
+
+def _is_finding(one: object) -> bool:
+    """Whether it says what, where, why and how to mend it, in texts that a person could read."""
+    if not isinstance(one, Finding):
+        return False
+    parts: tuple[Any, ...] = one
+    return all(isinstance(part, str) and len(part) <= MAX_TEXT for part in parts) and one.severity in SEVERITIES
+
+
+def _in_time(work: Callable[[], list[Any]], limit_s: float) -> tuple[list[Any], str | None]:
+    """What a stranger's function gives, and why it gave nothing; a thread that hangs is left behind."""
+    answers: list[tuple[list[Any], str | None]] = []
+
+    def run() -> None:
+        try:
+            answers.append((work(), None))
+        except BaseException as problem:  # noqa: BLE001 - whatever a stranger raises, the end of a program included
+            answers.append(([], reason_of(problem)))
+
+    thread = threading.Thread(target=run, name="pegboard check", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    return answers[0] if answers else ([], f"it did not end within {limit_s:g} s")
