@@ -38,12 +38,14 @@ DONE, DIFFERENT = 0, 1
 def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -> int:
     """What changed on the tools' faces since it was accepted.
 
-    Tools of servers are asked of the servers themselves. What was accepted stands in pegboard.lock: the file that
+    Tools of servers are asked of the servers themselves. What is accepted is what was shown last: a tool that changed
+    since then, or that came since, is refused. What was accepted stands in pegboard.lock: the file that
     lock_file of [plugins.mcp] names, else the nearest one upwards from here. Exit status: 0 nothing changed, or it is
     accepted now; 1 something changed, or a server could not be asked; 2 wrong usage, or the lock cannot be read.
     """
     from pegboard_mcp.lock.compare import changes_of
     from pegboard_mcp.lock.file import read_lock
+    from pegboard_mcp.lock.shown import forget_shown
     from pegboard_mcp.lock.watch import lock_path
 
     settings = _settings(run)
@@ -61,12 +63,17 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     for source, name, what in _stripped(run):
         if not names or name in names:
             _note(f"taken out of the texts of {name} of {source}: {', '.join(what)}")
+    place = (path or _new_path()).resolve()
     if accept:
+        _require_shown(place, changes)
         _accept(changes, path, existed=path is not None and path.exists())
+        forget_shown(place, changes)
     if as_json:
         click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
     else:
         _show(changes, accept=accept, count=0 if silent else len(now), shown=names)
+    if not accept:
+        _note_shown(place, changes, all_of_them=not names)
     return DONE if accept or not (changes or silent) else DIFFERENT
 
 
@@ -150,6 +157,34 @@ def _stripped(run: ProgramRun) -> Iterator[tuple[str, str, Collection[str]]]:
     for _, source in run.load_board(lenient=True).sources:
         for name, what in sorted((getattr(source, "stripped", None) or {}).items()):
             yield source.name, name, what
+
+
+def _require_shown(place: Path, changes: list[Change]) -> None:
+    """Hold that a person saw what is accepted: a server may have changed between the two.
+
+    Raises:
+        ConfigError: one is other than it was shown last, or was not shown.
+    """
+    from pegboard_mcp.lock.shown import not_as_shown
+
+    other = not_as_shown(place, changes)
+    if other:
+        named = ", ".join(f"{one.name[:80]} of {one.source[:80]}" for one in other[:5])
+        more = f" and {len(other) - 5} more" if len(other) > 5 else ""
+        raise ConfigError(
+            visible(f"not as it was shown last: {named}{more}; nothing was accepted"),
+            hint="look at it again: pegboard lock, then pegboard lock --accept",
+        )
+
+
+def _note_shown(place: Path, changes: list[Change], *, all_of_them: bool) -> None:
+    from pegboard_mcp.lock.shown import note_shown
+
+    try:
+        note_shown(place, changes, all_of_them=all_of_them)
+    except OSError as problem:
+        why = problem.strerror or "no reason is known"
+        _note(f"what was shown cannot be noted ({why}); --accept takes what it finds then")
 
 
 def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:

@@ -144,7 +144,7 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
             raise OSError(errno.ENOENT, None)
         path = path.resolve()  # a link stays one
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        _replace(path, content, mode)
+        replace_file(path, content, mode)
     except OSError as problem:
         why = os.strerror(problem.errno or errno.EIO)
         raise LockError(
@@ -158,7 +158,12 @@ def _umask() -> int:
     return mask
 
 
-def _replace(path: Path, content: bytes, mode: int) -> None:
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Write a file, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     import tempfile
 
     number, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=path.parent)
