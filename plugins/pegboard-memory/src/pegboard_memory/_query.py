@@ -15,6 +15,7 @@ quotes with the quotes inside of it doubled, and holds no NUL.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -37,10 +38,17 @@ _EDGES = (
     "".join(chr(code) for code in range(0x21, 0x7F) if not chr(code).isalnum())
     + "«»“”„‘’‚…¿¡、。，！？：；「」『』（）"
 )
-# Scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han (with its extensions).
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
+
+
+@functools.cache
+def _unspaced() -> re.Pattern[str]:
+    """Runs of scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han (with its extensions).
+
+    Compiled with the first query: every host that opens imports this module.
+    """
+    return re.compile(
+        "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    )
 
 
 @attrs.frozen
@@ -76,7 +84,7 @@ def parse(text: str) -> Query:
 
 
 def _cut(chunks: Iterable[str], size: int) -> list[str]:
-    runs = [run for chunk in chunks for run in _UNSPACED.findall(chunk)]
+    runs = [run for chunk in chunks for run in _unspaced().findall(chunk)]
     return [run[start : start + size] for run in runs for start in range(len(run) - size + 1)]
 
 
