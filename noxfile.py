@@ -29,7 +29,7 @@ BESIDE = {
 """What a package depends on that is made here too, beside the core."""
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
-TESTS = ("asteval", "coverage[toml]", "hypothesis", "mpmath", "pytest", "pytest-trio", "simpleeval")
+TESTS = ("asteval", "coverage[toml]", "hypothesis", "markdown-it-py", "mpmath", "pytest", "pytest-trio", "simpleeval")
 TESTS_OF = {"pegboard-http": ["httpx2"]}
 """What the tests of one package need beside that."""
 ORACLES = ("anthropic", "cohere", "google-genai", "openai")

@@ -204,13 +204,15 @@ NO_NUMBER: tuple[Any, ...] = ("5", True, [], {}, [5], 0, -1, 10**40, float("inf"
 NO_BOOLEAN: tuple[Any, ...] = ("true", "false", 0, 1, [], {}, [True], 0.0, "")
 NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("command", "server", "url", "cwd", "env_file", "envFile", "encoding", "prefix"), NO_TEXT),
-    **dict.fromkeys(("transport", "start", "config_env", "description"), NO_TEXT),
+    **dict.fromkeys(("transport", "start", "results", "config_env", "description"), NO_TEXT),
     **dict.fromkeys(
         ("oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_metadata_url", "oauth_scope"), NO_TEXT
     ),
     **dict.fromkeys(("args", "allowed_tools", "disabled_tools", "roots"), NO_LIST),
     **dict.fromkeys(("env", "headers"), NO_TABLE),
-    **dict.fromkeys(("timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER),
+    **dict.fromkeys(
+        ("timeout", "install_timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER
+    ),
     **dict.fromkeys(("oauth", "terminate_on_close", "load_tools", "load_prompts", "required"), NO_BOOLEAN),
     "config": (7, True, "a", [], [{}], {"a": float("nan")}),
 }
