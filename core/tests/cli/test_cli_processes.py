@@ -278,6 +278,31 @@ def test_a_full_disk_is_an_error_of_a_plugins_command_too(start, site):
     assert b"Traceback" not in err
 
 
+@full
+@pytest.mark.parametrize(("leave", "expected"), [("ctx.exit(3)", 1), ("sys.exit(3)", 3), ("pass", 1)])
+def test_however_a_command_ends_what_it_could_not_print_does_not_make_the_status(start, site, leave, expected):
+    site.install(
+        "mumble",
+        f"""
+        import sys
+        import click
+        from pegboard import hookimpl
+
+        @hookimpl
+        def register_commands(cli):
+            @cli.command("greet")
+            @click.pass_context
+            def greet(ctx):
+                print("hello")
+                {leave}
+        """,
+    )
+    with open("/dev/full", "wb") as stdout:
+        status, _, err = ended(start("--plugin", "mumble", "greet", stdout=stdout))
+    assert status == expected  # and not the 120 with which Python ends then
+    assert b"Exception ignored" not in err
+
+
 @posix
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_a_stream_that_is_closed_lets_nothing_else_into_the_answer(start, site, gone):

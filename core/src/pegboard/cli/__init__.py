@@ -47,13 +47,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
     # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
-    from pegboard.cli._output import keep_stdout
+    from pegboard.cli._output import keep_stdout, settle
     from pegboard.cli._program import Program
 
     keep_stdout()
     try:
         Program().main(args)
     finally:
+        settle()
         gc.freeze()
     raise AssertionError("the program ends with a status")
 

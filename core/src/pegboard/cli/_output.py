@@ -191,9 +191,23 @@ def note(text: str) -> None:
 
 def drop_stdout() -> None:
     """Let what is still buffered go nowhere: the interpreter would fail on it once more when it shuts down."""
+    _drop(answer())
+
+
+def settle() -> None:
+    """Let what cannot be written go nowhere, as to a terminal that is gone: for it the interpreter, when it shuts down,
+    would end with status 120 and not with the program's own."""
+    for stream in (answer(), sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            _drop(stream)
+
+
+def _drop(stream: TextIO | None) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        stream = answer()
         if stream is not None:
             os.dup2(nowhere, stream.fileno(), inheritable=False)
         os.close(nowhere)

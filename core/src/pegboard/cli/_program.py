@@ -257,12 +257,13 @@ class Program(click.Group):
         debug = "--debug" in args  # click takes the list apart
         start_logging(debug=debug)  # before a command is looked for: that may load the board
         try:
-            with self.make_context("pegboard", args) as ctx:
-                status = self.invoke(ctx)
+            try:
+                with self.make_context("pegboard", args) as ctx:
+                    status = self.invoke(ctx)
+            except click.exceptions.Exit as end:
+                status = end.exit_code
             flush_answer()
             return status if isinstance(status, int) else DONE
-        except click.exceptions.Exit as end:
-            return end.exit_code
         except BaseException as problem:  # noqa: BLE001 - the one place where a person is told
             return self._tell(problem, debug=debug)
 
