@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import BinaryContent, ErrorCode, ToolError, ToolResult
-from pegboard_manifest.bindings.http.answer import MAX_SAID, Reading, read_answer, retry_after_of
+from pegboard_manifest.bindings.http.answer import MAX_SAID, Reading, error_of, read_answer, retry_after_of
 from pegboard_manifest.bindings.http.statuses import code_of
 from pegboard_manifest.bindings.http.unpack import PackedError, Unpacker
 
@@ -293,3 +293,17 @@ def test_what_cannot_be_unpacked_says_so():
     broken[20:60] = b"\xff" * 40
     with pytest.raises(PackedError, match="cannot be unpacked"):
         unpacked("gzip", bytes(broken), step=10)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+@pytest.mark.parametrize(
+    ("method", "is_idempotent"), [("POST", False), ("PATCH", False), ("GET", False), ("POST", True)]
+)
+def test_a_server_that_fails_a_write_leaves_open_whether_it_was_done(
+    status: int, method: str, is_idempotent: bool
+) -> None:
+    said = error_of(code_of(status), status, {}, b"", Reading(method=method, is_idempotent=is_idempotent))
+    is_open = method != "GET" and not is_idempotent
+    assert ("it is not known whether it was done" in said.message) is is_open
+    if is_open:
+        assert said.details["retry"] == "unknown"

@@ -441,6 +441,8 @@ class McpSource:
             f"{named} did not answer {what!r} within {waited_s:.3g} s; it works longer than that, or hangs: "
             "read its log, or give it more with `request_timeout`"
         )
+        if not repeatable:
+            text += "; it is not known whether it was done, so look before you call it again"
         return ToolError(ErrorCode.TIMEOUT, text, details)
 
     def _rpc_error(self, problem: RpcError, what: str) -> ToolError:

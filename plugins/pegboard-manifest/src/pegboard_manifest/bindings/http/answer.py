@@ -57,6 +57,9 @@ _MEMBERS = (
 )
 """Where servers put their words, the best first (RFC 9457 has `detail` and `title`)."""
 
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Those that change nothing (RFC 9110, section 9.2.1)."""
+
 _WHAT = {
     ErrorCode.INVALID_INPUT: ("refused the request", "change the arguments and call again"),
     ErrorCode.NOT_FOUND: ("has no such thing", "check the names and ids in the arguments"),
@@ -181,6 +184,9 @@ def error_of(
         details["retry"] = Retry.SAME.value if status >= 400 else Retry.CHANGED.value
     elif 300 <= status < 400:
         details["retry"] = Retry.CHANGED.value
+    elif status >= 500 and status != 501 and reading.method not in SAFE_METHODS:
+        # A gateway says so of a server behind it that went on, and a server of what it had begun.
+        to_do = "it is not known whether it was done, so look before doing it again"
     names = ", ".join(reading.variables)
     to_do = to_do.format(
         after=f" {after_s:g} s" if after_s else " a while",

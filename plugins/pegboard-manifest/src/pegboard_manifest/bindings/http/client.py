@@ -25,6 +25,7 @@ from pegboard_manifest.bindings.http.answer import (
     MAX_BYTES,
     MAX_READ,
     NOTHING_KNOWN,
+    SAFE_METHODS,
     Reading,
     broken_answer,
     retry_after_of,
@@ -58,7 +59,6 @@ MAX_BUFFERED = 50_000
 """Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
 PIECES_AT_ONCE = 64
 """After so many the loop gets air: what came in one read may be ten thousand chunks of one byte."""
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
