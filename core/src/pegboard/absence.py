@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_COMPARED = 500
 """With how many names one that is not there is compared, to suggest near ones."""
-MAX_EXPLAINED = 3
+MAX_EXPLAINED = 5
 """How many sources a message explains; the others it names, and all of them are in the details."""
 RETRY_AFTER_S = 5
 DOWN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.HELD)
@@ -66,7 +66,7 @@ def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolEr
 def _explained(away: Sequence[SourceStatus]) -> str:
     told = [f"The source {one.source!r} may bring it, and is {_state_of(one)}." for one in away[:MAX_EXPLAINED]]
     if rest := [repr(one.source) for one in away[MAX_EXPLAINED:]]:
-        told.append(f"Neither are these ready: {', '.join(rest)}; pegboard list --sources says why.")
+        told.append(f"Not ready either: {', '.join(rest)}; pegboard list --sources says why.")
     if any(one.state.is_coming for one in away):
         told.append("Call again in a moment.")
     if any(one.state in DOWN for one in away):

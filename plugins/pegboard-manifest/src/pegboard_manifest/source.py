@@ -60,7 +60,8 @@ class ManifestSource:
         import trio
 
         if isinstance(self.manifest, ManifestError):
-            slot.set_state(SourceState.FAILED, self.manifest.message)
+            fix = f"; {self.manifest.hint}" if self.manifest.hint else ""
+            slot.set_state(SourceState.FAILED, f"{self.manifest.message}{fix}")
         else:
             slot.set_state(SourceState.READY)
         try:
