@@ -11,6 +11,7 @@ from typing import Any, assert_type
 
 import attrs
 
+import pegboard
 from pegboard import (
     Annotations,
     AudioContent,
@@ -262,6 +263,14 @@ def without_trio() -> None:
     with open_host_sync(plugins=[]) as host:
         assert_type(host.session("ada").call("bare", {"a": 1}), ToolResult)
     assert_type(call_sync("bare", {"a": 1}), ToolResult)
+
+
+async def on_asyncio() -> None:
+    async with pegboard.asyncio.open_host(plugins=[]) as host:
+        session = host.session("ada")
+        assert_type(await session.call("bare", {"a": 1}), ToolResult)
+        assert_type(await session.call_many([]), list[ToolResult])
+        assert_type(session.check("bare"), ToolResult)
 
 
 def on_a_board() -> None:

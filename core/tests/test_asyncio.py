@@ -330,14 +330,14 @@ def test_an_exception_of_the_block_leaves_it_and_the_calls_end(run: Run) -> None
         tasks = []
         with pytest.raises(ZeroDivisionError):  # noqa: PT012 - what it leaves is the block
             async with opened() as host:
+                session = host.session()
                 tasks.append(asyncio.create_task(host.session().call("wait")))
                 await started.wait_for()
                 raise ZeroDivisionError
         assert ended == ["wait"]
         with pytest.raises(RuntimeError, match=r"^the host has ended$"):
             await tasks[0]
-        session = host.session()
-        for ask in (lambda: session.check("add"), lambda: host.add(add), lambda: host.remove("add")):
+        for ask in (lambda: session.check("add"), lambda: host.add(add), lambda: host.remove("add"), host.session):
             with pytest.raises(RuntimeError, match=r"^the host has ended$"):
                 ask()
         with pytest.raises(RuntimeError, match=r"^the host has ended$"):

@@ -291,8 +291,9 @@ class AsyncioHost:
         """A session; takes what `Host.session` takes. `confirm` and `on_progress` run in this loop."""
         asking = None if confirm is None else partial(_over, self._loop, confirm)
         telling = None if on_progress is None else partial(_over, self._loop, on_progress)
-        session = self._host.session(user_id, confirm=asking, on_progress=telling, **options)
-        return AsyncioSession(session, self._thread)
+        make = partial(self._host.session, user_id, confirm=asking, on_progress=telling, **options)
+        # There: the first session of a profile makes its plans, which all its sessions share.
+        return AsyncioSession(self._thread.run_sync(make), self._thread)
 
     def _in_this_loop(self, one: Tool) -> Tool:
         """An async tool of the program itself: its handler awaits what lives in the program's loop."""

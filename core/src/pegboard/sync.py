@@ -96,7 +96,10 @@ class SyncHost:
 
     def session(self, user_id: str | None = None, **options: Any) -> SyncSession:
         """A session; takes what `Host.session` takes."""
-        return SyncSession(self._host.session(user_id, **options), self._ask)
+        make = partial(self._host.session, user_id, **options)
+        with _while_it_runs():  # there: the first session of a profile makes its plans, which all its sessions share
+            session: Session = trio.from_thread.run_sync(make, trio_token=self._token)
+        return SyncSession(session, self._ask)
 
     def call(
         self, name: str, arguments: Any = None, *, user_id: str | None = None, timeout_s: float | None = None
