@@ -124,3 +124,39 @@ def test_a_traceback_of_the_library_shows_the_hint():
     with pytest.raises(ConfigError) as caught:
         load_board({}, []).export("anthropic")
     assert "hint: pip install pegboard-anthropic" in "".join(traceback.format_exception(caught.value))
+
+
+FAILING = """
+import trio
+from pegboard import ToolError, hookimpl, tool
+
+@hookimpl
+def provide_tools():
+    @tool
+    async def upstream() -> str:
+        "Fail as a server does."
+        raise ToolError("UPSTREAM_ERROR", "Failed to fetch")
+
+    @tool(timeout_s=0.05)
+    async def slow() -> str:
+        "Never end."
+        await trio.sleep_forever()
+
+    return [upstream, slow]
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "cause", "cure"),
+    [
+        ("upstream", "UPSTREAM_ERROR: Failed to fetch", "hint: pegboard doctor may say why"),
+        ("slow", "it is not known whether it was done", "hint: [tools.slow] timeout_s = SECONDS"),
+    ],
+)
+def test_a_call_that_fails_says_what_to_do(run, site, tool, cause, cure):
+    site.install("failing", FAILING)
+    answer = run("call", tool, plugins=("failing",))
+    assert answer.status == 1
+    head, hint = answer.err.splitlines()
+    assert cause in head
+    assert hint.startswith(cure)

@@ -154,6 +154,8 @@ def _tell(result: ToolResult, board: Board) -> None:
         "INTERNAL_ERROR": "pegboard --debug call ... shows the cause",
         "RATE_LIMITED": f"repeat it after {error.details.get('retry_after_s', 1)} s",
         "INVALID_INPUT": f"pegboard show {printable_line(result.name, 80)}",
+        "UPSTREAM_ERROR": "pegboard doctor may say why; pegboard --debug call ... shows the cause",
+        "TIMEOUT": f"[tools.{printable_line(result.name, 80)}] timeout_s = SECONDS gives it longer",
         "NOT_FOUND": _where_to_look(result.name, error, board),
     }
     hint = hints.get(error.code.value)
