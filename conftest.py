@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cassettes",
         metavar="FOLDER",
         default=None,
-        help="recorded traffic of model providers, VCR files; by default shared/cassettes beside the checkout",
+        help="recorded traffic of model providers, any VCR files; by default shared/cassettes beside the checkout",
     )
 
 

@@ -56,6 +56,7 @@ def _kit(name: str) -> Any:
 oracles = _kit("oracles")
 relays = _kit("relay")
 recorded = _kit("tapes")
+made = _kit("recordings")
 faulty_server = _kit("faulty")
 
 
@@ -183,11 +184,29 @@ def tapes() -> Any:
 
 
 @pytest.fixture(scope="session")
+def recordings() -> Any:
+    """Recordings that are made for a test (see `kit/recordings.py`)."""
+    return made
+
+
+def _recordings(config: pytest.Config) -> list[Any]:
+    named = config.getoption("--cassettes")
+    folder = Path(named) if named else config.rootpath.parent / "shared" / "cassettes"
+    return recorded.load(folder) if folder.is_dir() else []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of its own for every tape."""
+    if "tape" in metafunc.fixturenames:
+        found = _recordings(metafunc.config) or [None]
+        metafunc.parametrize("tape", found, ids=[one.name if one else "none" for one in found])
+
+
+@pytest.fixture(scope="session")
 def cassettes(pytestconfig: pytest.Config) -> list[Any]:
     """Recorded traffic of the providers, in the order of names."""
     named = pytestconfig.getoption("--cassettes")
-    folder = Path(named) if named else pytestconfig.rootpath.parent / "shared" / "cassettes"
-    found = recorded.load(folder) if folder.is_dir() else []
+    found = _recordings(pytestconfig)
     if not found:
         if named:
             pytest.fail(f"--cassettes: there is no recorded traffic in {named}")

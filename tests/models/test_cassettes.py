@@ -2,6 +2,7 @@
 
 The requests were recorded from other libraries, and differ from ours where they decided otherwise. Every such
 difference stands in `KNOWN`, with its reason: what is not in it fails, and so does what is in it and not to be seen.
+This is known of the tapes in `COMPARED`. What holds of any tape is held in `test_any_cassette.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,33 @@ from pegboard_chat import Conversation, Message, ModelRequest, Reply, open_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+COMPARED = frozenset(
+    {
+        "llm-anthropic/test_stream_events_tool_calls.yaml",
+        "llm-anthropic/test_tools.yaml",
+        "llm-gemini/test_tools.yaml",
+        "llm-gemini/test_tools_with_gemini_3_thought_signatures.yaml",
+        "llm/test_responses_tool_use_streaming.yaml",
+        "llm/test_tool_use_chain_of_two_calls.yaml",
+        "llm/test_tools_streaming_variant_a.yaml",
+        "llm/test_tools_streaming_variant_c.yaml",
+        "pydantic-ai/test_anthropic/test_anthropic_tool_with_thinking.yaml",
+        "pydantic-ai/test_anthropic/test_multiple_parallel_tool_calls.yaml",
+        "pydantic-ai/test_google/test_google_streaming_tool_call_thought_signature.yaml",
+        "pydantic-ai/test_google/test_google_tool_output.yaml",
+        "pydantic-ai/test_multimodal_tool_returns/test_multimodal_tool_return_matrix[tool_return_content-binary-image-anthropic].yaml",
+        "pydantic-ai/test_openai/test_compatible_api_with_tool_calls_without_id.yaml",
+        "pydantic-ai/test_openai/test_multiple_agent_tool_calls.yaml",
+        "pydantic-ai/test_openai_responses/test_openai_responses_model_simple_response_with_tool_call.yaml",
+        "pydantic-ai/test_openai_responses/test_openai_responses_stream.yaml",
+        "pydantic-ai/test_tool_choice_matrix/test_tool_choice_matrix[auto-anthropic].yaml",
+        "pydantic-ai/test_tool_choice_matrix/test_tool_choice_matrix[auto-cohere].yaml",
+        "pydantic-ai/test_tool_choice_matrix/test_tool_choice_matrix[auto-google].yaml",
+        "pydantic-ai/test_tool_choice_matrix/test_tool_choice_matrix[auto-openai].yaml",
+        "pydantic-ai/test_tool_choice_matrix/test_tool_choice_matrix[required-cohere].yaml",
+    }
+)
+"""The tapes whose differences are known."""
 DROP = object()
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CO_API_KEY", "GEMINI_API_KEY")
 BASES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "CO_API_URL", "GOOGLE_GEMINI_BASE_URL")
@@ -297,8 +325,8 @@ async def _talk(tapes: Any, tape: Any) -> None:
     conversation = Conversation()
     wish, asked = None, None
     for exchange in tape.exchanges:
-        if tapes.api_of(exchange.url) != asked:
-            wish, asked = tapes.wish_of(exchange), tapes.api_of(exchange.url)
+        if exchange.api != asked:
+            wish, asked = tapes.wish_of(exchange), exchange.api
         results = tapes.results_of(exchange) if conversation.open_calls else []
         if results:
             conversation = conversation.add(Message("tool", results=_named(conversation.open_calls, results)))
@@ -314,7 +342,7 @@ def _named(calls: tuple[ToolCall, ...], results: list[ToolResult]) -> tuple[Tool
 
 
 async def _ask(tapes: Any, exchange: Any, wish: Any, conversation: Conversation) -> Reply:
-    api = tapes.api_of(exchange.url)
+    api = exchange.api
     base = tapes.base_of(exchange.url)
     section = {} if base is None else {"base_url": base}
     plugin = api.partition("-")[0]
@@ -334,27 +362,39 @@ async def _ask(tapes: Any, exchange: Any, wish: Any, conversation: Conversation)
     return reply
 
 
-async def test_every_request_says_what_the_recorded_one_says(cassettes: list[Any], tapes: Any, play: Any) -> None:
+@pytest.fixture
+def compared(cassettes: list[Any]) -> list[Any]:
+    """The tapes whose differences are known, as far as they are here."""
+    found = [tape for tape in cassettes if tape.name in COMPARED]
+    if not found:
+        pytest.skip("none of the tapes is here whose differences are known")
+    return found
+
+
+async def test_every_request_says_what_the_recorded_one_says(compared: list[Any], play: Any) -> None:
     complaints = []
     needed: set[int] = set()
-    for tape in cassettes:
+    for tape in compared:
         for url, ours, exchange in await play(tape):
             here, there = urlsplit(url), urlsplit(exchange.url)
             if (here.netloc, here.path) != (there.netloc, there.path):
                 complaints.append(f"{tape.name}: went to {url}, not to {exchange.url}")
-            name = f"{tapes.api_of(exchange.url)}:{tape.name}"
+            name = f"{exchange.api}:{tape.name}"
             complaints += [f"{name}: {said}" for said in _compared(name, ours, exchange.body, KNOWN)]
             meant = (at for at, one in enumerate(KNOWN) if fnmatch.fnmatchcase(name, one.requests))
             for at in set(meant) - needed:
                 if _compared(name, ours, exchange.body, [*KNOWN[:at], *KNOWN[at + 1 :]]):
                     needed.add(at)
     assert not complaints, "\n".join(complaints)
-    assert not [one.reason for at, one in enumerate(KNOWN) if at not in needed], "known, and nowhere to be seen"
+    if len(compared) == len(COMPARED):
+        assert not [one.reason for at, one in enumerate(KNOWN) if at not in needed], "known, and nowhere to be seen"
 
 
 def _compared(name: str, ours: Any, theirs: Any, known: list[Known]) -> list[str]:
     return differences(form_of(name, ours, known), form_of(name, theirs, known))
 
 
-def test_all_tapes_are_here(cassettes: list[Any]) -> None:
-    assert len(cassettes) == 22
+def test_all_tapes_are_here(cassettes: list[Any], pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("--cassettes"):
+        pytest.skip("another folder is named with --cassettes")
+    assert {tape.name for tape in cassettes} == COMPARED

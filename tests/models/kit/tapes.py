@@ -26,64 +26,133 @@ class Exchange(NamedTuple):
     status: int
     media: str
     answer: bytes
+    api: str
 
 
 class Tape(NamedTuple):
-    """A file of recorded traffic."""
+    """A file of recorded traffic.
+
+    Args:
+        name: its path below the folder.
+        exchanges: those that are a model's.
+        left_out: why each of the others is none of these, or why the file cannot be read.
+    """
 
     name: str
     exchanges: tuple[Exchange, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def load(folder: Path) -> list[Tape]:
-    """Every tape below a folder, in the order of names."""
+    """Every tape below a folder, in the order of names: what VCR writes, as YAML or as JSON."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix in (".yaml", ".yml", ".json") and path.is_file()]
+    return [_tape(path, path.relative_to(folder).as_posix()) for path in paths]
+
+
+def _tape(path: Path, name: str) -> Tape:
     import yaml
 
-    return [
-        Tape(
-            path.relative_to(folder).as_posix(),
-            tuple(_exchange(one) for one in yaml.safe_load(path.read_text(encoding="utf-8"))["interactions"]),
-        )
-        for path in sorted(folder.rglob("*.yaml"))
-    ]
+    try:
+        text = path.read_text(encoding="utf-8")
+        whole = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError) as problem:
+        return Tape(name, (), (f"{type(problem).__name__}: it cannot be read",))
+    found = whole.get("interactions") if isinstance(whole, dict) else None
+    if not isinstance(found, list):
+        return Tape(name, (), ("it holds no interactions",))
+    exchanges: list[Exchange] = []
+    left_out: list[str] = []
+    for one in found:
+        got = _exchange(one)
+        if isinstance(got, Exchange):
+            exchanges.append(got)
+        else:
+            left_out.append(got)
+    return Tape(name, tuple(exchanges), tuple(left_out))
 
 
-def _exchange(one: Json) -> Exchange:
-    request, response = one["request"], one["response"]
-    body = request.get("parsed_body") or request["body"]
-    headers = {name.lower(): values[0] for name, values in response["headers"].items()}
-    answer = response.get("parsed_body")
-    if answer is not None:
-        content = json.dumps(answer).encode()
-    else:
-        said = response["body"]["string"]
-        content = said if isinstance(said, bytes) else said.encode()
-        content = _unpacked(content, headers.get("content-encoding", ""))
-    media = headers["content-type"]
-    return Exchange(
-        request["uri"],
-        body if isinstance(body, dict) else json.loads(body),
-        response["status"]["code"],
-        media,
-        content,
-    )
+def _exchange(one: Any) -> Exchange | str:
+    """One interaction, or why it is no request to a model that is spoken to here."""
+    try:
+        request, response = one["request"], one["response"]
+        url, method = request["uri"], request.get("method", "POST").upper()
+        status = response["status"]
+        status = status["code"] if isinstance(status, dict) else int(status)
+    except (KeyError, TypeError, ValueError) as problem:
+        return f"an interaction of another form ({type(problem).__name__})"
+    place = f"{method} {url.partition('?')[0]}"
+    if method != "POST":
+        return f"{place}: no request to a model"
+    try:
+        body = _json_of(request)
+    except ValueError:
+        return f"{place}: its body is no JSON"
+    api = api_of(url, body)
+    if not isinstance(body, dict) or api is None:
+        return f"{place}: not spoken here"
+    headers = {
+        str(name).lower(): str(values[0] if isinstance(values, list) else values)
+        for name, values in (response.get("headers") or {}).items()
+        if values
+    }
+    try:
+        content = _content_of(response, headers.get("content-encoding", ""))
+    except (KeyError, TypeError, ValueError, zlib.error) as problem:
+        return f"{place}: its answer cannot be unpacked ({type(problem).__name__})"
+    return Exchange(url, body, status, headers.get("content-type", ""), content, api)
+
+
+def _json_of(said: Json) -> Any:
+    if (parsed := said.get("parsed_body")) is not None:
+        return parsed
+    body = _bytes_of(said.get("body"))
+    return json.loads(body) if body.strip() else None
+
+
+def _bytes_of(body: Any) -> bytes:
+    """A body as VCR writes one: a text, bytes, base64, or an object that holds one of these; or JSON as it is."""
+    if isinstance(body, dict):
+        if (packed := body.get("base64_string")) is not None:
+            return base64.b64decode(packed)
+        body = body["string"] if "string" in body else json.dumps(body)
+    if body is None:
+        return b""
+    return body if isinstance(body, bytes) else str(body).encode()
+
+
+def _content_of(response: Json, encoding: str) -> bytes:
+    if (parsed := response.get("parsed_body")) is not None:
+        return json.dumps(parsed).encode()
+    return _unpacked(_bytes_of(response.get("body", response.get("content"))), encoding.strip().lower())
 
 
 def _unpacked(content: bytes, encoding: str) -> bytes:
-    """Without compression; what was recorded of a stream may lack the end of its gzip, though not of what is in it."""
-    return zlib.decompressobj(31).decompress(content) if encoding == "gzip" else content
+    """Without compression, which recorders take off at times and leave in the headers.
+
+    What was recorded of a stream may lack the end of its gzip, though not of what is in it.
+    """
+    if encoding in ("gzip", "x-gzip") and content.startswith(b"\x1f\x8b"):
+        return zlib.decompressobj(31).decompress(content)
+    if encoding == "deflate" and content[:1] == b"\x78":
+        return zlib.decompress(content)
+    if encoding in ("br", "zstd") and not content.lstrip().startswith((b"{", b"[", b"data:", b"event:", b":")):
+        raise ValueError(encoding)
+    return content
 
 
-def api_of(url: str) -> str:
-    """Whose language a request is in: the name of the provider that speaks it."""
-    path = url.partition("?")[0]
+def api_of(url: str, body: Any) -> str | None:
+    """Whose language a request is in: the name of the provider that speaks it; None: nobody's here."""
+    path = url.partition("?")[0].rstrip("/")
+    body = body if isinstance(body, dict) else {}
     if path.endswith("/chat/completions"):
         return "openai"
-    if path.endswith("/responses"):
+    if path.endswith("/responses") and "input" in body:
         return "openai-responses"
-    if path.endswith("/messages"):
+    if path.endswith("/messages") and "messages" in body:
         return "anthropic"
-    return "cohere" if path.endswith("/v2/chat") else "gemini"
+    if path.endswith("/v2/chat"):
+        return "cohere"
+    return "gemini" if path.endswith((":generateContent", ":streamGenerateContent")) and "contents" in body else None
 
 
 class Wish(NamedTuple):
@@ -102,7 +171,7 @@ class Wish(NamedTuple):
 
 def wish_of(exchange: Exchange) -> Wish:
     """Read the first request of a tape."""
-    api, body = api_of(exchange.url), exchange.body
+    api, body = exchange.api, exchange.body
     if api == "gemini":
         return _wish_of_gemini(exchange)
     turns = body["input"] if api == "openai-responses" else body["messages"]
@@ -167,7 +236,7 @@ async def _never() -> None:
 
 def results_of(exchange: Exchange) -> list[ToolResult]:
     """What the tools answered, as the last turns of a request say it."""
-    api, body = api_of(exchange.url), exchange.body
+    api, body = exchange.api, exchange.body
     if api == "gemini":
         parts = body["contents"][-1]["parts"]
         said = [part.get("functionResponse") or part["function_response"] for part in parts]
