@@ -110,12 +110,12 @@ def check_validators(board: Board) -> Iterator[Finding]:
 
 def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
     """Names of sections `[tools.NAME]` that no tool has, each with the nearest name; tools that are off are there."""
-    from difflib import get_close_matches
-
     names = [*board.registry.plans, *board.not_hung]
     known = {_fold(name) for name in (*names, "read_result")}
     for name in board.config.tools:
         if _fold(name) not in known:
+            from difflib import get_close_matches
+
             near = get_close_matches(name[:200], names, n=1)
             yield name, near[0] if near else None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import shlex
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -330,7 +329,7 @@ class Config:
         if not paths:
             return
         origin = self._tree.origin_of(paths[0])
-        fix = f"look at the file, then accept it as it stands: pegboard trust {shlex.quote(origin.name)}"
+        fix = f"look at the file, then accept it as it stands: pegboard trust {_quoted(origin.name)}"
         faults = [
             ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
             for path in paths
@@ -388,7 +387,7 @@ class Config:
         raise UntrustedError(
             f"{origin} may not yet name {self._scrub(shown)}, which nobody here accepted as it stands",
             [ConfigFault(place, due, got, origin=origin) for place in unread.values()],
-            hint=f"look at it, then accept all of it as it stands: pegboard trust {shlex.quote(origin.name)}",
+            hint=f"look at it, then accept all of it as it stands: pegboard trust {_quoted(origin.name)}",
         )
 
     def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
@@ -657,3 +656,10 @@ def _structure_tool(table: Mapping[str, Any], path: tuple[Step, ...]) -> tuple[T
 
 def _structure_profile(table: Mapping[str, Any], path: tuple[Step, ...]) -> tuple[Profile | None, list[Fault]]:
     return structure(table, Profile, path)
+
+
+def _quoted(word: str) -> str:
+    """As a shell takes it; every board loads this module, and next to none has anything to quote."""
+    import shlex
+
+    return shlex.quote(word)

@@ -17,7 +17,6 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 import attrs
@@ -59,6 +58,8 @@ class AuditLog:
         self._stream = stream
         self._arguments = arguments
         self._has_failed = False
+        from queue import SimpleQueue  # every board loads this module, and few write an audit
+
         self._lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="pegboard-audit", daemon=True)
         self._thread.start()

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _a_file(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
-    from pegboard_memory._place import path_of
-
     if value is not None:
+        from pegboard_memory._place import path_of
+
         path_of(value)
 
 
