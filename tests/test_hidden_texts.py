@@ -207,7 +207,9 @@ def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str
     if "data" in answers:
         data = answers["data"].get("data") or answers["data"].get("structuredContent")
         assert data == {f"key{SEEN} (2)": {"deep": [SEEN, NEEDED]}, f"key{SEEN}": 1}
-    if door not in ("stdio", "http", "sse", "websocket"):
+    if door in ("stdio", "http", "sse", "websocket"):
+        assert answers["shows"]["_meta"]["pegboard-mcp/cleaned"]["tags"] == 5 * len(TAGS)
+    else:
         assert answers["shows"]["details"]["cleaned"]["tags"] == 5 * len(TAGS)
     if "fails" in answers and door not in ("stdio", "http", "sse", "websocket"):
         assert answers["fails"]["error"]["details"]["cleaned"]["tags"] == 3 * len(TAGS)

@@ -54,8 +54,9 @@ def test_a_command_with_everything_around_it_becomes_a_definition(tmp_path: Path
             "command": "npx", "args": ["-y", "x"], "env": {"A": "from table"}, "env_file": str(tmp_path / "more.env"),
             "cwd": str(tmp_path), "encoding": "latin-1", "timeout": 5, "request_timeout": 7.5, "prefix": "fs_",
             "load_tools": False, "load_prompts": False, "allowed_tools": ["a"], "disabled_tools": ["b"],
-            "required": True, "start": "eager", "description": "files", "config": {"depth": [1, None]},
-            "config_env": "SETTINGS", "roots": ["~", "file:///x"], "max_message_bytes": 2048,
+            "required": True, "start": "eager", "results": "raw", "description": "files",
+            "config": {"depth": [1, None]}, "config_env": "SETTINGS", "roots": ["~", "file:///x"],
+            "max_message_bytes": 2048,
         }
     )  # fmt: skip
     assert made.transport == "stdio"
@@ -256,7 +257,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _set("headers", {"A": "b\r\nC: d"}, {"A b": "c"}, {"": "x"}, {"A": "b", "a": "c"}, {"X": "\u2603"}),
     _set("timeout", 0, -1, 1e9, "5", [5]), _set("request_timeout", 0, -0.1, 10**30),
     _set("sse_read_timeout", 0, -3), _set("max_message_bytes", 0, 12, 1.5, 10**15),
-    _set("transport", "stdin", "HTTP", "streamable", "", 3), _set("start", "now", "", 1),
+    _set("transport", "stdin", "HTTP", "streamable", "", 3), _set("start", "now", "", 1), _set("results", "all", "", 1),
     _set("encoding", "utf-99", "utf-16", "rot13", "hex", "", "\ud800"),
     _set("prefix", "a b", "x" * 33, "\u00e9", "a/b"), _set("config", {"a": float("nan")}, 3, [1]),
     _set("config_env", "A B", "1x", ""), _set("env", {"A=B": "c"}, {"": "c"}, {"A": "b\0"}, {"A\n": "b"}),

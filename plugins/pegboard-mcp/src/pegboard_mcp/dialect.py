@@ -13,12 +13,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, Loss, TextContent, ToolCall, ToolError, ToolResult
+from pegboard.text import counts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pegboard import Content, Export, Tool
 
+CLEANED_META = "pegboard-mcp/cleaned"
+"""What was taken out of the texts of a success, by kind; an error has it in its details."""
 ERROR_META = "pegboard-mcp/error"
 """The key in `_meta` of a failed result under which code, message and details stand for programs."""
 
@@ -83,6 +86,8 @@ def result_json(result: ToolResult) -> dict[str, Any]:
         if result.data is not None:
             answer["structuredContent"] = result.data
         answer["isError"] = False
+        if counts := counts_in(result.details):
+            answer["_meta"] = {CLEANED_META: counts}
         return answer
     answer["isError"] = True
     answer["_meta"] = {ERROR_META: error.to_json()}
