@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CO_API_KEY", "GEMINI_API_KEY")
 BASES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "CO_API_URL", "GOOGLE_GEMINI_BASE_URL")
-DIALECTS = ("openai", "openai-responses", "anthropic", "cohere", "gemini")
+DIALECTS = {
+    "openai": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+    "cohere": "/v2/chat",
+    "gemini": "/v1beta/models/another-model:generateContent",
+}
+"""Where the requests of each go: the types of the provider's own SDK judge them."""
+OWN = {"api.openai.com", "api.anthropic.com", "api.cohere.com", "generativelanguage.googleapis.com"}
+"""Servers that are the provider's own; others take members that no SDK knows."""
 
 
 # -- the other reader: text and calls of an answer, as plainly as its API says them
@@ -199,7 +208,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 @pytest.fixture
-def replayed(monkeypatch: pytest.MonkeyPatch, autojump_clock: Any) -> Callable[[Any], Awaitable[None]]:
+def replayed(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: Any, judged: Callable[[str, Any], None]
+) -> Callable[[Any], Awaitable[None]]:
     """`await replayed(exchange)`: its answer is played to the bridge that speaks it, at the recorded place."""
     import httpx2
 
@@ -241,7 +252,15 @@ def replayed(monkeypatch: pytest.MonkeyPatch, autojump_clock: Any) -> Callable[[
             assert isinstance(reply, Reply)
             if said is not None:
                 _compare(reply, said, export)
-            _go_on(host.board, conversation, reply)
+            conversation = _going_on(conversation, reply)
+            for dialect in DIALECTS.keys() - {exchange.api}:
+                judged(
+                    DIALECTS[dialect], host.board.dialects[dialect].body(ModelRequest(conversation), "another-model")
+                )
+            own = model.dialect.body(attrs.evolve(request, conversation=conversation), str(name))
+            assert "and now?" in json.dumps(own, allow_nan=False)
+            if place.netloc in OWN:
+                judged(DIALECTS[exchange.api], own)
 
     return play
 
@@ -253,16 +272,13 @@ def _compare(reply: Reply, said: tuple[str, list[tuple[str, Any]]], export: Any)
     assert read == [(export.name_of(name), _without_nulls(given)) for name, given in calls]
 
 
-def _go_on(board: Any, conversation: Conversation, reply: Reply) -> None:
-    """Save what was said, read it back, and say it to everybody."""
+def _going_on(conversation: Conversation, reply: Reply) -> Conversation:
+    """The conversation with the reply, saved and read back, and another question."""
     conversation = conversation.add(reply.message)
     if calls := reply.message.calls:
         results = tuple(attrs.evolve(ToolResult.text("done"), id=call.id, name=call.name) for call in calls)
         conversation = conversation.add(Message("tool", results=results))
-    conversation = Conversation.from_json(json.loads(json.dumps(conversation.to_json()))).ask("and now?")
-    for name in DIALECTS:
-        body = board.dialects[name].body(ModelRequest(conversation), "another-model")
-        assert "and now?" in json.dumps(body, allow_nan=False)
+    return Conversation.from_json(json.loads(json.dumps(conversation.to_json()))).ask("and now?")
 
 
 @pytest.fixture

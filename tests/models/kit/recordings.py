@@ -401,6 +401,14 @@ OTHERS: dict[str, tuple[str, Any, bytes, int]] = {
                     "content": [],
                 },
             },
+            {"type": "text", "text": "so"},
+        ),
+        200,
+    ),
+    "claude connected": (  # a beta of the API, whose types the SDK keeps apart
+        "https://models.example/v1/messages",
+        MESSAGES,
+        blocks(
             {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "x", "server_name": "s", "input": {}},
             {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": []},
             {"type": "text", "text": "so"},

@@ -46,6 +46,12 @@ class CheckedDialect:
         with _faults_of(self._who):
             return CheckedExport(self._dialect.export(tools), self._who)
 
+    def __getattr__(self, name: str) -> Any:
+        """What the author gave it beside a `Dialect`, as `body` and `read` of one that knows whole conversations."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._dialect, name)
+
 
 class CheckedExport:
     """What a dialect of a plugin compiled."""
