@@ -232,3 +232,21 @@ def test_no_page_is_named_that_hides_where_it_leads() -> None:
 def test_a_code_of_another_board_counts_whatever_number_the_place_has(number: int, code: str) -> None:
     error = tool_error_of(number, "no", {"code": code, "details": {}}, server="board", tool="book://x")
     assert error.code == code
+
+
+@pytest.mark.parametrize("hidden", ["\x1bs3cret", "\x1b[1ms3cret", "s3\u200bcret", "s3cret\x1b[0m"])
+def test_no_error_of_a_server_shows_a_part_of_a_secret_that_an_escape_took_along(hidden: str) -> None:
+    from pegboard_mcp.client.content import result_of
+    from pegboard_mcp.client.rpc import tool_error_of
+
+    def mask(text: str) -> str:
+        return text.replace("s3cret", "***")
+
+    told = tool_error_of(-32603, f"no {hidden}", {"of": hidden}, server="files", tool="read", mask=mask)
+    blocks = [
+        {"type": "text", "text": f"no {hidden}"},
+        {"type": "resource", "resource": {"uri": "a:b", "text": hidden}},
+    ]
+    result = result_of({"content": blocks, "isError": True}, server="files", mask=mask)
+    for text in (told.message, str(told.details), result.text, str(result.error)):
+        assert "3cret" not in text

@@ -88,8 +88,11 @@ def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None
     if kind is not None and kind != "complete":
         return _unusable(server, f"answered with a result of the kind {plain_text(kind, 40)!r}, which is not complete")
     room = _Room()
-    blocks, data = _read_blocks(raw.get("content"), room), None
-    if raw.get("isError") in (True, "true"):
+    is_error, content = raw.get("isError") in (True, "true"), raw.get("content")
+    if is_error and mask is not None:
+        content = _masked_texts(content, mask)  # before it is cleaned too: what is cleaned away may part a secret
+    blocks, data = _read_blocks(content, room), None
+    if is_error:
         return _failure(raw, blocks, room, server, mask)
     structured = raw.get("structuredContent")
     if structured is not None:
@@ -353,6 +356,7 @@ def _failure(
         said = json_text(structured) or ""
     said = mask(said) if mask is not None else said
     said, found = clean(plain_surrogates(said[: MAX_ERROR_TEXT * 2]))
+    said = mask(said) if mask is not None else said  # what was parted is whole now
     message = plain_text(said, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
     meta = raw.get("_meta")
     told = None
@@ -373,6 +377,16 @@ def _failure(
         content=(TextContent(message), *shown),
         error=ToolError(ErrorCode.UPSTREAM_ERROR if told is None else told.code, message, details),
     )
+
+
+def _masked_texts(content: Any, mask: Callable[[str], str]) -> Any:
+    """The blocks of an error with their texts masked."""
+    if isinstance(content, list):
+        return [_masked_texts(one, mask) for one in content]
+    if not isinstance(content, Mapping):
+        return content
+    inside = {"resource": _masked_texts(content["resource"], mask)} if "resource" in content else {}
+    return {**content, **inside, **({"text": mask(content["text"])} if isinstance(content.get("text"), str) else {})}
 
 
 def masked(details: dict[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:

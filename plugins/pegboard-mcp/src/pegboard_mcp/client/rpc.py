@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
-from pegboard.text import CLEANED, NOTHING, clean, clean_value
+from pegboard.text import CLEANED, clean, clean_value
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN
 from pegboard_mcp.texts import is_page
@@ -157,7 +157,10 @@ def tool_error_of(
     """
     number = code if type(code) is int else None
     row = TABLE.get(number, OTHER) if number is not None else OTHER
-    said, found = clean(message[: MAX_TEXT * 2]) if isinstance(message, str) else ("", NOTHING)
+    said = message if isinstance(message, str) else ""
+    if mask is not None:
+        said = mask(said)  # before it is cleaned too: an escape could take the first letter of a secret along
+    said, found = clean(said[: MAX_TEXT * 2])
     said = " ".join(plain_text(said, MAX_TEXT).split())
     if number in (CONNECTION_CLOSED, REQUEST_TIMEOUT) and any(word in said.lower() for word in LOST_WORDS):
         row = LOST
