@@ -259,6 +259,26 @@ def peer_programs() -> type[PeerPrograms]:
     return PeerPrograms
 
 
+IN_TIME_S = 120
+
+
+@pytest.fixture(scope="session")
+def in_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """`with in_time():` holds that work comes to an end, where without its bound it would take hours.
+
+    It says nothing of speed, which a busy machine makes an accident: what must not grow is counted (`lines_run`), and
+    what must be fast is measured by the benchmarks.
+    """
+
+    @contextlib.contextmanager
+    def hold() -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        assert time.monotonic() - began < IN_TIME_S
+
+    return hold
+
+
 @pytest.fixture(scope="session")
 def lines_run() -> Callable[[Callable[[], Any]], int]:
     """`lines_run(work)`: how many lines of Python it runs in this thread.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -243,12 +242,11 @@ def test_deep_schemas_compile_beyond_what_python_nests():
     assert validate(wrong)
 
 
-def test_references_that_branch_cost_bounded_time():
+def test_references_that_branch_cost_bounded_time(in_time):
     definitions = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
     validate = make_validator({"$defs": {**definitions, "d60": {"type": "string"}}, "$ref": "#/$defs/d0"}, True)
-    started = time.process_time()
-    assert "bounded time" in validate(5)[0].expected
-    assert time.process_time() - started < 5
+    with in_time():
+        assert "bounded time" in validate(5)[0].expected
     assert validate("x") == ()
 
 
@@ -268,26 +266,24 @@ MANY = {
 
 
 @pytest.mark.parametrize(("schema", "item", "fits"), MANY.values(), ids=MANY)
-def test_a_large_value_is_held_or_refused_in_bounded_time(schema, item, fits):
+def test_a_large_value_is_held_or_refused_in_bounded_time(schema, item, fits, in_time):
     validate = make_validator(schema, True)
     assert validate([item] * fits) == () or not fits
-    started = time.process_time()
-    for many in (60_000, 900_000):
-        for value in ([item] * many, [item] * many + [None]):
-            told = [fault.expected for fault in validate(value)]
-    assert told == ["a value that can be checked in bounded time"]
-    assert time.process_time() - started < 4
+    with in_time():
+        for many in (60_000, 900_000):
+            for value in ([item] * many, [item] * many + [None]):
+                told = [fault.expected for fault in validate(value)]
+        assert told == ["a value that can be checked in bounded time"]
 
 
 @pytest.mark.parametrize("count", [300, 900], ids=["compiled", "walked"])
-def test_many_names_against_many_patterns_cost_bounded_time(count):
+def test_many_names_against_many_patterns_cost_bounded_time(count, in_time):
     validate = make_validator({"patternProperties": {f"^p{n}x": {"type": "string"} for n in range(count)}}, True)
     assert validate({f"k{n}": 1 for n in range(500)}) == ()
     assert validate({"p7x": 1})
-    started = time.process_time()
-    (fault,) = validate({f"k{n}": 1 for n in range(100_000)})
-    assert fault.expected == "a value that can be checked in bounded time"
-    assert time.process_time() - started < 2
+    with in_time():
+        (fault,) = validate({f"k{n}": 1 for n in range(100_000)})
+        assert fault.expected == "a value that can be checked in bounded time"
 
 
 def test_a_text_too_long_for_its_pattern_is_a_fault():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,13 +108,12 @@ PIECES = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(PIECES)
-def test_whatever_is_searched_for_is_found_or_not_in_bounded_time(pattern):
+def test_whatever_is_searched_for_is_found_or_not_in_bounded_time(in_time, pattern):
     try:
         regex, longest = compiled(pattern)
     except ForeignPatternError:
         return
     length = min(longest or 2_000, 2_000)
-    started = time.process_time()
-    for text in ("a" * (length - 1) + "\0", ("ab" * length)[: length - 1] + "\n"):
-        regex.search(text)
-    assert time.process_time() - started < 5
+    with in_time():
+        for text in ("a" * (length - 1) + "\0", ("ab" * length)[: length - 1] + "\n"):
+            regex.search(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -477,13 +476,12 @@ def _bomb(rounds: int) -> dict[str, Any]:
     ],
     ids=["doubling", "enums", "wide", "alternatives", "long"],
 )
-def test_a_schema_that_would_grow_without_end_is_cut(schema: dict[str, Any]) -> None:
+def test_a_schema_that_would_grow_without_end_is_cut(schema: dict[str, Any], in_time: Any) -> None:
     import json
 
     for profile in PROFILES:
-        started = time.process_time()
-        compiled = compile_schema(schema, profile, tool="t")
-        assert time.process_time() - started < 5
+        with in_time():
+            compiled = compile_schema(schema, profile, tool="t")
         assert len(json.dumps(compiled.schema)) < 4_000_000
         assert sum(map(len, compiled.notes)) < 20_000
 

@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from enum import IntEnum
 from importlib.metadata import entry_points
 
@@ -192,14 +191,13 @@ def test_what_no_json_text_brings_is_a_fault(schema, value, expected):
     assert expected in fault.expected
 
 
-def test_schemas_and_patterns_that_explode_end_in_bounded_time():
+def test_schemas_and_patterns_that_explode_end_in_bounded_time(in_time):
     definitions = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
     bomb = {"$defs": {**definitions, "d60": {"type": "string"}}, "$ref": "#/$defs/d0"}
-    started = time.process_time()
-    assert make_validator(bomb, True)(5)
-    assert make_validator({"pattern": "^(a+)+$"}, True)("a" * 50_000 + "b")
-    assert make_validator({"pattern": "a*a*a*b"}, True)("a" * 500_000)
-    assert time.process_time() - started < 10
+    with in_time():
+        assert make_validator(bomb, True)(5)
+        assert make_validator({"pattern": "^(a+)+$"}, True)("a" * 50_000 + "b")
+        assert make_validator({"pattern": "a*a*a*b"}, True)("a" * 500_000)
 
 
 def test_faults_of_the_library_are_counted():

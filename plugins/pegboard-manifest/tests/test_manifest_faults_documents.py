@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -347,12 +346,10 @@ def test_any_part_is_right_or_a_fault(value, part):
         assert tool_of(entry, manifest).name == entry["name"]
 
 
-def test_a_document_that_nests_without_end_is_refused_soon():
-    begun = time.thread_time()
+def test_a_document_that_nests_without_end_is_refused(in_time):
     for text in ("[" * 5_000_000, '{"a":' * 1_000_000, '{"manifest_version": "1.0", "tools": ' + "[" * 1_000_000):
-        with pytest.raises(ManifestError):
+        with in_time(), pytest.raises(ManifestError):
             parse(text, ".")
-    assert time.thread_time() - begun < SOON_S
 
 
 # what was asked for beside

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -74,12 +73,9 @@ def test_only_what_may_be_repeated_says_so() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(a|a)*b", "(.*)*x", "(x+x+)+y", "((a{0,100}){0,100}){0,100}b"])
-def test_a_pattern_that_would_explode_does_not(pattern: str) -> None:
-    started = time.process_time()
-
-    error_of({"exits": [{"stderr": pattern, "code": "CONFLICT"}] * 100}, 1, "a" * 4_000 + "!")
-
-    assert time.process_time() - started < 1.0
+def test_a_pattern_that_would_explode_does_not(pattern: str, in_time: Any) -> None:
+    with in_time():
+        error_of({"exits": [{"stderr": pattern, "code": "CONFLICT"}] * 100}, 1, "a" * 4_000 + "!")
 
 
 def test_a_pattern_that_nothing_safe_can_search_for_fits_nothing_and_is_named() -> None:
@@ -187,11 +183,18 @@ def test_of_no_absolute_path_more_than_the_last_part_is_told(parts: list[str], b
     assert hide_paths(f"xy{before}/{'/'.join(parts)}") == f"xy{before}…/{parts[-1]}"
 
 
-def test_texts_full_of_slashes_take_no_time() -> None:
-    started = time.process_time()
-    for text in ("/a" * 8_000, "a:" * 8_000, "'/" * 8_000, '"/ ' * 5_000, "a+" * 8_000, "\\\\a" * 5_000, "/" * 16_000):
-        hide_paths(text)
-    assert time.process_time() - started < 1.0
+def test_texts_full_of_slashes_take_no_time(in_time: Any) -> None:
+    with in_time():
+        for text in (
+            "/a" * 8_000,
+            "a:" * 8_000,
+            "'/" * 8_000,
+            '"/ ' * 5_000,
+            "a+" * 8_000,
+            "\\\\a" * 5_000,
+            "/" * 16_000,
+        ):
+            hide_paths(text)
 
 
 LINES = st.lists(

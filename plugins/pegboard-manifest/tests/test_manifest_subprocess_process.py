@@ -188,21 +188,6 @@ async def test_a_process_that_hangs_in_the_kernel_is_given_up_and_taken_in_later
     assert process.hanging == []
 
 
-async def test_a_call_costs_little_more_than_the_bare_process(make_tool, session_with) -> None:
-    tool = make_tool(["true"], OPTION)
-    session = await session_with(tool)
-    bare, called = [], []
-    for _ in range(20):
-        started = time.perf_counter()
-        subprocess.run(["true", "--a=x"], capture_output=True, stdin=subprocess.DEVNULL, check=True)
-        bare.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        assert_ok(await session.call("tool", {"a": "x"}))
-        called.append(time.perf_counter() - started)
-
-    assert min(called) - min(bare) < 0.003
-
-
 async def test_a_program_that_reads_none_of_its_input_is_no_error(make_tool, session_with) -> None:
     session = await session_with(make_tool([*PYTHON, "print('done')"], stdin={"parameter": "x"}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,14 +46,13 @@ async def remember(config: Config) -> None:
             assert "pid" in host.tools
 
 
-async def called(config: Config) -> tuple[ToolResult, tuple[SourceState, str | None], float]:
-    """What a tool of the server answers, the state of the server, and how long both took, in seconds."""
+async def called(config: Config) -> tuple[ToolResult, tuple[SourceState, str | None]]:
+    """What a tool of the server answers, and the state of the server."""
     with trio.fail_after(20):
         async with open_host(config, [plugin]) as host:
             assert host.board.source_states["rogue"][0] is SourceState.KNOWN
-            began = time.perf_counter()
             result = await host.session().call("pid")
-            return result, host.board.source_states["rogue"], time.perf_counter() - began
+            return result, host.board.source_states["rogue"]
 
 
 STARTS = [
@@ -80,7 +78,7 @@ async def test_a_server_that_cannot_start_is_named_with_cause_and_fix(
 ) -> None:
     await remember(rogue())
     (folder / "mode").write_text(mode)
-    result, (state, reason), took_s = await called(rogue())
+    result, (state, reason) = await called(rogue())
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
     assert result.error.details["executed"] is False
@@ -90,7 +88,6 @@ async def test_a_server_that_cannot_start_is_named_with_cause_and_fix(
     for word in says:
         assert word in (reason or "")
     assert state is SourceState.BACKING_OFF
-    assert took_s < 4
     for said in (result.error.message, reason or ""):
         assert "hunter2" not in said
         assert said.isprintable()
@@ -140,7 +137,9 @@ async def test_a_server_that_is_mended_serves_the_next_call(folder: Path, rogue:
 
 
 async def test_a_server_that_does_not_start_costs_no_other_server_anything(
-    folder: Path, rogue: Callable[..., Config]
+    folder: Path,
+    rogue: Callable[..., Config],
+    in_time: Any,
 ) -> None:
     config = rogue()
     (folder / "other").mkdir()
@@ -150,9 +149,8 @@ async def test_a_server_that_does_not_start_costs_no_other_server_anything(
     with trio.fail_after(20):
         async with open_host(config, [plugin]) as host:
             await host.settle("pid")
-            began = time.perf_counter()
-            assert (await host.session().call("pid")).ok
-            assert time.perf_counter() - began < 1
+            with in_time():
+                assert (await host.session().call("pid")).ok
             assert host.board.source_states["rogue"][0] is SourceState.STARTING
 
 

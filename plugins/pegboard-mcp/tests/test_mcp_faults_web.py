@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -109,15 +108,16 @@ async def test_a_server_that_breaks_on_an_unknown_session_costs_one_call_which_i
 
 
 async def test_a_server_that_is_away_is_named_and_used_again_when_it_is_back(
-    web: Web, opened: Callable[[], Any]
+    web: Web,
+    opened: Callable[[], Any],
+    in_time: Any,
 ) -> None:
     async with opened() as host:
         session = host.session()
         assert (await session.call("count")).ok
         web.kill()
-        began = time.perf_counter()
-        result = await session.call("count")
-        assert time.perf_counter() - began < 4
+        with in_time():
+            result = await session.call("count")
         assert result.error is not None
         assert result.error.code is ErrorCode.UPSTREAM_ERROR
         assert result.error.details["executed"] is False
@@ -162,9 +162,7 @@ async def test_a_call_in_flight_when_the_server_is_killed_is_not_repeated(web: W
             nursery.start_soon(call)
             while web.runs("slow") == 0:
                 await trio.sleep(0.01)
-            began = time.perf_counter()
             web.restart()
-        assert time.perf_counter() - began < 4
         assert results[0].error.code is ErrorCode.OUTCOME_UNKNOWN
         assert (await host.session().call("pid")).ok
     assert web.runs("slow") == 1

@@ -245,15 +245,13 @@ def test_a_server_is_known_by_name_and_version(said: tuple[Any, Any], identity: 
     assert Tool(name="t", handler=len, version=identity).version == identity
 
 
-def test_a_large_lock_is_read_within_a_fraction_of_a_second(tmp_path: Path) -> None:
-    import time
+def test_a_large_lock_is_read(tmp_path: Path, in_time: Any) -> None:
 
     schema = {"type": "object", "properties": {f"p{n}": {"type": "string", "description": "x" * 40} for n in range(8)}}
     path = tmp_path / "pegboard.lock"
     write_lock(path, [a_pin(f"t{n}", input_schema=schema) for n in range(1_000)])
-    began = time.process_time()
-    assert len(read_lock(path)) == 1_000
-    assert time.process_time() - began < 1
+    with in_time():
+        assert len(read_lock(path)) == 1_000
     assert json.loads(json.dumps(schema)) == read_lock(path)["s", "t0"].face["input_schema"]  # type: ignore[index]
 
 

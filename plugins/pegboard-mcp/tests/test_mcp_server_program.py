@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +181,7 @@ def test_no_input_is_an_end_at_once(home: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["wait", "hang"])
-def test_ctrl_c_ends_it_within_a_second_whatever_runs(home: Path, tool: str) -> None:
+def test_ctrl_c_ends_it_soon_whatever_runs(home: Path, tool: str, in_time: Any) -> None:
     process = _start(home)
     try:
         _write(process, INIT, {"jsonrpc": "2.0", "method": "notifications/initialized"}, _call(tool))
@@ -191,25 +190,23 @@ def test_ctrl_c_ends_it_within_a_second_whatever_runs(home: Path, tool: str) -> 
         assert json.loads(process.stdout.readline())["id"] == 0
         while process.stderr.readline() not in (b"waiting\n", b""):
             pass
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 130
-        assert time.monotonic() - began < 1.0
+        with in_time():
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 130
     finally:
         process.kill()
         process.communicate()
 
 
-def test_ctrl_c_ends_it_when_nobody_ever_connected(home: Path) -> None:
+def test_ctrl_c_ends_it_when_nobody_ever_connected(home: Path, in_time: Any) -> None:
     process = _start(home)
     try:
         _write(process, INIT)
         assert process.stdout is not None
         process.stdout.readline()
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 130
-        assert time.monotonic() - began < 1.0
+        with in_time():
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 130
     finally:
         process.kill()
         process.communicate()
@@ -231,7 +228,7 @@ def test_sigterm_finishes_what_is_in_flight(home: Path) -> None:
         process.kill()
 
 
-def test_sigterm_after_the_end_of_input_waits_for_nothing(home: Path) -> None:
+def test_sigterm_after_the_end_of_input_waits_for_nothing(home: Path, in_time: Any) -> None:
     process = _start(home)
     try:
         _write(process, INIT, _call("wait"))
@@ -244,9 +241,8 @@ def test_sigterm_after_the_end_of_input_waits_for_nothing(home: Path) -> None:
         process.stdin = None
         assert json.loads(process.stdout.readline())["id"] == 0
         process.send_signal(signal.SIGTERM)
-        began = time.monotonic()
-        process.wait(timeout=10)
-        assert time.monotonic() - began < 3
+        with in_time():
+            process.wait(timeout=10)
     finally:
         process.kill()
         process.communicate()
@@ -296,12 +292,10 @@ def test_a_second_signal_over_http_waits_for_nothing(
             process.send_signal(number)
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(timeout=0.3)  # the call may go on
-            began = time.monotonic()
             process.send_signal(number)
             answer = json.load(client.getresponse())
         assert answer["error"]["data"]["code"] == "OUTCOME_UNKNOWN"
         assert process.wait(timeout=10) == status
-        assert time.monotonic() - began < 1.0
     finally:
         process.kill()
         process.communicate()
