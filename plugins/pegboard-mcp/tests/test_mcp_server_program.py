@@ -140,7 +140,7 @@ async def test_a_person_at_the_client_confirms(home: Path, mode: Any) -> None:
         async with Client(_parameters(home), mode=mode, elicitation_callback=person) as client:
             assert (await client.call_tool("drop", {})).content[0].text.startswith("dropped in ")
             assert (await client.call_tool("drop", {})).is_error
-    assert asked == ["Run 'drop'?"] * 2
+    assert asked == ["Run 'drop'? [drop of loud]"] * 2
 
 
 async def test_user_says_who_calls(home: Path) -> None:
