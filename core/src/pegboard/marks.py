@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import functools
 import re
-import unicodedata
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Literal
 
     from pegboard.tools import Tool
 
@@ -174,8 +172,7 @@ _ORDERS: Mapping[str, tuple[tuple[str, ...], str]] = {
 that finds it in a text of one line, in small letters."""
 
 
-@attrs.frozen
-class Mark:
+class Mark(NamedTuple):
     """One thing to look at.
 
     Args:
@@ -247,8 +244,14 @@ def skeleton(text: str) -> str:
 
     .. versionadded:: 0.1
     """
-    plain = text if text.isascii() else unicodedata.normalize("NFKD", clean(text)[0])
+    plain = text if text.isascii() else _normalized("NFKD", clean(text)[0])
     return plain.translate(_prototypes())
+
+
+def _normalized(form: Literal["NFKC", "NFKD"], text: str) -> str:
+    import unicodedata  # nearly all names are ASCII, and every command loads this room
+
+    return unicodedata.normalize(form, text)
 
 
 @functools.cache
@@ -265,7 +268,7 @@ def orders_in(text: str) -> list[str]:
     """
     plain = " ".join(clean(text)[0].split()).casefold()
     if not plain.isascii():
-        plain = unicodedata.normalize("NFKC", plain)
+        plain = _normalized("NFKC", plain)
     return [
         why
         for why, (words, pattern) in _ORDERS.items()
