@@ -3,7 +3,8 @@
 How a page is read, from top to bottom, in a folder of its own and a fresh environment, which holds what the page has
 said to install by then and nothing else:
 
-    `pip install NAME`    in the prose, and on a line of its own in `sh`: is done, with the wheels of this repository
+    `pip install NAME`    in the prose, and on a line of its own in `sh` or indented: is done, with the wheels of this
+                          repository
     ```python             runs; the blocks of a page share their names
     ```text               directly after it: what it printed
     ```LANGUAGE file=X    becomes the file X
@@ -65,7 +66,9 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
     *sorted(DOCS.rglob("*.md")),
 ]
-RUN_PAGES = [path for path in PAGES if "plugins" not in path.relative_to(ROOT).parts]
+EXCERPTS = {"pegboard-chat", "pegboard-http", "pegboard-manifest", "pegboard-mcp"}
+"""Packages whose README shows parts of programs, and servers that do not end; their own tests hold them."""
+RUN_PAGES = [page for page in PAGES if page.parent.name not in EXCERPTS]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_COMMAND_S = 60
 PAGE = Path(__file__).parent / "kit" / "page.py"
@@ -85,7 +88,8 @@ def blocks_of(page: Path) -> list[Block]:
     """The blocks of a page, and among them, as of the language `install`, what its prose says to install."""
     text = page.read_text(encoding="utf-8")
     found = []
-    pattern = r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$|^```[\w-]+$.*?^```$|`(pip install [^`\n]+)`"
+    fenced = r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$|^```[\w-]+$.*?^```$"
+    pattern = rf"{fenced}|(?:`|^    (?:\$ )?)(pip install [^`\n]+)(?:`|$)"
     for match in re.finditer(pattern, text, re.MULTILINE | re.DOTALL):
         line = text.count("\n", 0, match.start()) + 1
         if match[4]:
