@@ -215,7 +215,7 @@ async def test_wrong_arguments_are_answered_with_how_to_mend_them(
 
 
 async def test_the_longest_titles_fit_a_page(ada: Any) -> None:
-    longest = "\x01" + "\U0010ffff" * 498 + "x"
+    longest = "\U0010ffff" * 499 + "x"
     await add(ada, longest, longest)
     assert await titles(ada, limit=500) == [clean(longest)[0]] * 2
 
