@@ -266,7 +266,7 @@ class Session:
             result = ToolResult.of_error(clean_error(self.missing(name))[0])
         else:
             result = hung.check(self, EMPTY if arguments is None else arguments)
-        shown = name[:MAX_NAME] if type(name) is str else ""
+        shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
         return stamped(result, "", shown, (perf_counter() - started) * 1000)
 
     async def _call_with_care(
@@ -300,7 +300,7 @@ class Session:
                 result = _by_the_callers_deadline(
                     hung.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
                 )
-            shown = name[:MAX_NAME] if type(name) is str else ""
+            shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
             result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
             if runtime.observers:
@@ -311,7 +311,7 @@ class Session:
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
         """Answer what was no call at all, a broken line of a batch, and let the observers hear it."""
-        return self._heard(stamped(ToolResult.of_error(clean_error(error)[0]), id, name, 0.0), line)
+        return self._heard(stamped(ToolResult.of_error(clean_error(error)[0]), id, clean(name)[0], 0.0), line)
 
     def _heard(self, result: ToolResult, line: Any = None) -> ToolResult:
         if self._host.runtime.observers:

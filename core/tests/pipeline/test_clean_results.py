@@ -116,7 +116,7 @@ async def test_what_the_host_says_of_a_call_repeats_nothing_that_hides():
     ):
         assert not result.ok
         assert clean(result.text)[1] == {}
-        assert clean_value(result.error.to_json())[1] == {}
+        assert clean_value(result.to_json())[1] == {}
 
 
 async def test_what_a_filter_makes_is_cleaned_too():
