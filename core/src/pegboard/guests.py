@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.contract import Finding
 from pegboard.errors import ErrorCode, Fault, ToolError, reason_of
 from pegboard.schema.jsontext import MAX_DEPTH
+from pegboard.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,10 +82,20 @@ def ask_checks(make: Callable[[], Any], board: Any, label: str) -> list[Finding]
         if why is not None:
             found.append(_failed(where, why))
             continue
-        found += [one for one in answers if _is_finding(one)]
+        found += [readable(one) for one in answers if _is_finding(one)]
         odd = [one for one in answers if not _is_finding(one)]
         found += [_failed(where, f"a check gave what is no finding: {type(one).__name__}") for one in odd[:1]]
     return found
+
+
+def readable(one: Finding) -> Finding:
+    """A finding whose texts are each one line, with what hides in them written as escapes.
+
+    A check quotes strangers: the names of a server's tools, files, what was raised. A terminal is not to obey them, and
+    a line break in a name is not to look like a finding more.
+    """
+    what, where, why, fix = (visible(part).replace("\n", " ") for part in one[:4])
+    return Finding(what, where, why, fix, one.severity)
 
 
 def _limit_of(check: Any) -> float:

@@ -127,3 +127,31 @@ def test_a_check_that_fails_is_a_finding(run, site):
     )
     found = run("doctor", "--json", plugins=("odd",)).json
     assert found[0]["what"] == "a check failed"
+
+
+HIDING = "a\x1b[2J\u202e\u200b\U000e0041\nerror: the board is on fire"
+"""What moves a cursor, turns, hides, and would look like a finding more."""
+
+
+def test_what_a_check_quotes_of_strangers_stays_one_harmless_line(run, site):
+    site.install(
+        "odd",
+        "from pegboard import Finding, hookimpl\n@hookimpl\ndef provide_checks():\n"
+        f"    return [lambda board: [Finding(*[{HIDING!r}] * 4)]]\n",
+    )
+    shown = "a\\x1b[2J\\u202e\\u200b\\U000e0041 error: the board is on fire"
+    answer = run("doctor", plugins=("odd",))
+    assert answer.out == f"error: {shown}: {shown}\n  why: {shown}\n  fix: {shown}\n"
+    (found,) = run("doctor", "--json", plugins=("odd",)).json
+    assert {found[key] for key in ("what", "where", "why", "fix")} == {shown}
+
+
+def test_why_a_resource_does_not_open_stays_one_harmless_line(run, site):
+    site.install(
+        "odd",
+        f"from pegboard import hookimpl\n@hookimpl\ndef open_resources():\n    raise ValueError({HIDING!r})\n",
+    )
+    answer = run("doctor", plugins=("odd",))
+    assert "resources would not open" in answer.out
+    assert not {"\x1b", "\u202e", "\u200b", "\U000e0041"} & set(answer.out)
+    assert "\nerror: the board is on fire" not in answer.out

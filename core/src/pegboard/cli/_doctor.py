@@ -12,6 +12,7 @@ from pegboard.cli._program import DONE, TOOL_ERROR
 from pegboard.cli._waiting import waiting
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
+from pegboard.guests import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ OPEN_S = 10.0
 def command(run: ProgramRun, as_json: bool) -> int:
     """Everything that is or will be wrong, each with its fix. Exit status 1 if anything is; notes alone are not."""
     with waiting("looking at plugins and tools") as wait:
-        found = list(dict.fromkeys(_findings(run, wait)))
+        found = list(dict.fromkeys(map(readable, _findings(run, wait))))
     found.sort(key=lambda one: SEVERITIES.index(one.severity))
     wrong = [one for one in found if one.severity != "note"]
     if as_json:
