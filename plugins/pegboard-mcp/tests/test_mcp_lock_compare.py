@@ -372,3 +372,16 @@ def test_a_tool_that_deleted_and_says_now_that_it_only_reads_breaks_what_was_agr
         reasons = compare_faces(was, a_face(annotations={"read_only": True, "destructive": destructive}))
         assert {reason.kind for reason in reasons} == {"breaking"}
         assert {reason.words.split()[0] for reason in reasons} == {"read_only", "destructive"}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("Rm", "rm", "name is rm, was Rm"),  # in lower case both were the same
+        (True, False, "name is false, was true"),
+        (None, 3, "name is 3, was not said"),
+    ],
+)
+def test_what_an_annotation_says_is_told_as_it_stands(was: Any, now: Any, words: str) -> None:
+    (reason,) = compare_faces(a_face(annotations={"name": was}), a_face(annotations={"name": now}))
+    assert reason.words == words

@@ -201,6 +201,16 @@ def test_a_board_holds_back_and_doctor_says_so(here: Path, caplog: pytest.LogCap
     assert list(findings(a_board("off", *offered))) == []
 
 
+@pytest.mark.parametrize(("lock_file", "where"), [(None, "pegboard.lock"), ("other.lock", "other.lock")])
+def test_doctor_names_the_lock_that_the_settings_name(here: Path, lock_file: str | None, where: str) -> None:
+    configured = {"plugins": {"mcp": {"lock": "enforce", "lock_file": lock_file}}}
+    board = load_board(configured, [mcp, Offering(a_tool())])
+    assert [(one.what, one.where) for one in findings(board)] == [("no tool is accepted", where)]
+    (here / where).write_text("version = 99\n", encoding="utf-8")
+    board = load_board(configured, [mcp, Offering(a_tool())])
+    assert [(one.what, one.where) for one in findings(board)] == [("the lock cannot be read", where)]
+
+
 def test_doctor_says_where_enforce_has_no_lock(here: Path) -> None:
     assert [one.what for one in findings(a_board("enforce", a_tool()))] == ["no tool is accepted"]
     assert list(findings(a_board("warn", a_tool()))) == []

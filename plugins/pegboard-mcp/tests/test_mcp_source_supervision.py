@@ -12,6 +12,7 @@ import trio
 
 from pegboard import ErrorCode, open_host
 from pegboard.testing import assert_error, assert_ok
+from pegboard_mcp.client._errors import LinkError
 
 
 async def test_a_known_server_is_started_by_the_first_call(serve: Any, define: Any) -> None:
@@ -329,3 +330,15 @@ def test_nothing_of_the_sdk_is_imported_before_a_server_is_started() -> None:
     code = "import sys, pegboard_mcp.client.source; print(*({'mcp', 'trio', 'anyio', 'httpx2'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("it ended", "it ended. Start it."),
+        ("it refused: Pay first.", "it refused: Pay first. Start it."),
+        ("it refused: why me?", "it refused: why me? Start it."),
+    ],
+)
+def test_a_server_s_own_full_stop_is_not_followed_by_another(why: str, told: str) -> None:
+    assert LinkError("refused", why, "Start it.").told == told

@@ -27,6 +27,11 @@ class LinkError(Exception):
         self.why = why
         self.fix = fix
 
+    @property
+    def told(self) -> str:
+        """What happened and how to mend it, as two sentences: a server's own words may end with a stop already."""
+        return f"{self.why}{'' if self.why.endswith(('.', '!', '?')) else '.'} {self.fix}"
+
 
 class RpcError(Exception):
     """A server answered a request with an error.

@@ -681,7 +681,7 @@ def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int)
     if code == types.INVALID_REQUEST and head == "Unexpected content type":
         return RpcError(ANSWER_UNREADABLE, f"it came as {rest[:60] or 'nothing'!r}, in place of JSON")
     if code == types.INTERNAL_ERROR and said == "Server returned an error response" and note is not None:
-        return RpcError(code, f"{note.why}. {note.fix}")
+        return RpcError(code, note.told)
     return None
 
 

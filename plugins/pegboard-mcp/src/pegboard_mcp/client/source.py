@@ -451,7 +451,7 @@ class McpSource:
         return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
 
     def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
-        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.why}. {lost.why.fix}"
+        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.told}"
         details = {"server": self.name, "kind": lost.why.kind}
         if not lost.written:
             text = f"{what!r} was not run: {why}"
@@ -495,7 +495,7 @@ class McpSource:
         return connection
 
     def _unreachable(self, error: LinkError, lost: Lost | None) -> ToolError:
-        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.why}. {error.fix}"
+        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.told}"
         details: dict[str, Any] = {"server": self.name, "kind": error.kind, "retry": Retry.SAME.value}
         if lost is None:
             details["executed"] = False
@@ -578,7 +578,7 @@ class McpSource:
             pause_s = min(2 * pause_s, PAUSE_S[1])
 
     def _reason_of(self, error: LinkError) -> str:
-        return f"{self.definition.shown}: {error.why}. {error.fix}"
+        return f"{self.definition.shown}: {error.told}"
 
     def _say_coming(self, slot: SourceSlot, *, installs: bool = False) -> None:
         """Say that the server is being started; one that did not start keeps the reason until it does."""

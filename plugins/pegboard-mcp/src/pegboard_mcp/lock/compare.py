@@ -202,7 +202,8 @@ def _is_among(was: Any, now: Any, pairs: frozenset[tuple[Any, Any]]) -> bool:
 
 
 def _word(value: Any) -> str:
-    return "not said" if value is None else str(value).lower()[:40]
+    """A value as JSON writes it, but texts as they are: `Rm` and `rm` are two names."""
+    return "not said" if value is None else (str(value).lower() if isinstance(value, bool) else str(value))[:40]
 
 
 def compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_schema"]) -> list[Reason]:

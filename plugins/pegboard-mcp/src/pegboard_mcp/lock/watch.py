@@ -254,15 +254,16 @@ def findings(board: Any) -> Iterator[Finding]:
 
 
 def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
+    name = settings.lock_file or "pegboard.lock"
     try:
         pins = watch_of(settings).pins()
     except PluginError as problem:
-        yield Finding("the lock cannot be read", "pegboard.lock", problem.message, problem.hint or "")
+        yield Finding("the lock cannot be read", name, problem.message, problem.hint or "")
         return
     if pins is None:
         if settings.lock == "enforce":
             fix = "look at the tools: pegboard lock, then pegboard lock --accept"
-            yield Finding("no tool is accepted", "pegboard.lock", 'lock is "enforce", and there is no lock', fix)
+            yield Finding("no tool is accepted", name, 'lock is "enforce", and there is no lock', fix)
         return
     enforce = settings.lock == "enforce"
     if enforce:
@@ -271,9 +272,9 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         pin = pins.get(key)
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
             continue  # what is held back is told as every tool that does not hang
-        name = shlex.quote(_plain(tool.name))
+        quoted = shlex.quote(_plain(tool.name))
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
-        fix = f"pegboard lock {name}, then pegboard lock --accept {name}"
+        fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
         if pin is not None:
             other = f"other than it was: {what_is_other(pin, tool)}"
             yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
