@@ -411,7 +411,7 @@ def _require(
         if near:
             hint = f"did you mean {near[0]}?"
         elif what == "a tool on the board":
-            hint = "pegboard list shows the tools on the board"
+            hint = "pegboard list --all shows the tools on the board"
         else:
             hint = f"there are {', '.join(sorted(known)[:20])}" if known else "there are none"
         faults.append(Fault((*faults.path, *path), what, shorten(name), hint))
