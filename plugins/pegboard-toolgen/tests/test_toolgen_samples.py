@@ -182,7 +182,8 @@ def test_a_simple_pattern_is_met(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(?=a)b", r"(a)\1", "a" * 2_000, "[", "(a", "a)", r"\p{L}", "*", "a{3000}", r"[\D]", r"\xzz"]
+    "pattern",
+    ["(?=a)b", r"(a)\1", "a" * 2_000, "[", "(a", "a)", r"\p{L}", "*", "a{3000}", r"[\D]", r"\xzz", "(?<", "(?P<a"],
 )
 def test_a_pattern_that_is_not_simple_gives_nothing(pattern: str) -> None:
     assert text_for(pattern) is None

@@ -27,7 +27,7 @@ def text_for(pattern: str, least: int = 0) -> str | None:
             text = reader.alternatives(0)
             if reader.at != len(pattern):
                 return None
-        except (_NotSimpleError, RecursionError, IndexError):
+        except (_NotSimpleError, RecursionError, IndexError, ValueError):  # it ends in the middle, or is none at all
             return None
         if len(text) >= least:
             return text
