@@ -487,3 +487,18 @@ def test_a_class_may_name_the_files_that_no_field_names_alone(project, tmp_path)
     project(found).plugin_settings("finder", Finder)
     script.write_text("2")
     assert widened(lambda: project(found).plugin_settings("finder", Finder)) == {"plugins.finder.words[0]"}
+
+
+def test_what_the_core_refuses_does_not_hide_that_plugins_have_not_judged_theirs(project):
+    mild = '[tools.calculator]\nrequires_confirmation = "Fine?"\n'
+    for found, hint in (
+        (mild, "look at the file, then accept"),
+        (
+            mild + '[plugins.mcp.servers.x]\ncommand = "sh"\n',
+            "look at the file, what it says of plugins too, then accept",
+        ),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            project(found)
+        assert caught.value.hint is not None
+        assert caught.value.hint.startswith(hint)

@@ -108,7 +108,8 @@ class Config:
                 raise
             self.held = problem.faults
             return
-        self._refuse_untrusted(self._untrusted_own())
+        unjudged = ", what it says of plugins too" if ("plugins",) in self._found else ""  # they read theirs later
+        self._refuse_untrusted(self._untrusted_own(), also=unjudged)
 
     def raise_held(self) -> None:
         """Raise what was held back.
@@ -325,11 +326,11 @@ class Config:
                 widening.append(place)
         return widening
 
-    def _refuse_untrusted(self, paths: list[tuple[Step, ...]]) -> None:
+    def _refuse_untrusted(self, paths: list[tuple[Step, ...]], *, also: str = "") -> None:
         if not paths:
             return
         origin = self._tree.origin_of(paths[0])
-        fix = f"look at the file, then accept it as it stands: pegboard trust {_quoted(origin.name)}"
+        fix = f"look at the file{also}, then accept it as it stands: pegboard trust {_quoted(origin.name)}"
         faults = [
             ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
             for path in paths
