@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import click
 import pytest
 
 COMMANDS = """
@@ -467,3 +468,16 @@ def test_new_plugin_makes_a_package_and_says_what_comes_next(run, tmp_path):
     assert (tmp_path / "work" / answer.out.strip() / "pyproject.toml").is_file()
     assert "pip install -e" in answer.err
     assert run("new", "plugin", "coin", plugins=None).status == 2
+
+
+def test_a_missing_choice_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from pegboard.cli._program import _tell_usage
+
+    plant = click.Command("plant", params=[click.Argument(["kind"], type=click.Choice(["oak", "elm"]))])
+    with pytest.raises(click.MissingParameter) as caught:
+        plant.make_context("plant", [])
+    assert _tell_usage(caught.value) == 2
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first.startswith("error: Missing argument")
+    assert first.endswith("Choose from: oak, elm")
+    assert hint == "hint: plant --help"

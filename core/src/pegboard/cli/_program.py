@@ -321,7 +321,10 @@ def _tell_usage(problem: click.ClickException) -> int:
         return WRONG_USAGE
     ctx = problem.ctx if isinstance(problem, click.UsageError) else None
     path = "pegboard" if ctx is None else ctx.command_path
-    tell_error(problem.format_message().rstrip("."), f"{path} --help")
+    said = problem.format_message()
+    if isinstance(problem, click.MissingParameter):  # click puts each choice on a line of its own
+        said = " ".join(said.split())
+    tell_error(said.rstrip("."), f"{path} --help")
     return WRONG_USAGE
 
 
