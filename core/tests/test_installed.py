@@ -97,6 +97,24 @@ def test_any_file_of_entry_points_gives_what_the_standard_library_gives(lines: l
         assert [tuple(one) for one in installed_plugins()] == standard()
 
 
+@pytest.fixture(params=["read", "asked"])
+def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the path alone, and with a finder beside that may offer distributions too."""
+    if request.param == "asked":
+
+        class Finder:
+            @staticmethod
+            def find_spec(name: str, path: object = None, target: object = None) -> None:
+                return None
+
+            @staticmethod
+            def find_distributions(context: object = None) -> list[Any]:
+                return []
+
+        monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+
+
+@pytest.mark.usefixtures("_either_way")
 def test_the_first_of_two_copies_on_the_path_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "one", "pegboard_coin-1.0.dist-info", "[pegboard]\ncoin = first\n", metadata_of("pegboard-coin"))
     put(tmp_path / "two", "Pegboard_Coin-2.0.dist-info", "[pegboard]\ncoin = second\n", metadata_of("pegboard-coin"))
@@ -104,6 +122,7 @@ def test_the_first_of_two_copies_on_the_path_counts(tmp_path: Path, monkeypatch:
     assert [one.value for one in installed_plugins()] == ["first"] == [one[1] for one in standard()]
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_a_distribution_that_does_not_say_its_name_keeps_its_plugins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,16 +131,18 @@ def test_a_distribution_that_does_not_say_its_name_keeps_its_plugins(
     assert installed_plugins() == [Installed("coin", "pegboard_coin", None, None)]
 
 
+@pytest.mark.usefixtures("_either_way")
 def test_a_file_that_is_no_text_costs_its_own_distribution_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "bad-1.0.dist-info", b"[pegboard]\nbad\xff = b\xffd\n", metadata_of("bad"))
     put(tmp_path, "coin-1.0.dist-info", "[pegboard]\ncoin = pegboard_coin\n", metadata_of("coin"))
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    bad, coin = installed_plugins()
-    assert coin.distribution == "coin"
-    with pytest.raises(PluginError, match="expected 'module' or 'module:object'"):
-        bad.load()
+    *bad, coin = installed_plugins()
+    assert coin == Installed("coin", "pegboard_coin", "coin", "1.0")
+    for one in bad:
+        with pytest.raises(PluginError, match="expected 'module' or 'module:object'"):
+            one.load()
 
 
 def test_plugins_in_an_archive_on_the_path_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

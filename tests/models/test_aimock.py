@@ -141,7 +141,9 @@ async def test_a_stream_that_ends_in_the_middle_is_half_an_answer(aimock, reach,
             await heard(chat, "Hello?")
     assert caught.value.details["reason"] == "half_answer"
     assert sum(reached.wire.answered) > 100, "it was to break after the first words"
-    assert [message.role for message in chat.conversation.messages] == ["user"]
+    said = [(message.role, message.cut) for message in chat.conversation.messages]
+    kept = [] if provider == "openai-responses" else [("assistant", "half_answer")]  # its first events hold no text
+    assert said == [("user", None), *kept]
 
 
 @every_provider

@@ -22,6 +22,7 @@ from pegboard.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from importlib.metadata import Distribution
 
 GROUP = "pegboard"
 
@@ -71,11 +72,24 @@ def _folders() -> list[str] | None:
 
 
 def _asked() -> Iterator[Installed]:
-    from importlib.metadata import entry_points
+    from importlib.metadata import distributions
 
-    for entry in entry_points(group=GROUP):
-        named = entry.dist.metadata if entry.dist is not None else {"Name": None, "Version": None}
-        yield Installed(entry.name, entry.value, named["Name"], named["Version"])
+    seen = set()
+    for distribution in distributions():
+        entries = _text_in(distribution, "entry_points.txt")
+        said = _headers(_text_in(distribution, "METADATA") or _text_in(distribution, "PKG-INFO"))
+        name = re.sub(r"[-_.]+", "_", said.get("name", "")).lower()
+        if not name or name not in seen:
+            seen.add(name)
+            for entry, value in _pairs(entries):
+                yield Installed(entry, value, said.get("name"), said.get("version"))
+
+
+def _text_in(distribution: Distribution, name: str) -> str:
+    try:
+        return distribution.read_text(name) or ""
+    except Exception:  # noqa: BLE001 - another's finder, or a file that is no text: it costs this distribution alone
+        return ""
 
 
 def _read(folders: list[str]) -> Iterator[Installed]:
