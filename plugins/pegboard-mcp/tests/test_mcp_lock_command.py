@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -185,6 +186,7 @@ def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_a
         (renamed.replace("read_text()", "read_text()[:4]"), "it was removed"),
     ):
         (changing.folder / "notes.py").write_text(server)
+        shutil.rmtree(tmp_path / "cache")  # what was known of the server before would be answered with
         error = json.loads(changing.run("call", "add_note", "text=x", "--json", **named).stdout)["error"]
         assert (error["code"], error["details"]["reason"]) == ("FORBIDDEN", "held"), error
         assert why in error["details"]["changed"]

@@ -130,5 +130,5 @@ def test_a_folder_that_cannot_be_listed_is_said(tmp_path: Path, monkeypatch: pyt
 
     (tmp_path / "overrides").mkdir()
     monkeypatch.setattr(Path, "iterdir", refuse)
-    with pytest.raises(ConfigError, match=r"^overrides cannot be read: Permission denied$"):
+    with pytest.raises(ConfigError, match=r"^overrides cannot be read: Permission denied\nhint: look at its rights$"):
         read_overrides(Folder(tmp_path))
