@@ -152,7 +152,7 @@ async def test_a_nested_call_says_it_too() -> None:
     async with open_host({}, [plugin_of(Source(SourceState.FAILED))]) as host:
         host.add(nested)
         await wait_all_tasks_blocked()
-        assert "'far' may bring it, and is failed" in (await host.session().call("nested")).text
+        assert "'far' may bring it (failed for" in (await host.session().call("nested")).text
 
 
 def test_a_program_without_trio_reads_it_too() -> None:
@@ -257,7 +257,7 @@ async def test_a_source_whose_tools_all_wait_to_be_accepted_is_held() -> None:
         assert one.state is SourceState.HELD
         assert "it is new; accept it" in (one.reason or "")
         assert error_of(host.session().check("late")).details["reason"] == "held"
-        assert "'far' may bring it, and is held" in error_of(host.session().check("other")).message
+        assert "'far' may bring it (held for" in error_of(host.session().check("other")).message
 
 
 async def test_a_source_that_runs_and_offers_nothing_says_so() -> None:

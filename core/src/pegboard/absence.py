@@ -64,7 +64,7 @@ def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolEr
 
 
 def _explained(away: Sequence[SourceStatus]) -> str:
-    told = [f"The source {one.source!r} may bring it, and is {_state_of(one)}." for one in away[:MAX_EXPLAINED]]
+    told = [f"The source {one.source!r} may bring it {_state_of(one)}." for one in away[:MAX_EXPLAINED]]
     if rest := [repr(one.source) for one in away[MAX_EXPLAINED:]]:
         told.append(f"Not ready either: {', '.join(rest)}; pegboard list --sources says why.")
     if any(one.state.is_coming for one in away):
@@ -75,7 +75,7 @@ def _explained(away: Sequence[SourceStatus]) -> str:
 
 
 def _state_of(one: SourceStatus) -> str:
-    return f"{one.state.value} for {one.since_s:.0f} s: {(one.reason or one.state.meaning).rstrip('.')}"
+    return f"({one.state.value} for {one.since_s:.0f} s): {(one.reason or one.state.meaning).rstrip('.')}"
 
 
 def _near(name: str, names: list[str]) -> list[str]:

@@ -363,7 +363,7 @@ def test_who_misses_a_tool_is_told_of_a_source_that_is_down(run, site):
     answer = run("call", "late", plugins=("flow",))
     assert answer.status == 1
     assert "NOT_FOUND: there is no tool 'late'" in answer.err
-    assert "The source 'far' may bring it, and is backing_off for 0 s: it crashed (OSError)" in answer.err
+    assert "The source 'far' may bring it (backing_off for 0 s): it crashed (OSError)" in answer.err
     assert "hint: the source far is down, and may have it: OSError: nobody is at home" in answer.err
     assert "\x1b" not in answer.err
 
