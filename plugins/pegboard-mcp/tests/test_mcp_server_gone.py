@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +136,11 @@ INIT = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }  # fmt: skip
-KINDS = ["sleeping", "shielded", "blocking", "busy", "joined", "working", "program", "deaf"]
+WORKING = pytest.param(
+    "working",
+    marks=pytest.mark.skipif(find_spec("trio_parallel") is None, reason="worker processes need pegboard[process]"),
+)
+KINDS = ["sleeping", "shielded", "blocking", "busy", "joined", WORKING, "program", "deaf"]
 
 
 @pytest.fixture
