@@ -34,6 +34,8 @@ TESTS_OF = {"pegboard-http": ["httpx2"]}
 """What the tests of one package need beside that."""
 ORACLES = ("anthropic", "cohere", "google-genai", "openai")
 """The providers' own libraries: their types judge what the bridges send. No package needs them."""
+LOOPS = ("uvicorn", "uvloop")
+"""What programs on asyncio run on, for the tests of `pegboard.asyncio`."""
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -72,7 +74,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every test with everything installed, and the coverage of each package against its floor."""
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    install(session, *TESTS, *ORACLES, *editable)
+    install(session, *TESTS, *ORACLES, *LOOPS, *editable)
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *session.posargs)
     session.run("coverage", "combine", "-q")
