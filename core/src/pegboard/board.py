@@ -145,7 +145,7 @@ class Board:
         return search(self.tools.values(), text, category=category, tag=tag)
 
     def state_of(self, name: str, view: View | None = None) -> str:
-        """How a tool hangs: `ready`, `disabled`, `conflict`, or the state of its source.
+        """How a registered tool is doing: `ready`, `disabled`, `conflict`, or the state of its source.
 
         `refused`: sessions of the view (None: that of the configuration's own profile) are not offered it, since
         read-only mode or their profile leaves it out.
@@ -343,7 +343,7 @@ class Board:
             if self.plugins.strict and one.origin.source is None:
                 raise
             self._refuse(one, claim.message, claim.hint or "")
-            return claim.refusal(one)  # it hangs all the same, to say so to whoever calls it
+            return claim.refusal(one)  # it is registered all the same, to say so to whoever calls it
         except PegboardError as problem:
             # What comes from outside does not make the host stricter: one bad tool costs that tool.
             if self.plugins.strict and one.origin.source is None and not isinstance(problem, HeldBackError):
@@ -484,7 +484,7 @@ class Board:
     def set_source_state(
         self, source: str, state: SourceState, reason: str | None = None, told: str | None = None
     ) -> None:
-        """Note how a source is doing; a reason, which strangers write, becomes one bounded line.
+        """Note how a source is doing; a reason, which third parties write, becomes one bounded line.
 
         `told` stands for it in answers to callers, where the reason is for people in front of the host alone.
         """
@@ -656,7 +656,7 @@ class Board:
         return ConfigError(f"there is no dialect {name[:60]!r}; on the board: {here}", hint=hint)
 
     def not_offered(self, name: str) -> ToolError:
-        """FORBIDDEN: why a tool that hangs is offered to nobody here."""
+        """FORBIDDEN: why a registered tool is offered to nobody here."""
         state = self.state_of(name)
         why = "read-only mode refuses it" if state == "refused" else state
         return ToolError(ErrorCode.FORBIDDEN, f"the tool {name!r} cannot be called: {why}")
@@ -684,7 +684,7 @@ def _may_bring(source: ToolSource, name: str) -> bool:
     ask = getattr(source, "may_bring", None)
     try:
         return ask is None or bool(ask(name))
-    except Exception:  # noqa: BLE001 - a stranger's rule; in doubt the source is named
+    except Exception:  # noqa: BLE001 - a third-party rule; in doubt the source is named
         return True
 
 
@@ -693,7 +693,7 @@ def _why_held(source: ToolSource, name: str) -> tuple[str, str] | None:
     ask = getattr(source, "why_held", None)
     try:
         return None if ask is None else ask(name)
-    except Exception:  # noqa: BLE001 - a stranger's rule; without an answer the name is not there
+    except Exception:  # noqa: BLE001 - a third-party rule; without an answer the name is not there
         return None
 
 
@@ -721,7 +721,7 @@ class ClaimError(PluginError):
         super().__init__(f"CONFLICT: {' and '.join(self.owners)} both want to {what} it", hint=f"write {setting}")
 
     def refusal(self, one: Tool) -> Refusal:
-        """What hangs in the place of the tool, and answers its calls."""
+        """What is registered in the place of the tool, and answers its calls."""
         claim = self.message.removeprefix("CONFLICT: ")
         message = f"{one.name!r}: {claim}; settle it in the configuration: {self.setting}"
         details = {"reason": "conflict", "owners": self.owners, "retry": "never"}

@@ -197,7 +197,7 @@ def reason_of(problem: BaseException, limit: int = 300) -> str:
 
 
 def place_of(problem: BaseException) -> str | None:
-    """Where a stranger's code failed, as FILE:LINE: of the last frame that is neither ours nor the import system's.
+    """Where third-party code failed, as FILE:LINE: of the last frame that is neither ours nor the import system's.
 
     For a person in front of the host, never for a caller: it is a path.
     """

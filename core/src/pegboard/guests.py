@@ -49,7 +49,7 @@ def guest_validator(validate: Validator, label: str) -> Validator:
             problem: BaseException = TypeError(f"it gave {type(faults).__name__}, expected a list of Fault")
         except KeyboardInterrupt:
             raise
-        except BaseException as raised:  # noqa: BLE001 - whatever a stranger's validator raises
+        except BaseException as raised:  # noqa: BLE001 - whatever a third-party validator raises
             problem = raised
         log.error("the validator of plugin %s failed", label, exc_info=problem)
         raise ToolError(
@@ -91,8 +91,8 @@ def ask_checks(make: Callable[[], Any], board: Any, label: str) -> list[Finding]
 def readable(one: Finding) -> Finding:
     """A finding whose texts are each one line, with what hides in them written as escapes.
 
-    A check quotes strangers: the names of a server's tools, files, what was raised. A terminal is not to obey them, and
-    a line break in a name is not to look like a finding more.
+    A check quotes third parties: the names of a server's tools, files, what was raised. A terminal is not to obey them,
+    and a line break in a name is not to look like a finding more.
     """
     what, where, why, fix = (visible(part).replace("\n", " ") for part in one[:4])
     return Finding(what, where, why, fix, one.severity)
@@ -101,7 +101,7 @@ def readable(one: Finding) -> Finding:
 def _limit_of(check: Any) -> float:
     try:
         limit = getattr(check, "timeout_s", CHECK_S)
-    except BaseException:  # noqa: BLE001 - an attribute of a stranger's object; asking the check will say so
+    except BaseException:  # noqa: BLE001 - an attribute of a third-party object; asking the check will say so
         return CHECK_S
     return limit if type(limit) in (int, float) and 0 < limit < float("inf") else CHECK_S
 
@@ -123,13 +123,13 @@ def _is_finding(one: object) -> bool:
 
 
 def _in_time(work: Callable[[], list[Any]], limit_s: float) -> tuple[list[Any], str | None]:
-    """What a stranger's function gives, and why it gave nothing; a thread that hangs is left behind."""
+    """What a third-party function gives, and why it gave nothing; a thread that hangs is left behind."""
     answers: list[tuple[list[Any], str | None]] = []
 
     def run() -> None:
         try:
             answers.append((work(), None))
-        except BaseException as problem:  # noqa: BLE001 - whatever a stranger raises, the end of a program included
+        except BaseException as problem:  # noqa: BLE001 - whatever a third party raises, the end of a program included
             answers.append(([], reason_of(problem)))
 
     thread = threading.Thread(target=run, name="pegboard check", daemon=True)

@@ -278,7 +278,7 @@ class Plugins:
                     raise PluginError(f"gave {_kind(wrong[0])}, expected {what}")
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # noqa: BLE001 - a generator of a stranger, or an attribute
+            except BaseException as problem:  # noqa: BLE001 - a generator of a third party, or an attribute
                 self.quarantine(record, hook, problem)
                 continue
             record.provides[hook] = len(values)
@@ -394,7 +394,7 @@ def _add_hookspecs(plugins: Plugins) -> None:
             plugins.manager.add_hookspecs(specs)
         except KeyboardInterrupt:
             raise
-        except BaseException as problem:  # noqa: BLE001 - attributes of a stranger's object
+        except BaseException as problem:  # noqa: BLE001 - attributes of a third-party object
             plugins.quarantine(record, "add_hookspecs", problem)
 
 

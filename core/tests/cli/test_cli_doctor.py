@@ -133,7 +133,7 @@ HIDING = "a\x1b[2J\u202e\u200b\U000e0041\nerror: the board is on fire"
 """What moves a cursor, turns, hides, and would look like a finding more."""
 
 
-def test_what_a_check_quotes_of_strangers_stays_one_harmless_line(run, site):
+def test_what_a_check_quotes_of_third_parties_stays_one_harmless_line(run, site):
     site.install(
         "odd",
         "from pegboard import Finding, hookimpl\n@hookimpl\ndef provide_checks():\n"

@@ -464,7 +464,7 @@ async def test_the_callers_deadline_says_too_that_a_thread_still_runs(hosted: An
 
 
 async def test_forty_threads_that_hang_starve_their_own_tool_alone(hosted: Any, gate: threading.Event) -> None:
-    @tool(timeout_s=0.1)
+    @tool(timeout_s=1)  # time for sixteen threads to begin, on a busy machine too
     def hang() -> None:
         gate.wait()
 
@@ -485,10 +485,9 @@ async def test_forty_threads_that_hang_starve_their_own_tool_alone(hosted: Any, 
             for _ in range(3):
                 assert (await session.call("healthy", timeout_s=5)).text == "well"
         assert [answer.error.code for answer in answers] == [ErrorCode.TIMEOUT] * 40
-        left = host.runtime.threads.left_behind["hang"]
-        assert 8 < left <= 16  # on a busy machine some of the sixteen do not begin before their deadline
+        assert host.runtime.threads.left_behind == {"hang": 16}
         never = [answer for answer in answers if answer.error.details.get("executed") is False]
-        assert len(never) == 40 - left
+        assert len(never) == 24
         assert all(answer.error.details["retry"] == "same" for answer in never)
         assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
         assert (await session.call("healthy")).text == "well"

@@ -1,7 +1,7 @@
 """The person at the terminal: asked on stderr, heard on stdin.
 
 A question comes first, with the tool that asks and where it comes from. What it is about - arguments, what a server
-wants to send, a form - is a stranger's text: it is shown in full, page by page, each line of it behind a bar, so that
+wants to send, a form - is a third-party text: it is shown in full, page by page, each line of it behind a bar, so that
 nothing in it can pass for a question or for its end. A yes counts only when all of it was shown.
 """
 
@@ -102,7 +102,7 @@ def _meaning(said: str, remembers: bool) -> bool | Literal["session"]:
 
 
 async def _show(text: str) -> bool | None:
-    """Show a stranger's text to its end: whether that took more than one page; None: the person said no before."""
+    """Show a third-party text to its end: whether that took more than one page; None: the person said no before."""
     lines = list(_barred(text))
     page = max(rows_of(sys.stderr) - 4, MIN_ROWS)  # below the question, and above what is asked
     shown, size = 0, page

@@ -129,7 +129,7 @@ def waiting(text: str) -> Iterator[Wait]:
     Waits may be nested: the innermost that has lasted for half a second is shown.
 
     Args:
-        text: what for: "waiting for the model"; strangers' text in it is made harmless.
+        text: what for: "waiting for the model"; third-party text in it is made harmless.
 
     .. versionadded:: 0.1
     """
