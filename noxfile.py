@@ -146,6 +146,14 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation as a site in build/site, with the reference of every public module; each link must resolve."""
+    install(session, "mkdocs-material", "mkdocstrings-python", "ruff")
+    quiet = {"NO_MKDOCS_2_WARNING": "1"}  # an announcement of the theme's, on every run
+    session.run("mkdocs", *(session.posargs or ["build", "--strict", "--quiet"]), env=quiet)
+
+
+@nox.session
 def changelog(session: nox.Session) -> None:
     """What the fragments make of the next release's notes."""
     install(session, "towncrier")
