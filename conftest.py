@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hypothesis.strategies import SearchStrategy
+
+# A run of the tests says the same of the same code on every machine: examples are drawn from a fixed seed, and a busy
+# machine is no fault. `--thorough` looks for examples that nobody has seen.
+settings.register_profile("default", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("default"), derandomize=False, print_blob=True)
+settings.load_profile("default")
+THOROUGH = 10
+"""How many times the examples of a property are drawn under `--thorough`."""
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FOLDER",
         default=None,
         help="the official JSON-Schema-Test-Suite; by default shared/json-schema-test-suite beside the checkout",
+    )
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help=f"property tests alone, with {THOROUGH} times their examples, drawn anew each time",
     )
     parser.addoption(
         "--cassettes",
@@ -306,8 +320,23 @@ def lines_run() -> Callable[[Callable[[], Any]], int]:
     return count
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C where whoever started the tests ignores it, as a job in the background does: programs that tests
     start and interrupt inherit that."""
+    if config.getoption("--thorough"):
+        settings.load_profile("thorough")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)  # hypothesis marks its tests first
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the property tests alone under `--thorough`, and give each more examples."""
+    if not config.getoption("--thorough"):
+        return
+    properties = {item for item in items if isinstance(item, pytest.Function) and item.get_closest_marker("hypothesis")}
+    for test in {getattr(item.obj, "__func__", item.obj) for item in properties}:
+        of_test = test._hypothesis_internal_use_settings  # decorating anew is refused, and no public name reads it
+        test._hypothesis_internal_use_settings = settings(of_test, max_examples=THOROUGH * of_test.max_examples)
+    config.hook.pytest_deselected(items=[item for item in items if item not in properties])
+    items[:] = [item for item in items if item in properties]

@@ -108,7 +108,7 @@ async def test_a_cancelled_turn_passes_on_the_cancellation(hosted: Any, tools: A
     assert scope.cancelled_caught
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(st.sampled_from(["reads", "overlaps", "writes"]), max_size=8))
 def test_order_is_kept_around_every_call_that_may_change_something(hosted: Any, names: list[str]) -> None:
     """Whatever the turn, a call that may not overlap runs alone, after all before it and before all after it."""

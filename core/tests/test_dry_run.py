@@ -61,7 +61,7 @@ RIGHT = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=ARGUMENTS | RIGHT)
 def test_check_and_call_agree_on_what_is_invalid_input(hosted: Any, arguments: Any) -> None:
     """For any arguments, `check` answers INVALID_INPUT with the faults of the call, or both go through."""

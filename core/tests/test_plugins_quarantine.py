@@ -280,7 +280,12 @@ RUBBISH = {
 
 
 @pytest.mark.parametrize(
-    ("hook", "answer"), [(hook, answer) for hook, answers in RUBBISH.items() for answer in answers], ids=repr
+    ("hook", "answer"),
+    [
+        pytest.param(hook, answer, id=f"{hook}-{at}-{type(answer).__name__}")
+        for hook, answers in RUBBISH.items()
+        for at, answer in enumerate(answers)
+    ],
 )
 def test_a_hook_that_answers_rubbish_loses_its_plugin_alone(
     make_plugin: Any, good: Any, hook: str, answer: Any

@@ -169,7 +169,7 @@ def same(one: Any, other: Any) -> bool:
 HINTED = st.sampled_from(HINTS).flatmap(lambda hint: st.tuples(st.just(hint), near(hint) | VALUES))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(hinted=HINTED, given_it=st.integers(0, 9), surprise=st.integers(0, 9))
 def test_what_quick_takes_the_validator_accepts_and_the_binder_gives(
     hinted: tuple[Any, Any], given_it: int, surprise: int

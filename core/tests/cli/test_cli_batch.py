@@ -50,9 +50,7 @@ def test_what_is_no_call_is_told_in_the_words_of_json(run, tools):
     assert [line["error"]["message"].rpartition(", got ")[2] for line in answer.lines] == ["array", "null", "string"]
 
 
-@settings(
-    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([b'{"name": "add"', b'{"name": "add"}', b"{}"]), max_size=6))
 def test_any_bytes_are_answered_by_one_result_a_line(run, tools, parts):
     data = b"\n".join(parts)

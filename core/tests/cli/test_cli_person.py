@@ -71,7 +71,7 @@ def sit(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @given(text=HOSTILE, arguments=st.dictionaries(HOSTILE, HOSTILE, max_size=2))
-@hypothesis.settings(max_examples=200, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=200, suppress_health_check=list(hypothesis.HealthCheck))
 async def test_no_text_fakes_a_prompt_or_leaves_its_bar(sit: Any, text: str, arguments: dict[str, str]) -> None:
     person = sit(lambda prompt: "y\n")
     assert await ask_person(confirmation(f"{QUESTION}\n{text}", arguments=arguments)) is True

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.config import Config, find_found_file, load_config, trust
@@ -306,7 +306,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(["timeout_s", "[plugins.x]", "a: &
 
 
 @given(st.lists(TEXT, max_size=8).map("".join), st.sampled_from(["a.toml", "a.yaml", "pyproject.toml"]))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 def test_any_text_gives_a_table_or_a_config_error_whose_every_fault_has_a_place(text, name):
     outcome: object
     try:

@@ -128,7 +128,7 @@ def selected(profile: Profile) -> set[str]:
 
 
 @given(layers=st.lists(st.tuples(SAID, st.booleans()), min_size=1, max_size=4), author=AUTHORS)
-@hypothesis.settings(max_examples=400, deadline=None)
+@hypothesis.settings(max_examples=400)
 def test_whatever_layers_there_are_nothing_is_looser_than_the_trusted_ones_have_it(layers, author):
     before = config_of([(values, True) for values, trusted in layers if trusted])
     try:

@@ -302,7 +302,7 @@ SECTIONS = st.fixed_dictionaries(
 
 
 @given(own=SECTIONS, found=SECTIONS)
-@hypothesis.settings(max_examples=200, deadline=None)
+@hypothesis.settings(max_examples=200)
 def test_whatever_a_found_file_says_what_is_marked_stays_as_it_is_without_it_or_is_refused(own, found):
     file = ValueOrigin("file", "pegboard.toml")
     safe, tree = Tree(), Tree(found={file})

@@ -440,7 +440,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=4), st.dictionaries(NAMES.map("PEGBOARD_{}".format), TEXTS, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_tables_and_variables_give_a_config_or_a_config_error_whose_every_fault_has_a_path(tables, environ):
     try:
         config = load_config(tables, environ=environ)

@@ -114,7 +114,7 @@ def test_a_crowd_does_not_fill_the_memory() -> None:
     assert len(buckets._due) <= MAX_USERS
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(1, 5),
     period_s=st.floats(0.5, 100),

@@ -646,7 +646,7 @@ def any_tools() -> list[Tool]:
     ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=JSON | st.sampled_from(["plain", "records", "schema", "open"]),
     arguments=JSON

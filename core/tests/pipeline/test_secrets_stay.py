@@ -143,7 +143,7 @@ async def test_only_declared_secrets_can_be_read_and_a_missing_one_names_its_var
     assert "SECRETS_TEST_KEY" in missing.text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     secret=st.text(st.characters(exclude_characters="\0[]", exclude_categories=["Cs"]), min_size=1, max_size=12),
     fails=st.booleans(),

@@ -63,7 +63,7 @@ def test_official_suite_is_explained_where_no_reference_points_outside(json_sche
 
 
 def test_faults_are_told_exactly_where_the_generated_code_refuses(schemas_with_values):
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(schemas_with_values)
     def agree(schema_and_values):
         schema, values = schema_and_values
@@ -83,7 +83,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ANYTHING)
 def test_any_value_is_answered_with_faults_and_never_with_an_exception(value):
     for schema in (ADD, {}, {"items": {"$ref": "#"}}, {"patternProperties": {"^a": {"type": "integer"}}}):
@@ -104,7 +103,6 @@ SCHEMA_LIKE = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(SCHEMA_LIKE, ANYTHING, st.booleans())
 def test_any_schema_is_held_declined_or_refused_by_name(schema, value, foreign):
     try:

@@ -106,7 +106,7 @@ PIECES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PIECES)
 def test_whatever_is_searched_for_is_found_or_not_in_bounded_time(in_time, pattern):
     try:

@@ -206,7 +206,7 @@ def as_json(schema: Any) -> Any:
     return json.loads(json.dumps(schema))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), hint=HINTS.filter(derivable))
 def test_what_the_schema_accepts_structures_and_what_unstructures_validates(
     accepts: Callable[[Any, Any], bool], data: st.DataObject, hint: Any
@@ -242,7 +242,7 @@ def has_unwritable(value: Any) -> bool:
     return False
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), hint=st.recursive(st.sampled_from(LEAVES), wider, max_leaves=3).filter(derivable))
 def test_a_hook_is_no_looser_than_the_schema(
     accepts: Callable[[Any, Any], bool], data: st.DataObject, hint: Any

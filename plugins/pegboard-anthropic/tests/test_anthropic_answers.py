@@ -472,7 +472,7 @@ def holds(reply: Reply) -> None:
     json.dumps(reply.message.raw)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ANSWERS)
 def test_any_json_is_a_reply_or_a_model_error(answer: Any) -> None:
     """Whatever JSON a server sends as an answer is a `Reply` or a `ModelError`."""
@@ -483,7 +483,7 @@ def test_any_json_is_a_reply_or_a_model_error(answer: Any) -> None:
     holds(reply)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(EVENTS, max_size=8))
 def test_any_events_are_a_reply_or_a_model_error(values: list[Any]) -> None:
     """Whatever JSON a server streams is a `Reply` or a `ModelError`."""

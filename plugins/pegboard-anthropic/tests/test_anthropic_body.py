@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import (
@@ -288,7 +288,7 @@ MESSAGES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.lists(MESSAGES, max_size=6), st.sampled_from([None, "off", "adaptive", 2000]), st.none() | TEXTS)
 def test_any_conversation_is_a_body_that_the_sdk_knows(
     check_body: Check, messages: list[Message], thinking: Any, system: str | None

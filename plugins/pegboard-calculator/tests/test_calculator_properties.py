@@ -61,7 +61,7 @@ def outcome(text: str) -> Answer | Mistake:
 
 
 @given(texts)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @example("tan(pi/2)" * 3)
 @example("0/0")
 @example("√" * 64 + "2")
@@ -82,7 +82,7 @@ def test_any_text_has_a_value_or_a_mistake_that_points_into_it(text: str) -> Non
 
 
 @given(expressions)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_work_of_any_text_is_metered(text: str) -> None:
     """A meter that allows nothing stops every text before its first step; one that allows N gives the same value as
     one that allows more, or refuses."""
@@ -99,7 +99,7 @@ def _with_budget(text: str, budget: int) -> Answer | Mistake:
 
 
 @given(expressions)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_exact_number_on_the_stack_exceeds_its_bits(text: str) -> None:
     """What any step of any text leaves behind is at most MAX_BITS above and below the line."""
     seen: list[Any] = []
@@ -129,7 +129,7 @@ def _watching(step: Any, watched: Any) -> Any:
 
 
 @given(expressions)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_blanks_and_parentheses_around_a_text_change_nothing(text: str) -> None:
     """`( text )` is text, unless the text was a percentage."""
     plain = outcome(text)
@@ -140,7 +140,7 @@ def test_blanks_and_parentheses_around_a_text_change_nothing(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["(", "[", "√", "-", "2**", "1+(", "sum(", "1<"]), max_size=MAX_TOKENS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_nesting_never_exhausts_the_stack(openings: list[str]) -> None:
     """However deep a text opens, it is parsed or refused, in a bounded number of frames."""
     text = "".join(openings) + "1"

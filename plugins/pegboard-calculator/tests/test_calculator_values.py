@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard_calculator._evaluate import calculate
@@ -333,7 +333,6 @@ decimals = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9)
 
 
 @given(a=decimals, b=decimals, c=st.integers(1, 10**6))
-@settings(deadline=None)
 def test_fractions_agree_with_fractions(a: decimal.Decimal, b: decimal.Decimal, c: int) -> None:
     """Whatever is built of + - * / and decimals is the fraction that it is."""
     answer = calculate(f"(({a}) * ({b}) - ({a})) / {c} + ({b})")
@@ -344,7 +343,6 @@ def test_fractions_agree_with_fractions(a: decimal.Decimal, b: decimal.Decimal, 
 
 
 @given(a=st.integers(-(10**30), 10**30), b=st.integers(-(10**15), 10**15).filter(bool), n=st.integers(0, 20))
-@settings(deadline=None)
 def test_integers_agree_with_integers(a: int, b: int, n: int) -> None:
     """Integer arithmetic is that of Python."""
     answer = calculate(f"({a}) // ({b}) + ({a}) % ({b}) * ({b})**{n} - gcd({a}, {b})")
@@ -352,7 +350,6 @@ def test_integers_agree_with_integers(a: int, b: int, n: int) -> None:
 
 
 @given(x=st.decimals(min_value="0.001", max_value=1000, places=6))
-@settings(deadline=None)
 def test_roots_and_logarithms_agree_with_decimal(x: decimal.Decimal) -> None:
     """What `decimal` computes to 50 digits, the calculator shows to 15."""
     with decimal.localcontext() as context:
@@ -372,7 +369,6 @@ def test_roots_and_logarithms_agree_with_decimal(x: decimal.Decimal) -> None:
         st.integers(-(10**40), 10**40).map(decimal.Decimal),
     ),
 )
-@settings(deadline=None)
 def test_circular_functions_agree_with_mpmath(name: str, x: decimal.Decimal) -> None:
     """The 15 digits shown are those of the true value, rounded."""
     mpmath = pytest.importorskip("mpmath", reason="mpmath, the oracle, is not installed")

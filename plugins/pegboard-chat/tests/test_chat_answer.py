@@ -149,7 +149,7 @@ async def test_a_provider_that_fails_is_a_typed_error(host: Any, scripted: Any) 
         await answer(host, {"message": "go"}, model="nope:model")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     request=st.dictionaries(
         st.sampled_from(["channel", "user", "message", "enable_tools", "x"]),

@@ -132,7 +132,7 @@ def test_an_empty_conversation_is_answered() -> None:
     assert "no tool" in _answer(ModelRequest(Conversation()))["text"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=st.text(alphabet='ad {}":1\n\\,[]', max_size=40))
 def test_any_question_becomes_calls_that_are_whole(text: str) -> None:
     """Whatever is asked, each call of the answer is a call or an error result of the same id, and ids differ."""

@@ -93,7 +93,7 @@ def test_a_misspelt_key_of_a_critic_names_the_one_that_was_meant() -> None:
 
 
 @given(VALUES, VALUES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_same_is_the_same_both_ways_and_with_itself(a: Any, b: Any) -> None:
     assert same(a, a)
     assert same(a, b) is same(b, a)
@@ -104,7 +104,7 @@ def test_the_same_is_the_same_both_ways_and_with_itself(a: Any, b: Any) -> None:
     st.one_of(VALUES, st.dictionaries(st.sampled_from([*CRITICS, "tolerance", "relative", "optional"]), VALUES)),
     VALUES | st.just(MISSING),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_json_reads_as_a_critic_or_faults_and_any_value_is_answered(written: Any, value: Any) -> None:
     found = read_critic(written, Faults())
     assert found.accepts(value) in (True, False)
@@ -113,7 +113,7 @@ def test_any_json_reads_as_a_critic_or_faults_and_any_value_is_answered(written:
 
 
 @given(VALUES.filter(lambda value: not isinstance(value, dict)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_plain_value_is_right_for_itself(value: Any) -> None:
     assert critic(value).accepts(value)
     assert critic({"one_of": [value]}).accepts(value)

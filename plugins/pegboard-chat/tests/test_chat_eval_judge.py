@@ -121,7 +121,7 @@ SMALL = st.lists(st.integers(0, 3), max_size=4)
 
 
 @given(st.lists(st.integers(0, 3) | st.just({"any": True}), max_size=4), SMALL, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_run_is_right_exactly_where_some_pairing_fits(expected: list[Any], given: list[int], more: bool) -> None:
     """The matching finds a pairing whenever trying all of them does."""
     question = asked(*map(add, expected), more_calls=more)
@@ -140,7 +140,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.builds(Made, st.sampled_from(["add", "sub", ""]), JSON, st.none() | st.text()), max_size=4), JSON)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_calls_are_judged_and_every_mistake_can_be_shown(calls: list[Made], due: Any) -> None:
     question = asked({"name": "add", "arguments": {"a": {"exact": due}}}, "sub", order=True)
     for mistake in judge(question, calls, SCHEMAS):

@@ -32,7 +32,7 @@ def test_wilson_gives_the_published_intervals(passed: int, runs: int, low: float
 
 
 @given(COUNTS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_an_interval_holds_its_rate_and_mirrors_with_it(count: Count) -> None:
     found, mirrored = rate_of(count), rate_of(Count(count.runs - count.passed, count.runs))
     assert 0 <= found.low <= found.value <= found.high <= 1
@@ -60,7 +60,7 @@ def test_runs_that_fall_as_they_like_count_in_full() -> None:
 
 
 @given(st.lists(COUNTS, min_size=1, max_size=8))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_worth_of_runs_lies_between_the_questions_and_all_of_them(counts: list[Count]) -> None:
     runs = sum(count.runs for count in counts)
     assert len(counts) - 1e-9 <= runs / design_effect(counts) <= runs + 1e-9
@@ -74,7 +74,7 @@ def test_typical_values_need_six_differences() -> None:
 
 
 @given(st.lists(st.integers(-10, 10).map(lambda value: value / 10), min_size=6, max_size=9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_zero_is_outside_exactly_where_flipping_signs_says_so(differences: list[float]) -> None:
     """The interval leaves zero out only if less than one in twenty ways to flip the signs gives a sum as far out."""
     found = typical_values(differences)

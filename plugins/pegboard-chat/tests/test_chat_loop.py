@@ -707,7 +707,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     steps=_STEPS,
     leave=st.lists(st.integers(0, 14), min_size=1, max_size=3),

@@ -369,7 +369,7 @@ def test_call_tool_takes_its_arguments_as_models_write_them(arguments: Any, inne
     assert called(ToolCall("1", "call_tool", arguments)) == ToolCall("1", "t", inner)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     arguments=st.recursive(
         st.none() | st.integers() | st.text(max_size=5),

@@ -263,7 +263,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(id=JSON, alias=JSON, arguments=JSON | st.text() | JSON.map(json.dumps), cut=st.integers(0, 20))
 def test_any_json_from_a_model_is_a_call_or_an_answer(id: Any, alias: Any, arguments: Any, cut: int) -> None:
     inner = {"type": "object", "properties": {"b": NUMBER}, "additionalProperties": False}

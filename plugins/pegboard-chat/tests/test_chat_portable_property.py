@@ -130,7 +130,7 @@ def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @by_profile
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_any_schema_takes_its_compiled_form_takes(
     profile: Profile, data: st.DataObject, schemas_with_values: st.SearchStrategy[tuple[Any, list[Any]]]
@@ -274,7 +274,7 @@ def _near(draw: st.DrawFn, schema: Any, root: dict[str, Any], depth: int) -> Any
 
 
 @by_profile
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(drawn=tool_schemas())
 def test_what_a_tool_takes_its_compiled_form_takes(profile: Profile, drawn: tuple[dict[str, Any], list[Any]]) -> None:
     schema, values = drawn
@@ -350,7 +350,7 @@ FEW = st.dictionaries(st.sampled_from(["a", "b", "x1", "zz"]), st.sampled_from([
 
 
 @by_profile
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     around=AROUND,
     own=st.sampled_from([{}, {"properties": {"a": {"type": "integer"}}}]),
@@ -392,7 +392,7 @@ ITEMS = st.recursive(
 
 
 @by_profile
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(around=ITEMS, values=st.lists(st.lists(st.sampled_from([1, "s", None]), max_size=3), max_size=6))
 def test_what_is_evaluated_anywhere_in_an_array_is_not_closed(
     profile: Profile, around: dict[str, Any], values: list[Any]

@@ -128,7 +128,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(own=st.dictionaries(st.sampled_from(["a:b", "x:*"]), _JSON, max_size=2))
 def test_prices_without_a_fault_always_give_a_cost(own: Any) -> None:
     """Any table in which no fault is found prices every usage with a number that is not negative."""

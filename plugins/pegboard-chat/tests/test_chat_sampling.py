@@ -221,7 +221,7 @@ def test_what_is_no_request_is_refused_with_its_place(params: Any, says: str) ->
     assert says in caught.value.message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     params=st.recursive(
         st.none() | st.integers(-1, 3) | st.sampled_from(["user", "text", "image", "x"]),

@@ -164,7 +164,7 @@ _walk(saved(), [])
 _VALUES = st.sampled_from([KeyError, None, True, 0, -1, 1.5, "", "x", "tool", "user", [], {}, [{}], {"type": "text"}])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(path=st.sampled_from(_PLACES), value=_VALUES)
 def test_whatever_is_changed_the_reader_gives_a_sound_conversation_or_a_place(path: list[Any], value: Any) -> None:
     """A saved conversation with anything in any place is refused with a ValueError, or is written as it was read."""
@@ -218,7 +218,7 @@ def conversations(draw: Any) -> Conversation:
     return Conversation(draw(st.none() | _TEXT), tuple(messages))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(conversation=conversations())
 def test_what_is_written_is_read_back_the_same(conversation: Conversation) -> None:
     """Any conversation that holds the invariants is the same after it was saved as JSON text and loaded."""

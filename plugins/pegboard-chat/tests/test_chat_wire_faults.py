@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode
@@ -157,7 +157,6 @@ def texts_with_a_key(draw: st.DrawFn) -> tuple[str, str]:
     return key, text
 
 
-@settings(deadline=None)
 @given(texts_with_a_key(), st.sampled_from([None, 200, 301, 400, 401, 402, 404, 429, 500]))
 @example(("abcdefghijklmnopqrstu", "abcdefghijklmnopqrstuabcdefghijklmnopqrstu"), 401)
 def test_no_text_of_a_provider_brings_a_key_into_an_error(given_: tuple[str, str], status: int | None) -> None:
@@ -194,7 +193,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.one_of(JSON.map(json.dumps), st.text(max_size=80)), st.one_of(st.none(), st.integers(100, 599)))
 def test_any_answer_is_a_typed_error(text: str, status: int | None) -> None:
     """Any text under any status is a `ModelError` with provider and reason, in one line that can be printed."""
@@ -233,7 +231,6 @@ def test_a_provider_may_name_a_date_to_wait_for() -> None:
     assert retry_after_of({"Retry-After": format_datetime(now, usegmt=True)}, now=lambda: now.timestamp() + 5) == 0
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_header_is_a_time_to_wait_or_nothing(value: str) -> None:
     """Whatever stands in Retry-After, it is None or a finite number that is not negative."""

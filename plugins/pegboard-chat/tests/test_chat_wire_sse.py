@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard_chat import ModelError
@@ -77,7 +77,6 @@ def outcome(pieces: list[bytes], max_bytes: int) -> tuple[list[ServerEvent], boo
     return events, False
 
 
-@settings(deadline=None)
 @given(
     mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
     stream=STREAMS,
@@ -96,7 +95,6 @@ def test_however_the_bytes_are_cut_the_same_events_come_out(
     assert outcome([bytes([one]) for one in whole], max_bytes) == outcome([whole], max_bytes)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=20)), max_size=8))
 def test_what_was_written_as_events_is_read_back(events: list[tuple[str, str]]) -> None:
     """Any name of one line and any data, written as the standard says, come back (its ends of lines as line feeds)."""

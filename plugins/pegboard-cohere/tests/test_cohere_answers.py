@@ -368,7 +368,7 @@ def sent_back(reply: Reply, request: ModelRequest, held: Any) -> None:
     held(dialect.body(ModelRequest(again, request.export), "command-a-03-2025"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(answer=ANSWERS)
 def test_any_json_of_a_server_is_a_reply_or_a_model_error(tools: Any, held: Any, answer: Any) -> None:
     """Whatever comes is a `Reply` that can be sent back, or a `ModelError`."""
@@ -380,7 +380,7 @@ def test_any_json_of_a_server_is_a_reply_or_a_model_error(tools: Any, held: Any,
     sent_back(reply, request, held)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(events=st.lists(EVENTS | VALUES, max_size=6))
 def test_any_events_of_a_server_are_a_reply_or_a_model_error(tools: Any, held: Any, events: Any) -> None:
     """Whatever a stream brings, it ends in a `Reply` that can be sent back, or in a `ModelError`."""
@@ -412,7 +412,7 @@ GOOD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data(), message=GOOD)
 def test_any_split_of_a_stream_gives_the_same_reply(
     tools: Any, stream_of: Any, data: st.DataObject, message: Any

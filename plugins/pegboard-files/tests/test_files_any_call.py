@@ -66,8 +66,7 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 @settings(
     max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )
 @given(st.lists(CALLS, min_size=1, max_size=12))
 def test_any_call_is_answered_and_nothing_outside_is_shown_or_changed(

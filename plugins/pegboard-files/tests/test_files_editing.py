@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
@@ -193,7 +193,6 @@ async def test_there_is_no_edit_of_nothing_or_of_a_thousand(root: Path, files: A
 TEXTS = st.text("ab\n\r", max_size=40)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.lists(st.builds(Edit, st.text("ab\n", min_size=1, max_size=3), TEXTS, st.booleans()), max_size=3))
 def test_what_is_not_replaced_stays_as_it_is(text: str, edits: list[Edit]) -> None:
     """Any edits of any text make it, one after the other, what `str.replace` would, or change nothing and say why."""
@@ -243,7 +242,6 @@ def test_a_diff_makes_the_new_text_of_the_old(tmp_path: Path, monkeypatch: pytes
         assert (file.read_text() if file.exists() else "") == after
 
 
-@settings(deadline=None)
 @given(LINES, LINES, st.sampled_from([4000, 3]))
 def test_a_diff_holds_all_old_and_all_new_lines_that_changed(old: list[str], new: list[str], most: int) -> None:
     """Taking the removed lines out of the old text and the added out of the new leaves the same text."""

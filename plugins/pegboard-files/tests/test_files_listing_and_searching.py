@@ -325,7 +325,6 @@ def test_what_ripgrep_says_is_not_believed(root: Path, scope: Scope) -> None:
     assert grepping.search_candidates(scope, parse("."), named, wanted, budget()).items == []
 
 
-@settings(deadline=None)
 @given(
     st.binary(max_size=60) | st.lists(st.sampled_from([b"./", b"../", b"/", b"a", b"\0", b"./../x\0"])).map(b"".join)
 )
@@ -334,7 +333,6 @@ def test_whatever_ripgrep_prints_is_read_as_names_that_lead_down(output: bytes) 
         assert not set(parts) & {"", ".", ".."}
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20))
 def test_a_pattern_is_never_an_option(pattern: str) -> None:
     command = ripgrep.arguments(
@@ -401,7 +399,7 @@ async def test_ripgrep_never_outlives_its_search(root: Path, ends: str, monkeypa
 # -- .gitignore
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(

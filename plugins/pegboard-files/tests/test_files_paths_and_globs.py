@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
@@ -19,7 +19,6 @@ PIECES = st.sampled_from(
 PATHS = st.lists(PIECES | st.text(max_size=4), max_size=8).map("/".join)
 
 
-@settings(deadline=None)
 @given(PATHS)
 @example("../x")
 @example("a/../../x")
@@ -81,7 +80,6 @@ def test_what_can_be_no_path_of_a_file_here_is_refused(text: str, code: ErrorCod
     assert caught.value.code is code
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_whatever_is_shown_stays_on_its_line(text: str) -> None:
     assert "\n" not in shown(text)
@@ -171,7 +169,6 @@ def matches_naively(glob: str, path: str) -> bool:
 NAMES = st.text("ab.é", min_size=1, max_size=4).filter(lambda name: name not in (".", ".."))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.just("**") | st.text("ab*?é", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join),
     st.lists(NAMES, min_size=1, max_size=4).map("/".join),
@@ -180,7 +177,6 @@ def test_a_glob_matches_what_its_meaning_says(glob: str, path: str) -> None:
     assert Glob(glob).matches(path) == matches_naively(glob, path)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.lists(NAMES, min_size=1, max_size=4).map("/".join))
 @example("[" * 30, "a")
 @example("[!]", "a")
@@ -210,7 +206,6 @@ LINES = st.lists(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size
 PARTS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4).map(tuple)
 
 
-@settings(deadline=None)
 @given(LINES, LINES, LINES, PARTS)
 def test_denied_beats_allowed_and_more_of_either_does_nothing_else(
     allowed: list[str], denied: list[str], more: list[str], parts: tuple[str, ...]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, ToolError
@@ -106,7 +106,6 @@ async def test_a_file_is_read_only_so_far(root: Path, open_files: Any) -> None:
     assert_error(result, ErrorCode.INVALID_INPUT, reason="too_large")
 
 
-@settings(deadline=None)
 @given(st.text("ab\r\né", max_size=30), st.integers(0, 6), st.integers(1, 4) | st.none(), st.integers(1, 12))
 @example("aaaa\nb", 0, None, 3)
 def test_a_window_shows_whole_lines_within_its_cap_or_one_that_is_cut(
@@ -184,7 +183,6 @@ async def test_a_mark_of_another_encoding_is_pointed_out(root: Path, files: Any)
     assert_error(result, ErrorCode.INVALID_INPUT, says="encoding=utf-16")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(sorted({codecs.exact(codec, b"") for codec in codecs.CODECS.values()})),
     st.lists(st.binary(max_size=6), max_size=5) | st.text(max_size=8).map(lambda text: [text.encode("utf-8")]),

@@ -189,7 +189,7 @@ THINGS = st.sampled_from(["file", "folder"]) | LINKS
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where a descriptor lies is asked of /proc")
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join), THINGS, max_size=8), TARGETS
 )
@@ -314,7 +314,7 @@ HARD = st.text(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HARD)
 def test_whatever_a_path_says_what_is_written_lies_beneath(root: Path, opening: str, text: str) -> None:
     scope = scope_of(root, opening)

@@ -412,7 +412,7 @@ ANSWERS = VALUES | st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(answer=ANSWERS)
 def test_any_json_of_a_server_is_a_reply_or_a_model_error(tools: Any, answer: Any) -> None:
     """Whatever comes is a `Reply` whose calls match, and which can be sent back, or a `ModelError`."""
@@ -447,7 +447,7 @@ GOOD_PARTS = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data(), parts=st.lists(GOOD_PARTS, max_size=6))
 def test_any_split_of_a_stream_gives_the_same_reply(
     tools: Any, stream_of: Any, data: st.DataObject, parts: Any

@@ -252,7 +252,7 @@ def turns(draw: st.DrawFn) -> list[Message]:
     return said
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     said=st.lists(turns(), max_size=3),
     system=st.none() | TEXTS,

@@ -268,7 +268,7 @@ async def test_a_board_that_ends_leaves_no_task_and_no_socket(host_with: Any) ->
 
 
 @given(raw=st.binary(max_size=60))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_body_is_answered_in_the_shape_of_a_result(raw: bytes) -> None:
     """Whatever is sent, the answer is a result with a documented status."""
     from pegboard import open_host

@@ -43,7 +43,7 @@ def test_official_suite_is_right_wherever_nothing_is_to_be_fetched(json_schema_s
 
 
 def test_the_walker_and_both_validators_agree(schemas_with_values):
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(schemas_with_values)
     def agree(schema_and_values):
         schema, values = schema_and_values
@@ -74,7 +74,6 @@ PATTERNS = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(PATTERNS, st.lists(st.text("ab1é$\n_٣", max_size=8), min_size=1, max_size=5))
 def test_patterns_mean_the_same_to_the_core_and_to_the_library(pattern, texts):
     try:
@@ -100,7 +99,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ANYTHING, ANYTHING)
 def test_any_schema_and_any_value_are_answered_and_never_with_an_exception(schema, value):
     validate = make_validator(schema, True) or make_validator({"items": {"$ref": "#"}}, True)

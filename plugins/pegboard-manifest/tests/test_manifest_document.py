@@ -395,7 +395,7 @@ def _bent(draw):
     return document
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(_JSON | _bent())
 def test_any_json_gives_a_manifest_or_a_manifest_error(value):
     try:

@@ -334,7 +334,7 @@ def test_a_manifest_is_not_written_whatever_it_is_called(tmp_path):
     ),
     st.sampled_from(["tools", "servers", "programs", "modules", "$defs", "project", "provenance", "manifest_version"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_part_is_right_or_a_fault(value, part):
     """Invariant: whatever stands in a part of a manifest, there is a manifest or a `ManifestError`."""
     document = a_document(python_tool(), modules=MODULES) | {part: value}

@@ -225,7 +225,7 @@ def test_retry_after_is_seconds_or_a_date(said, seconds):
     assert retry_after_of({"retry-after": said}, now=lambda: 2.0) == seconds
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(100, 999),
     st.dictionaries(

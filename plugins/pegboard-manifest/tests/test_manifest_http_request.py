@@ -491,7 +491,7 @@ TEMPLATE = Template.of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.fixed_dictionaries(
         {name: json_values | st.just("x") for name in "pqr"}, optional=dict.fromkeys("stuvw", json_values)

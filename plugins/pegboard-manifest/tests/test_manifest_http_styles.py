@@ -216,7 +216,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 keys = texts.filter(bool)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(texts, min_size=1, max_size=4), st.booleans())
 def test_a_list_in_a_query_is_read_back_as_it_was(items, explode):
     """Any list of texts that is sent in style form is what a reader of forms gets."""
@@ -230,7 +230,7 @@ def test_a_list_in_a_query_is_read_back_as_it_was(items, explode):
         assert [unquote(word) for word in value.split(",")] == items
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.dictionaries(keys, texts, min_size=1, max_size=4), st.sampled_from(["form", "deepObject"]))
 def test_an_object_in_a_query_is_read_back_as_it_was(value, style):
     """Any object of texts is what a reader of forms gets, or it is refused for its brackets."""
@@ -243,7 +243,7 @@ def test_an_object_in_a_query_is_read_back_as_it_was(value, style):
     assert parse_qsl(query, keep_blank_values=True) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(texts, st.lists(texts, max_size=3), st.dictionaries(keys, texts, max_size=3)),
     st.sampled_from(["simple", "label", "matrix"]),
@@ -265,7 +265,7 @@ def test_a_value_in_a_path_stays_in_its_segment_or_is_refused(value, style, expl
         assert unquote(text.removeprefix(prefix)) == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(texts, st.lists(texts, max_size=3), st.dictionaries(keys, texts, max_size=3)), st.booleans())
 def test_a_header_is_one_line_of_ascii_or_is_refused(value, explode):
     """Whatever the value, a header holds printable ASCII and its items can be told apart."""
@@ -278,7 +278,7 @@ def test_a_header_is_one_line_of_ascii_or_is_refused(value, explode):
         assert text.split(",") == value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts)
 def test_a_cookie_is_read_back_as_it_was(value):
     """Whatever the text, a cookie holds one pair, whose value is the text once its encoding is undone."""

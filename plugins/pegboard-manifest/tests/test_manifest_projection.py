@@ -175,7 +175,7 @@ _STEPS = st.one_of(
 _WORLDS = st.tuples(_STEPS, st.fixed_dictionaries(dict.fromkeys(NAMES, _STEPS)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_WORLDS, st.lists(_VALUES, min_size=1, max_size=4))
 def test_a_projection_never_dangles_and_accepts_the_very_values_that_the_schema_does(world, values):
     schema, defs = world

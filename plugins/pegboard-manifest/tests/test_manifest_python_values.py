@@ -135,7 +135,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(WRONG)), _JSON)
 def test_any_json_is_coerced_or_a_mismatch(kind, value):
     """Whatever the value: a coercion gives something or says what would have been right, and raises nothing else."""
@@ -280,7 +280,7 @@ _PYTHON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_PYTHON)
 def test_any_python_value_is_json_that_can_be_sent(value):
     """Whatever a function returns, what comes of it can be written as strict JSON in UTF-8."""

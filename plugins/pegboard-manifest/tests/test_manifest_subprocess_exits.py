@@ -215,7 +215,7 @@ LINES = st.lists(
         max_size=3,
     ),
 )
-@settings(max_examples=300, deadline=None)  # fmt: skip
+@settings(max_examples=300)  # fmt: skip
 def test_any_end_is_one_bounded_error_without_paths_and_secrets(
     stderr: str, status: int, rows: list[dict[str, Any]]
 ) -> None:

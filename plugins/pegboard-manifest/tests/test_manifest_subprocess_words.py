@@ -375,7 +375,7 @@ def words_or_refusal(entry: dict[str, Any], arguments: dict[str, Any]) -> list[s
 
 
 @given(ARGUMENTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_real_parsers_get_back_exactly_the_values_that_came(arguments: dict[str, Any]) -> None:
     line = words_or_refusal(EVERYTHING, arguments)
     if line is None:
@@ -388,7 +388,7 @@ def test_real_parsers_get_back_exactly_the_values_that_came(arguments: dict[str,
 
 
 @given(st.fixed_dictionaries({"first": VALUES}, optional={"opt": VALUES, "rest": st.lists(VALUES, max_size=3)}))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_without_a_terminator_no_value_becomes_an_option_or_a_file_of_them(arguments: dict[str, Any]) -> None:
     line = words_or_refusal(GUARDED, arguments)
     if line is None:
@@ -430,7 +430,7 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, st.dictionaries(st.sampled_from("abc"), ANY_JSON))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_arguments_give_words_that_a_system_takes_or_a_tool_error(
     entries: list[dict[str, Any]], arguments: dict[str, Any]
 ) -> None:

@@ -287,7 +287,7 @@ _SCALARS = st.sampled_from(["a", "", 1, 0, True, None, 1.0, 0.5, float("inf"), 2
 _ARGUMENTS = st.dictionaries(st.sampled_from("abcd"), _SCALARS) | _SCALARS
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_OBJECTS, _ARGUMENTS)
 def test_what_the_quick_look_takes_the_validator_accepts_unchanged(schema, arguments):
     import jsonschema_rs

@@ -131,7 +131,7 @@ schemas = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(raw=schemas | any_json, answer=st.dictionaries(st.sampled_from("xyzw"), any_json, max_size=4))
 def test_any_schema_is_a_form_or_refused_and_any_answer_is_judged(raw: Any, answer: dict[str, Any]) -> None:
     """Invariant: what passes as filled in has only fields of the form, every required one, and is JSON."""

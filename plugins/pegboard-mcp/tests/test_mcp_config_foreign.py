@@ -244,7 +244,7 @@ files = st.fixed_dictionaries(
         "projects": json_values,
     },
 )
-fixed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fixed = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @fixed
@@ -270,7 +270,7 @@ def test_any_bytes_give_definitions_or_faults_never_an_exception(tmp_path: Path,
     assert faults
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet='{}[]":,/*\\ \n\r\tab1\ufeff', max_size=60))
 def test_blanking_keeps_every_length_and_every_line(text: str) -> None:
     blanked = jsonc.blank(text)
@@ -280,7 +280,7 @@ def test_blanking_keeps_every_length_and_every_line(text: str) -> None:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(json_values, st.sampled_from([None, 1, "\t"]))
 def test_json_without_comments_is_read_as_json_reads_it(value: Any, indent: Any) -> None:
     text = json.dumps(value, indent=indent)
@@ -309,7 +309,7 @@ LAYOUTS: list[Callable[[str], str]] = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(servers, st.sampled_from([None, 2, 4, "\t"]), st.lists(st.sampled_from(LAYOUTS), max_size=3), st.booleans())
 def test_what_is_put_beside_others_is_dropped_to_the_byte(
     there: dict[str, Any], indent: Any, layouts: list[Callable[[str], str]], has_more: bool
@@ -332,7 +332,7 @@ def test_what_is_put_beside_others_is_dropped_to_the_byte(
 roots = st.fixed_dictionaries({}, optional={"mcpServers": servers | json_values, "more": json_values}) | json_values
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(roots, st.sampled_from([None, 2]))
 def test_an_edit_gives_the_right_value_or_refuses(before: Any, indent: Any) -> None:
     text = json.dumps(before, indent=indent)

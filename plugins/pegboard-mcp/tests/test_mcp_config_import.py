@@ -222,7 +222,7 @@ texts = st.text(alphabet="ab$ {}:-=/@?&x1", max_size=14) | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(texts, max_size=4), st.dictionaries(st.sampled_from(["A", "TOKEN", "B_KEY"]), texts, max_size=3))
 def test_what_comes_over_means_what_it_meant(here: Path, args: list[str], env: dict[str, str]) -> None:
     file = here / "any.json"

@@ -399,7 +399,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(
         st.text(max_size=5), st.dictionaries(st.sampled_from([*KINDS, "other"]), json_values, max_size=5), max_size=2
@@ -416,7 +416,7 @@ def test_any_tables_give_definitions_or_faults_never_both_and_never_an_exception
     assert bool(refused) == bool(list(McpSettings.find_faults({"servers": servers})))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(json_values)
 def test_any_section_gives_faults_or_none_never_an_exception(raw: Any) -> None:
     for fault in McpSettings.find_faults({"servers": raw, "tokens": raw, "config_file": raw, "oauth": raw}):
@@ -487,7 +487,7 @@ def test_short_values_and_plain_headers_are_no_secrets() -> None:
     assert define({"url": "https://h", "headers": {"Accept": "application/json"}}).secrets == ()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=40))
 def test_looking_for_secrets_takes_any_text(args: list[str], url: str) -> None:
     found = secrets_of_args(args) | secrets_of_url(url) | secrets_of_url(f"https://{url}")

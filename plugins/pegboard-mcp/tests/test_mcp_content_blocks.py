@@ -365,7 +365,7 @@ results = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(raw=results | any_json)
 def test_any_json_is_answered_by_a_result_that_the_board_and_every_wire_can_carry(raw: object) -> None:
     """Invariant: whatever a server answers, there is a result, and its JSON is valid UTF-8."""
@@ -373,7 +373,7 @@ def test_any_json_is_answered_by_a_result_that_the_board_and_every_wire_can_carr
     json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False).encode()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(raw=st.lists(block | any_json, max_size=6))
 def test_there_are_as_many_blocks_as_were_sent(raw: list[object]) -> None:
     """Invariant: no block is lost, none is made up, whatever the others are."""

@@ -200,7 +200,7 @@ told = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(code=codes, message=any_json, data=any_json | told | st.fixed_dictionaries({"elicitations": any_json}))
 def test_any_error_becomes_one_of_the_boards_that_every_wire_can_carry(
     code: object, message: object, data: object

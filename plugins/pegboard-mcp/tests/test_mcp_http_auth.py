@@ -53,7 +53,7 @@ async def admitted(keeper: Gatekeeper, said: bytes | None) -> tuple[Any, list[An
 
 
 @given(said=st.one_of(st.binary(max_size=40), st.binary(max_size=20).map(lambda tail: b"Bearer " + tail)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_only_the_very_token_opens(said: bytes) -> None:
     """Whatever stands in the header, nobody is let in but who says a configured token."""
     keeper = Gatekeeper(McpSettings(tokens={"the token": "ada"}), None)

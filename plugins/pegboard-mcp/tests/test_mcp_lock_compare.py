@@ -306,7 +306,7 @@ def _verdict(old: Any, new: Any) -> bool | None:
     return Inclusion(narrow, wide).ask().state
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 2**32), st.integers(0, 3))
 def test_where_it_says_that_all_is_still_accepted_no_value_gets_past_it(
     old: Any, other: Any, seed: int, changes: int
@@ -325,7 +325,7 @@ def test_where_it_says_that_all_is_still_accepted_no_value_gets_past_it(
                 assert not first.is_valid(value) or second.is_valid(value), (one, two, value)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS)
 def test_a_schema_compared_with_itself_is_unchanged(schema: Any) -> None:
     assert compare_schemas(schema, json.loads(json.dumps(schema)), "input_schema") == []

@@ -46,7 +46,7 @@ def a_pin(name: str = "t", source: str = "s", **parts: Any) -> Pin:
     return Pin(source, name, face, fingerprint_of(face))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(NAMES, NAMES, FACES), max_size=4, unique_by=lambda row: row[:2]), st.integers())
 def test_what_is_written_is_read_back_whatever_the_tools_say(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, dict[str, Any]]], seed: int

@@ -82,7 +82,7 @@ names = st.text(max_size=80) | st.text("ab.-/", max_size=4) | st.text("x", min_s
 prefixes = st.none() | st.text("ab./", max_size=5) | st.text(max_size=70)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(wire=st.lists(names, max_size=12), prefix=prefixes, server=st.text(max_size=8), data=st.data())
 def test_names_are_valid_one_to_one_and_free_of_order(
     wire: list[str], prefix: str | None, server: str, data: st.DataObject
@@ -95,7 +95,7 @@ def test_names_are_valid_one_to_one_and_free_of_order(
     assert board_names(data.draw(st.permutations(wire)), prefix=prefix, server=server) == hung
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(wire=st.lists(names, max_size=8), more=st.lists(names, max_size=8), prefix=prefixes)
 def test_a_tool_that_comes_renames_none_that_does_not_want_its_name(
     wire: list[str], more: list[str], prefix: str | None

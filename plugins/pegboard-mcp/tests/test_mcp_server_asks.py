@@ -590,7 +590,7 @@ _PARAMS = st.fixed_dictionaries(
 
 
 @given(st.lists(_PARAMS, min_size=1, max_size=12))
-@hypothesis.settings(max_examples=40, deadline=None)
+@hypothesis.settings(max_examples=40)
 def test_any_params_are_answered_and_nothing_runs_that_nobody_accepted(calls: list[dict[str, Any]]) -> None:
     """Whatever params a client sends, each call is answered or refused with a number, and a tool that asks first runs
     only where an accepting answer came."""

@@ -90,13 +90,13 @@ def hung(raw: bytes) -> Any:
     return source.known()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes_yield_tools_or_nothing(raw: bytes) -> None:
     assert hung(raw) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_damage_to_a_good_file_yields_tools_or_nothing(data: st.DataObject) -> None:
     raw = bytearray(file_of())
@@ -114,7 +114,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_other_value_in_a_good_file_yields_tools_or_nothing(data: st.DataObject) -> None:
     content = json.loads(file_of())

@@ -244,7 +244,7 @@ raw_items = json_values | st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(raw_items, max_size=6))
 def test_any_json_of_a_server_gives_entries_that_can_be_written_and_read_or_nothing(raws: list[Any]) -> None:
     from pegboard_mcp.client import cache, discovery

@@ -11,7 +11,7 @@ from pegboard.schema.envelope import EDGE, TooLong
 from pegboard_mcp.client.transports._lines import LineSplitter, LogBudget, find_id
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     lines=st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b" ")), max_size=8),
     cuts=st.lists(st.integers(0, 400), max_size=12),
@@ -58,7 +58,7 @@ def test_a_long_line_in_small_pieces_takes_linear_time() -> None:
     assert min(measure(80_000) for _ in range(3)) < 40 * small  # quadratic: 64 times and more
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     number=st.one_of(st.integers(0, 10**12), st.text(max_size=20)),
     text=st.text(max_size=60),

@@ -260,7 +260,7 @@ def test_any_query_text_gives_a_result_list_and_never_an_error(tmp_path: Path) -
         async with open_host(words_alone(tmp_path), plugins=[MemoryPlugin()]) as host:
             await kept(host.session("ada"), "NEAR and far", "folded: paper", "東京 \0 🎉", "NOT 'quoted' \"twice\"")
 
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     @given(QUERIES, st.sampled_from([None, "home"]))
     def any_query(query: str, tag: str | None) -> None:
         trio.run(ask, query, tag)
@@ -283,7 +283,7 @@ def test_any_text_and_tags_are_kept_as_they_are_or_refused_with_invalid_input(tm
                 assert await found(session, "", limit=1, tag=tag) == shown
             await found(session, text)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(st.text(max_size=50), st.lists(st.text(max_size=8), max_size=3))
     @example("\0", [])
     @example("x", ["ẞ", "SS", "ﬀ"])

@@ -69,7 +69,7 @@ def test_a_query_is_taken_apart(
     assert (found.phrases, found.parts, found.scraps) == (phrases, parts, scraps)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_every_expression_made_of_any_text_is_one_that_fts5_takes(indexes: sqlite3.Connection, text: str) -> None:
     query = parse(text)

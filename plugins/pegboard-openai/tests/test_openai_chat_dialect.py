@@ -248,7 +248,7 @@ def test_a_refusal_goes_back_as_one_or_as_text(ask) -> None:
 
 
 @pytest.mark.parametrize("dialect", [ChatDialect(), ResponsesDialect()], ids=["chat", "responses"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(raw=st.deferred(lambda: JSON))
 def test_a_raw_turn_that_is_none_is_passed_over(dialect, raw) -> None:
     """Whatever a saved file holds as the turn of this dialect, the body repeats the calls that the results answer."""
@@ -360,7 +360,7 @@ KEYS = ("content", "refusal", "tool_calls", "function_call", "reasoning_content"
 MEMBERS = st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JSON))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     said=JSON | MEMBERS.map(lambda message: {"choices": [{"message": message}]}),
     flavour=st.sampled_from([OPENAI, MISTRAL]),

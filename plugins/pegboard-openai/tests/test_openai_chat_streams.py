@@ -340,7 +340,7 @@ DELTAS = st.dictionaries(st.sampled_from(KEYS), NEAR, max_size=4)
 CHUNKS = NEAR | DELTAS.map(lambda delta: {"choices": [{"delta": delta}]})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(chunks=st.lists(CHUNKS, max_size=5), done=st.booleans())
 def test_any_json_of_a_server_gives_a_reply_or_a_model_error(chunks, done) -> None:
     """Whatever JSON is streamed, there is a `Reply` whose every call is answered or called, or a `ModelError`."""
@@ -360,7 +360,7 @@ def test_any_json_of_a_server_gives_a_reply_or_a_model_error(chunks, done) -> No
         assert isinstance(json.loads(call["function"]["arguments"]), dict)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_any_split_of_an_answer_gives_the_reply_of_the_whole(data) -> None:
     """However text, thoughts and calls are cut, the reply is that of the answer that was not streamed."""

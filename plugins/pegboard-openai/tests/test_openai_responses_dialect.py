@@ -423,7 +423,7 @@ EVENTS = st.dictionaries(st.sampled_from(KEYS), NEAR, max_size=4).flatmap(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @example(events=[{"type": "response.output_item.added", "item": {"type": []}}], done=True)
 @given(events=st.lists(EVENTS | NEAR, max_size=6), done=st.booleans())
 def test_any_json_of_a_server_gives_a_reply_or_a_model_error(events, done) -> None:
@@ -442,7 +442,7 @@ def test_any_json_of_a_server_gives_a_reply_or_a_model_error(events, done) -> No
     assert [call.id for call in reply.message.calls] == [call.id for call in reply.calls]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text(st.characters(exclude_categories=("Cs",)), max_size=20), cut=st.integers(1, 7), data=st.data())
 def test_any_split_of_an_answer_gives_the_reply_of_the_whole(text, cut, data) -> None:
     """However texts and arguments are cut, the reply is that of the answer that was not streamed."""

@@ -182,7 +182,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("dialect", "answers", "model"), CASES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_body_of_every_conversation_is_one_that_the_sdk_takes(
     judges, tools, dialect, answers, model, data

@@ -205,7 +205,7 @@ OPTIONS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(OPTIONS, max_size=5))
 def test_no_order_of_options_lets_sort_write_or_start_or_read_outside(arguments: list[str]) -> None:
     codes = []
@@ -231,7 +231,7 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PARTS, max_size=8).map("".join))
 @example("--..")
 def test_no_word_that_passes_is_a_path_that_leads_out(word: str) -> None:

@@ -364,7 +364,7 @@ async def test_a_supervisor_that_fails_has_started_nothing(work: Path, monkeypat
 # the parts --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=60), st.binary(max_size=60), st.booleans())
 def test_text_of_any_bytes_can_be_turned_back(stdout: bytes, stderr: bytes, cut: bool) -> None:
     out, err, encoding = _running.as_text(stdout, stderr, cut=cut)

@@ -19,7 +19,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40))
 def test_any_text_is_split_as_shlex_splits_it_or_is_invalid_input(text: str) -> None:
     words: list[str] = []
@@ -36,7 +36,7 @@ def test_any_text_is_split_as_shlex_splits_it_or_is_invalid_input(text: str) -> 
     assert words == shlex.split(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20), min_size=1))
 def test_words_that_were_quoted_come_back_as_they_were(words: list[str]) -> None:
     text = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)

@@ -144,7 +144,7 @@ def memory() -> Iterator[Any]:
 
 
 @given(calls)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_calls_leave_what_they_leave_in_a_plain_list(memory: Any, calls: list[tuple[str, str, str, Any]]) -> None:
     model: list[dict[str, Any]] = []  # the oldest first
     with memory.connect() as connection:

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
@@ -243,7 +243,6 @@ def test_a_moment_that_was_is_always_among_the_readings_of_what_its_clock_shows(
     assert moment in [reading.moment.astimezone(UTC) for reading in placed.readings]
 
 
-@settings(deadline=None)
 @given(st.sampled_from(ZONES[:5]), st.integers(1960, 2060), st.data())
 def test_a_change_of_the_clocks_is_found_to_the_second(zone: ZoneInfo, year: int, data: st.DataObject) -> None:
     days = [datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=day) for day in range(366)]
@@ -379,7 +378,6 @@ def test_the_difference_is_put_in_words(text: str, here: str, there: str, says: 
     assert converted(text, "2026-07-06", ZoneInfo(here), ZoneInfo(there))[0].endswith(says)
 
 
-@settings(deadline=None)  # the first use of a zone reads a file
 @given(walls, st.sampled_from(sorted(zoneinfo.available_timezones())[::7]), zones)
 def test_any_wall_time_of_any_zone_is_converted(wall: datetime, here: str, there: ZoneInfo) -> None:
     text, data = converted(wall.isoformat(), wall.date().isoformat(), ZoneInfo(here), there)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
@@ -91,7 +91,6 @@ def test_what_is_also_known_as_something_is_a_name_of_the_database() -> None:
     assert not [alias for alias in ALSO_KNOWN_AS if NAMES.find(alias)]
 
 
-@settings(deadline=None)  # the first use of a zone reads a file
 @given(
     st.text(max_size=30)
     | st.sampled_from(["Europe/Berlin", "US/Eastern", "tokyo"]).flatmap(st.permutations).map("".join)

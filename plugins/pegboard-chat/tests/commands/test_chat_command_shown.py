@@ -24,7 +24,7 @@ TEXT = st.text(
 
 
 @given(TEXT, st.lists(st.integers(0, 30), max_size=5), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_however_a_text_is_cut_the_same_is_shown_and_nothing_a_terminal_obeys(
     text: str, cuts: list[int], careful: bool
 ) -> None:

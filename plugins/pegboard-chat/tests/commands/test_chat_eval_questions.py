@@ -164,7 +164,7 @@ def spoilt(draw: st.DrawFn) -> Any:
 
 
 @given(JSON | spoilt())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_json_is_an_eval_or_has_faults(table: Any) -> None:
     faults = Faults()
     found = eval_of(table, faults)
@@ -184,7 +184,7 @@ def written(draw: st.DrawFn) -> bytes:
 
 
 @given(written(), st.sampled_from(SUFFIXES))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_file_is_an_eval_or_says_what_is_wrong_with_it(data: bytes, suffix: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix}"
