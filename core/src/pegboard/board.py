@@ -176,13 +176,10 @@ class Board:
             return WholeBoard(self.registry, read_only=read_only)
         found = self.config.profiles.get(profile)
         if found is None:
-            import difflib
+            from pegboard.schema.near import hint_of
 
-            near = difflib.get_close_matches(profile, list(self.config.profiles), n=1, cutoff=0.0)
-            raise ConfigError(
-                f"there is no profile {profile!r}",
-                hint=f"did you mean {near[0]!r}?" if near else f"write one: [profiles.{profile}]",
-            )
+            hint = hint_of(profile, self.config.profiles, none="write one: [profiles.NAME]")
+            raise ConfigError(f"there is no profile {profile[:60]!r}", hint=hint)
         tighten = functools.partial(self._tightened, found)
         return ProfileView(self.registry, profile, found, tighten, self._recompile, read_only=read_only)
 
@@ -643,14 +640,14 @@ class Board:
 
     def no_dialect(self, name: str) -> ConfigError:
         """Why there is no such dialect: the package that brings it is not there, or it is called otherwise."""
-        from difflib import get_close_matches
+        from pegboard.schema.near import NearNames
 
         here = ", ".join(sorted(self.dialects))
         package = DIALECT_PACKAGES.get(name)
         if package is not None:
             message = f"the dialect {name!r} comes with {package}, which is not there; on the board: {here}"
             return ConfigError(message, hint=f"pip install {package}; where it is installed, pegboard doctor says more")
-        near = get_close_matches(name[:100], {*self.dialects, *DIALECT_PACKAGES}, n=1)
+        near = NearNames().find(name, {*self.dialects, *DIALECT_PACKAGES})
         more = ", ".join(sorted({*DIALECT_PACKAGES.values()}))
         hint = f"did you mean {near[0]}?" if near else f"others come with packages: {more}"
         return ConfigError(f"there is no dialect {name[:60]!r}; on the board: {here}", hint=hint)

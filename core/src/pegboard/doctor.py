@@ -114,9 +114,9 @@ def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
     known = {_fold(name) for name in (*names, "read_result")}
     for name in board.config.tools:
         if _fold(name) not in known:
-            from difflib import get_close_matches
+            from pegboard.schema.near import NearNames
 
-            near = get_close_matches(name[:200], names, n=1)
+            near = NearNames().find(name, names)
             yield name, near[0] if near else None
 
 

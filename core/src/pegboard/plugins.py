@@ -189,10 +189,11 @@ class Plugins:
             for implementation in list(hook.get_hookimpls()):
                 if implementation.optionalhook:
                     continue
-                import difflib
+                from pegboard.schema.near import NearNames, listed
 
-                near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-                problem = PluginError(f"there is no hook {name!r}; the nearest is {near[0]!r}")
+                near = NearNames().find(name, known)
+                hint = f"the nearest is {near[0]!r}" if near else listed(known)
+                problem = PluginError(f"there is no hook {name[:60]!r}; {hint}")
                 self.quarantine(self.records[implementation.plugin_name], "hooks", problem)
 
     def structure_settings(self, config: Config) -> None:
@@ -349,7 +350,9 @@ def load_plugins(
 def _check_left_out(left_out: set[str]) -> None:
     installed = {one.name for one in installed_plugins()} if left_out - BUILTINS.keys() else set()
     for name in sorted(left_out - BUILTINS.keys() - installed):
-        raise ConfigError(f"there is no plugin {name!r} to leave out", hint=_nearest(name, [*BUILTINS, *installed]))
+        from pegboard.schema.near import hint_of
+
+        raise ConfigError(f"there is no plugin {name[:80]!r} to leave out", hint=hint_of(name, {*BUILTINS, *installed}))
 
 
 def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[PluginRecord, Callable[[], Any]]]:
@@ -363,8 +366,11 @@ def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[Plug
     for name in names:
         found = [one for one in installed if name in (one.name, one.distribution)]
         if not found:
-            known = [text for one in installed for text in (one.name, one.distribution) if text]
-            raise PluginError(f"no plugin {name!r} is installed", hint=_nearest(name, known))
+            from pegboard.schema.near import hint_of
+
+            known = {one.name for one in installed}
+            hint = hint_of(name.removeprefix("pegboard-"), known, none="pip install pegboard-NAME brings one")
+            raise PluginError(f"no plugin {name[:80]!r} is installed", hint=hint)
         chosen |= dict.fromkeys(found)
     for one in chosen:  # each once, however often and by whichever of its names it was asked for
         yield _record(one, named=True), one.load
@@ -396,13 +402,6 @@ def _add_hookspecs(plugins: Plugins) -> None:
             raise
         except BaseException as problem:  # noqa: BLE001 - attributes of a third-party object
             plugins.quarantine(record, "add_hookspecs", problem)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else None
 
 
 def _own_version() -> str:

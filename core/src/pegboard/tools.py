@@ -406,9 +406,9 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     if not callable(function):
         raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}")
     if unknown := sorted(options.keys() - _OPTIONS):
-        import difflib
+        from pegboard.schema.near import NearNames
 
-        near = difflib.get_close_matches(unknown[0], sorted(_OPTIONS), n=1)
+        near = NearNames().find(unknown[0], sorted(_OPTIONS))
         hint = f"did you mean {near[0]!r}?" if near else None
         raise ToolDefinitionError(f"tool {where}: @tool has no option {unknown[0]!r}", hint=hint)
     try:

@@ -32,7 +32,7 @@ CASES = {
     "a batch that is not there": (["batch", "no.jsonl"], "no.jsonl cannot be read", "pegboard batch --help"),
     "no tool": (["show", "ad"], "there is no tool 'ad'", "did you mean add"),
     "no tool at all": (["call"], "Missing argument 'NAME'", "pegboard call --help"),
-    "no plugin": (["--plugin", "nope", "list"], "no plugin 'nope' is installed", "did you mean|pegboard plugins"),
+    "no plugin": (["--plugin", "nope", "list"], "no plugin 'nope' is installed", "there are: "),
     "a name that is none": (["new", "plugin", "1x"], "'1x' is no name", "small letters"),
     "an option": (["list", "--nope"], "No such option", "pegboard list --help"),
     "no profile": (["--profile", "nope", "list"], "a profile that is configured", "."),

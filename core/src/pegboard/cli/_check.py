@@ -6,6 +6,7 @@ import click
 
 from pegboard.cli._output import emit_json, emit_line, loading_strangers
 from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._text import printable
 from pegboard.cli._waiting import waiting
 
 
@@ -27,9 +28,9 @@ def command(distribution: str | None, as_json: bool) -> int:
             if as_json:
                 steps.append(step.to_json())
                 continue
-            emit_line(f"{'ok    ' if step.ok else 'FAILED'} {step.name}: {step.seen}")
+            emit_line(printable(f"{'ok    ' if step.ok else 'FAILED'} {step.name}: {step.seen}"))
             if not step.ok and step.fix:
-                emit_line(f"       fix: {step.fix}")
+                emit_line(printable(f"       fix: {step.fix}"))
     if as_json:
         emit_json(steps)
     elif failed:

@@ -162,9 +162,9 @@ class Program(click.Group):
             else:
                 hint = f"add --plugin {entry}" if _run_of(ctx).plugins else "pegboard doctor says why"
             raise ConfigError(f"the command {name!r} comes with {package}, which is not on the board", hint=hint)
-        from difflib import get_close_matches
+        from pegboard.schema.near import NearNames
 
-        near = get_close_matches(name[:100], {*COMMANDS, *self.commands, *PACKAGES}, n=1)
+        near = NearNames().find(name, {*COMMANDS, *self.commands, *PACKAGES})
         hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
         if name in ELSEWHERE:
             given = next((word[:60] for word in args[1:] if not word.startswith("-")), "NAME")
@@ -324,8 +324,32 @@ def _tell_usage(problem: click.ClickException) -> int:
     said = problem.format_message()
     if isinstance(problem, click.MissingParameter):  # click puts each choice on a line of its own
         said = " ".join(said.split())
-    tell_error(said.rstrip("."), f"{path} --help")
+    unknown = None if ctx is None else _unknown_word(problem, ctx)
+    if unknown is not None:
+        said, hint = unknown
+        tell_error(said, hint or f"{path} --help")
+    else:
+        tell_error(said.rstrip("."), f"{path} --help")
     return WRONG_USAGE
+
+
+def _unknown_word(problem: click.ClickException, ctx: click.Context) -> tuple[str, str | None] | None:
+    """What is said of an option or a command of a group that is not there, and what may help.
+
+    click's own suggestions are by `difflib` alone, which finds near what is not.
+    """
+    if isinstance(problem, click.NoSuchOption):
+        word, what = problem.option_name, "option"
+        names = [name for one in ctx.command.get_params(ctx) for name in one.opts if name.startswith("--")]
+    elif isinstance(ctx.command, click.Group) and hasattr(problem, "command_name"):  # `NoSuchCommand`, since click 8.4
+        word, what, names = problem.command_name, "command", ctx.command.list_commands(ctx)
+    else:
+        return None
+    from pegboard.schema.near import NearNames, listed
+
+    near = NearNames().find(word, names)
+    hint = f"did you mean {near[0]}?" if near else listed(names) if what == "command" else None
+    return f"No such {what} {word[:60]!r}", hint
 
 
 def tell_error(message: str, hint: str | None) -> None:

@@ -254,9 +254,8 @@ class ProgramRun:
         Raises:
             ConfigError: there is none; the nearest ones are named.
         """
-        from difflib import get_close_matches
-
         from pegboard.absence import not_found
+        from pegboard.schema.near import NearNames
 
         board = self.load_board()
         hung = board.view().plans.get(name) or self.load_known_board().view().plans.get(name)
@@ -267,7 +266,7 @@ class ProgramRun:
             raise PluginError(
                 f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix
             )
-        near = get_close_matches(name[:200], list(board.view().offered.plans), n=3)
+        near = NearNames().find(name, board.view().offered.plans, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
         away = board.sources_away(name, profile=board.config.core.profile)
         raise ConfigError(not_found(name, (), away).message, hint=hint if near or not away else None)

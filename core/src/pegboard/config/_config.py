@@ -30,7 +30,7 @@ from pegboard.config._structure import nearest, read_loose, said_fields, shorten
 from pegboard.errors import ConfigError, Fault, Step, UntrustedError, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from pegboard.tools import Limits
@@ -616,10 +616,10 @@ def _faults_of_section(name: str, section: Any) -> list[Fault]:
     return [Fault((name, key), "a table", shorten(item)) for key, item in section.items() if not isinstance(item, dict)]
 
 
-def _unknown_profile(name: str, profiles: Iterable[str]) -> Fault:
-    near = nearest(name, profiles)
-    there = ", ".join(sorted(profiles))
-    hint = f"did you mean {near!r}?" if near else f"there are: {there}" if there else "write one: [profiles.NAME]"
+def _unknown_profile(name: str, profiles: Collection[str]) -> Fault:
+    from pegboard.schema.near import hint_of
+
+    hint = hint_of(name, profiles, none="write one: [profiles.NAME]")
     return Fault(("profile",), "a profile that is configured", shorten(name), hint)
 
 

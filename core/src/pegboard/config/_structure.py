@@ -195,11 +195,9 @@ def unknown_key(path: Path, known: Iterable[str]) -> Fault:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely meant to be, or None."""
-    import difflib
+    from pegboard.schema.near import NearNames
 
-    by_folded = {name.lower().replace("-", "_"): name for name in known}
-    found = difflib.get_close_matches(word[:100].lower().replace("-", "_"), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
+    return next(iter(NearNames().find(word, known)), None)
 
 
 def shorten(value: Any) -> str:

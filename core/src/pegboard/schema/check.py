@@ -53,9 +53,9 @@ _TYPE_NAMES = frozenset(TYPES)
 
 
 def _near(word: str, known: Iterable[str], n: int) -> list[str]:
-    from difflib import get_close_matches
+    from pegboard.schema.near import NearNames
 
-    return get_close_matches(word, list(known), n=n)
+    return NearNames().find(word, known, n)
 
 
 def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:

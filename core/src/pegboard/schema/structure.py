@@ -251,9 +251,9 @@ def _closed_hook(values: dict[tuple[bool, Any], Any]) -> Hook:
 
 
 def _nearest(value: Any, names: typing.Iterable[str]) -> str | None:
-    from difflib import get_close_matches
+    from pegboard.schema.near import NearNames
 
-    near = get_close_matches(value[:60], list(names)[:1000], n=1) if isinstance(value, str) else None
+    near = NearNames().find(value, names) if isinstance(value, str) else None
     return f"did you mean {near[0]!r}?" if near else None
 
 

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._frozen import thaw
+from pegboard._installed import installed_plugins
 from pegboard.doctor import SAFE_NAME, hidden_in
 from pegboard.errors import ErrorCode, PegboardError, PluginError
+from pegboard.schema.near import NearNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +120,7 @@ def run_gate(distribution: str | None = None, *, project: Path | None = None) ->
     names = _plugin_names(distribution)
     if not names:
         yield Step(
-            "installed", False, f"{distribution} has no plugin here",
+            "installed", False, f"{distribution} has no plugin here", _meant(distribution) +
             'pip install it, and give it an entry point: [project.entry-points.pegboard] NAME = "MODULE.plugin"',
         )  # fmt: skip
         return
@@ -157,6 +159,14 @@ def _plugin_names(distribution: str) -> list[str]:
     except PackageNotFoundError:
         return []
     return sorted({entry.name for entry in found.entry_points if entry.group == "pegboard"})
+
+
+def _meant(distribution: str) -> str:
+    """Which distribution may be meant, by its own name or by that of its plugin."""
+    installed = {one.name: one.distribution for one in installed_plugins() if one.distribution}
+    known = {**{name.removeprefix("pegboard-"): name for name in installed.values()}, **installed}
+    near = NearNames().find(distribution.removeprefix("pegboard-"), known)
+    return f"did you mean {known[near[0]]}? Else " if near else ""
 
 
 def _load(names: list[str]) -> Board:

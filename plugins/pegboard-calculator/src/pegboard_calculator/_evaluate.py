@@ -123,9 +123,9 @@ def _unknown(name: str) -> Mistake:
         return Mistake(f"{name} is a function; write {FUNCTIONS[name].usage}")
     if name in CONSTANTS:
         return Mistake(f"{name} is a number, not a function; write {name}*(...) to multiply")
-    from difflib import get_close_matches  # only needed here
+    from pegboard.schema.near import NearNames  # only needed here
 
-    near = get_close_matches(name.lower(), [*FUNCTIONS, *CONSTANTS], n=3)
+    near = NearNames().find(name, [*FUNCTIONS, *CONSTANTS], 3)
     if near:
         return Mistake(f"{name} is unknown; did you mean {' or '.join(near)}?")
     return Mistake(f"{name} is unknown; there are {', '.join(sorted([*FUNCTIONS, *CONSTANTS]))}")

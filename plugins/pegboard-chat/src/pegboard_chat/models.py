@@ -116,7 +116,7 @@ def _choose(board: Any, name: str | None) -> tuple[Provider, str | None]:
         if colon and not model:
             raise ConfigError(f"{name!r} names no model", hint=f"write {wanted}:MODEL, or {wanted} alone")
         return found[wanted][1], model or None
-    near = NearNames().find(wanted.lower(), found)
+    near = NearNames().find(wanted, found)
     listed = ", ".join(sorted(found)) or "none"
     shown = wanted if len(wanted) <= 60 else f"{wanted[:59]}…"
     raise ConfigError(f"there is no provider of models {shown!r}", hint=_hint_of_unknown(board, wanted, near, listed))

@@ -68,9 +68,9 @@ def find_codec(name: str) -> str:
     found = CODECS.get(folded)
     if found is not None:
         return found
-    import difflib
+    from pegboard.schema.near import NearNames
 
-    near = difflib.get_close_matches(folded, CODECS, n=3)
+    near = NearNames().find(folded, CODECS, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "write utf-8, utf-16, latin-1 or windows-1252"
     raise ToolError(
         ErrorCode.INVALID_INPUT,

@@ -337,17 +337,17 @@ class Scope:
         """Names of what there is in the same folder that come near; none that the tool may not use."""
         if not parts:
             return []
-        import difflib
         import itertools
+
+        from pegboard.schema.near import NearNames
 
         try:
             with root.open(parts[:-1], FOLDER) as folder, os.scandir(folder.fd) as found:
                 there = folder.parts
-                known = {entry.name.lower(): entry.name for entry in itertools.islice(found, MAX_NEAR)}
+                known = [entry.name for entry in itertools.islice(found, MAX_NEAR)]
         except OSError:
             return []
-        near = difflib.get_close_matches(parts[-1].lower(), known, n=3)
-        places = [(*there, known[name]) for name in near]
+        places = [(*there, name) for name in NearNames().find(parts[-1], known, 3)]
         return [decoded(place[-1]) for place in places if self.rules.refusal(root.real_parts + place) is None]
 
 

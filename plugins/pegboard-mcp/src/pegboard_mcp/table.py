@@ -207,9 +207,9 @@ def _unset(value: str, known: set[str]) -> list[str]:
 
 
 def _near(key: str) -> str:
-    from difflib import get_close_matches
+    from pegboard.schema.near import NearNames
 
-    near = get_close_matches(str(key)[:60].lower(), KINDS, n=1)
+    near = NearNames().find(str(key), KINDS)
     return f"did you mean {near[0]!r}?" if near else "take it out"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
+from pegboard.schema.near import hint_of
 from pegboard.text import visible
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def _chosen(path: Path, said: ForeignFile, names: tuple[str, ...]) -> list[Forei
         return list(there.values())
     for name in names:
         if name not in there and not said.faults:
-            known = ", ".join(there) or "none"
-            raise ConfigError(f"{path} has no server {name[:60]!r}", hint=f"there are: {known[:200]}")
+            raise ConfigError(f"{path} has no server {name[:60]!r}", hint=hint_of(name, there))
     return [there[name] for name in dict.fromkeys(names) if name in there]
 
 

@@ -141,13 +141,13 @@ def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
 
 
 def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRun) -> None:
-    from difflib import get_close_matches
+    from pegboard.schema.near import NearNames
 
     board = run.load_board(lenient=True)
     known = {key.name for key in keys} | set(board.registry.plans) | set(board.not_hung)
     for name in names:
         if name not in known:
-            near = get_close_matches(name[:100], sorted(known), n=1)
+            near = NearNames().find(name, sorted(known))
             hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
             raise ConfigError(f"there is no tool {name[:80]!r}, and none was accepted", hint=hint)
 

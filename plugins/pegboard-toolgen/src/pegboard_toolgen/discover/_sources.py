@@ -13,6 +13,7 @@ import importlib.metadata
 import io
 import logging
 import os
+import pkgutil
 import re
 import stat
 import tokenize
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
+from pegboard.schema.near import NearNames
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
 
 if TYPE_CHECKING:
@@ -137,7 +139,9 @@ def read_package(name: str, search_paths: Sequence[Path]) -> Tree:
                 f"{name} is compiled and brings no stub",
                 hint="a library is read, never imported: install a package of stubs for it",
             )
-    raise DiscoveryError(f"{name} is on none of the search paths", hint="install it, or name the folder it lies in")
+    near = NearNames().find(first, {module.name for module in pkgutil.iter_modules(map(str, search_paths))})
+    hint = f"did you mean {near[0]}?" if near else "install it, or name the folder it lies in"
+    raise DiscoveryError(f"{name} is on none of the search paths", hint=hint)
 
 
 def _with_links(search_paths: Sequence[Path]) -> Iterator[Path]:
