@@ -563,6 +563,121 @@ def test_a_settings_class_that_cannot_be_resolved_loses_its_plugin_alone(make_pl
     assert list(board.tools) == ["coin"]
 
 
+# settings that are left for later ----------------------------------------
+
+LATE = """
+import attrs
+from pegboard import hookimpl
+
+asked = []
+
+@attrs.frozen
+class Settings:
+    n: {hint}
+
+@hookimpl
+def provide_settings():
+    asked.append(1)
+    {first}
+    return Settings
+
+@hookimpl
+def provide_dialects():
+    return []
+"""
+GOOD_CLASS, BAD_CLASS = {"hint": "int = 1", "first": ""}, {"hint": "'Nothing'", "first": ""}
+FAILING = {"hint": "int = 1", "first": "raise ValueError('no luck')"}
+GIVES = {
+    "provide_tools": "\n@hookimpl\ndef provide_tools():\n    return []\n",
+    "provide_sources": "\n@hookimpl\ndef provide_sources():\n    return []\n",
+    "make_guards": "\n@hookimpl\ndef make_guards(tool):\n    return None\n",
+    "make_validator": "\n@hookimpl\ndef make_validator(schema):\n    return None\n",
+    "make_executor": "\n@hookimpl\ndef make_executor(tool):\n    return None\n",
+}
+
+
+def asked_of(board: Any, name: str) -> int:
+    """How often the plugin was asked for its settings class."""
+    return len(board.plugins.records[name].plugin.asked)
+
+
+def test_settings_of_a_plugin_that_gives_nothing_while_a_board_loads_are_made_once_when_they_are_used(
+    install: Any,
+) -> None:
+    install("late", LATE.format(**GOOD_CLASS))
+    board = load_board({})
+    assert asked_of(board, "late") == 0
+    assert board.plugins.records["late"].settings.n == 1
+    _ = board.dialects, list(board.plugins), board.plugins.records["late"].settings
+    assert asked_of(board, "late") == 1
+
+
+@pytest.mark.parametrize("hook", GIVES)
+def test_settings_of_a_plugin_that_gives_something_while_a_board_loads_are_made_then(install: Any, hook: str) -> None:
+    install("early", LATE.format(**GOOD_CLASS) + GIVES[hook])
+    assert asked_of(load_board({}), "early") == 1
+
+
+@pytest.mark.parametrize("config", [{"plugins": {"late": {}}}, {"strict": True}])
+@pytest.mark.parametrize("plugin", [BAD_CLASS, FAILING])
+def test_settings_that_fail_are_fatal_at_load_where_their_section_is_named_or_the_board_is_strict(
+    install: Any, config: dict[str, Any], plugin: dict[str, str]
+) -> None:
+    install("late", LATE.format(**plugin))
+    with pytest.raises(PluginError, match="'late' of pegboard-late failed at provide_settings"):
+        load_board(config)
+    with pytest.raises(PluginError, match="'late' of pegboard-late failed at provide_settings"):
+        load_board({}, ["late"])
+
+
+def test_a_variable_names_a_section_too(install: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("late", LATE.format(**GOOD_CLASS))
+    monkeypatch.setenv("PEGBOARD_PLUGINS__LATE__N", "three")
+    with pytest.raises(ConfigError, match=r"plugins\.late\.n"):
+        load_board()
+
+
+@pytest.mark.parametrize("plugin", [BAD_CLASS, FAILING])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda board: board.dialects,
+        lambda board: board.plugins.records["late"].settings,
+        lambda board: list(board.plugins),
+        lambda board: board.plugins.quarantined,
+        lambda board: board.findings(),
+    ],
+)
+def test_settings_that_fail_put_their_plugin_aside_and_name_it_whenever_it_is_used(
+    install: Any, plugin: dict[str, str], use: Callable[[Any], object]
+) -> None:
+    install("late", LATE.format(**plugin))
+    board = load_board({})
+    use(board)
+    record = board.plugins.records["late"]
+    assert record.quarantined.startswith("provide_settings: ")
+    assert [one.name for one in board.plugins.quarantined] == ["late"]
+    assert any("pegboard-late" in finding.where for finding in board.findings())
+
+
+def test_the_configuration_is_shown_with_the_settings_that_nobody_used_yet(install: Any) -> None:
+    install("late", LATE.format(**GOOD_CLASS))
+    install("early", LATE.format(**GOOD_CLASS) + GIVES["provide_tools"])
+    board = load_board({})
+    board.plugins.make_settings()
+    shown = [row.key.split(".")[1] for row in board.config.describe() if row.key.startswith("plugins.")]
+    assert shown == sorted(shown)
+    assert {"early", "late"} <= {*shown}
+
+
+def test_settings_that_have_to_be_said_are_missed_whenever_they_are_used(install: Any) -> None:
+    install("late", LATE.format(hint="int", first=""))
+    board = load_board({})
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"plugins\.late"):
+            _ = board.plugins.records["late"].settings
+
+
 # what is no ordinary exception, and nothing in a list ----------------------------------------
 
 

@@ -37,10 +37,11 @@ another plugin's.
 def provide_settings() -> type[Any] | None:
     """Give the attrs class of the plugin's settings.
 
-    Fires once, after import and before every hook that takes `settings`. The class is filled from
-    `[plugins.NAME]` of the configuration; unknown keys, loose booleans and loose numbers are refused with their
-    place. Declare fields with `pegboard.setting` to mark secrets and settings that widen permissions. None: the
-    plugin takes no settings. An exception quarantines the plugin.
+    Fires once, after import and before every hook that takes `settings`; for an installed plugin that gives nothing to
+    a board while it loads, and that nobody names, when it is first used. The class is filled from `[plugins.NAME]` of
+    the configuration; unknown keys, loose booleans and loose numbers are refused with their place. Declare fields with
+    `pegboard.setting` to mark secrets and settings that widen permissions. None: the plugin takes no settings. An
+    exception quarantines the plugin.
 
     .. versionadded:: 0.1
     """

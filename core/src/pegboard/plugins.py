@@ -9,6 +9,7 @@ One pluggy manager per board, never a global; hooks are asked one implementation
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import os
@@ -36,6 +37,8 @@ log = logging.getLogger("pegboard")
 _HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 MAX_ANSWERS = 100_000
 """More tools, sources or dialects than that are no list that an author meant."""
+_ASKED_AT_LOAD = ("provide_tools", "provide_sources", "make_validator", "make_guards", "make_executor")
+"""The hooks by which a plugin gives something to a board while it loads."""
 
 BUILTINS = {
     "validator": "pegboard.validation",
@@ -63,7 +66,7 @@ class PluginRecord:
         builtin: whether it is one of the core's own.
         named: whether the configuration or the caller asked for it by name; its failure is fatal then.
         import_s: seconds that its import took.
-        settings: an instance of its settings class, or None.
+        settings: an instance of its settings class, or None; see `Plugins.structure_settings` for when it is made.
         quarantined: why it was put aside, or None.
         cure: what to do about that, with the place in the plugin's code where that is known.
         provides: how many of each thing it gave, by hook.
@@ -78,10 +81,28 @@ class PluginRecord:
     named: bool = False
     import_s: float = 0.0
     plugin: Any = attrs.field(default=None, repr=False)
-    settings: Any = attrs.field(default=None, repr=False)
+    _settings: Any = attrs.field(default=None, repr=False)
     quarantined: str | None = None
     cure: str = ""
     provides: dict[str, int] = attrs.field(factory=dict)
+    _fill: Callable[[], None] | None = attrs.field(default=None, init=False, repr=False)
+
+    @property
+    def settings(self) -> Any:
+        """Its settings; those that were left for later are made now.
+
+        Raises:
+            ConfigError: the configuration has to say something, and says nothing.
+            PluginError: their class is wrong, and that is fatal.
+        """
+        if self._fill is not None:
+            self._fill()
+            self._fill = None
+        return self._settings
+
+    @settings.setter
+    def settings(self, made: Any) -> None:
+        self._settings = made
 
     @property
     def label(self) -> str:
@@ -114,12 +135,24 @@ class Plugins:
         self._order: dict[str, list[tuple[PluginRecord, Any]]] = {}
 
     def __iter__(self) -> Iterator[PluginRecord]:
-        return iter([*self.records.values(), *self._problems])
+        self.make_settings()  # whoever looks at all of them sees what is wrong with one that nobody used yet
+        return iter(self._known())
+
+    def _known(self) -> list[PluginRecord]:
+        return [*self.records.values(), *self._problems]
 
     @property
     def quarantined(self) -> list[PluginRecord]:
         """Plugins that were put aside."""
         return [record for record in self if record.quarantined is not None]
+
+    @property
+    def quarantined_so_far(self) -> list[PluginRecord]:
+        """Those of them that could have brought tools: what loading a board saw, and nothing that is looked at later.
+
+        .. versionadded:: 0.1
+        """
+        return [record for record in self._known() if record.quarantined is not None]
 
     def add(self, record: PluginRecord, load: Callable[[], Any]) -> None:
         """Import a plugin and register its hooks, or quarantine it."""
@@ -199,29 +232,23 @@ class Plugins:
     def structure_settings(self, config: Config) -> None:
         """Ask every plugin for its settings class and fill it from its section.
 
+        Those of an installed plugin that gives nothing to a board while it loads, and of which the configuration says
+        nothing, are left until they are used: a provider of models has no part in `pegboard list`, and to import and
+        make the classes of all of them takes as long as the rest of a plugin.
+
         Raises:
             ConfigError: with what is wrong in all sections at once, and what the configuration held back.
         """
         wrong: list[ConfigError] = []
         held = {fault.path for fault in config.held}
+        givers = {record.name for hook in _ASKED_AT_LOAD for record, _ in self.implementations(hook)}
         for record, make in self.implementations("provide_settings"):
-            try:
-                cls = make()
-            except KeyboardInterrupt:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
-                self.quarantine(record, "provide_settings", problem)
-                continue
-            if cls is None:
-                continue
-            if not (isinstance(cls, type) and attrs.has(cls)):
-                got = PluginError(f"provide_settings gave {_kind(cls)}, expected an attrs class")
-                self.quarantine(record, "provide_settings", got)
+            fill = functools.partial(self._fill, record, make, config)
+            if self._may_wait(record) and record.name not in givers and not config.says_of_plugin(record.name):
+                record._fill = fill
                 continue
             try:
-                record.settings = config.plugin_settings(record.name, cls)
-            except PluginError as problem:  # the class itself is wrong; a wrong value is the configuration's fault
-                self.quarantine(record, "provide_settings", problem)
+                fill()
             except ConfigError as problem:
                 wrong.append(problem)
         if not wrong:
@@ -238,11 +265,50 @@ class Plugins:
         counted = ConfigError.of_faults(faults, hint=hint)
         raise ConfigError("; ".join(dict.fromkeys(others)) or counted.message, faults, hint=hint) from wrong[0]
 
+    def make_settings(self) -> None:
+        """Make the settings that were left for later, as if each plugin were used now.
+
+        Raises:
+            ConfigError: the configuration has to say something, and says nothing.
+
+        .. versionadded:: 0.1
+        """
+        for record in self._known():
+            _ = record.settings
+
+    def _may_wait(self, record: PluginRecord) -> bool:
+        """Whether somebody may use a board without this plugin: nobody asked for it, and its failure is not fatal."""
+        return record.distribution is not None and not (record.builtin or record.named or self.strict)
+
+    def _fill(self, record: PluginRecord, make: Callable[..., Any], config: Config) -> None:
+        """Make a plugin's settings, or quarantine it where their class is wrong.
+
+        Raises:
+            ConfigError: the configuration is wrong.
+        """
+        try:
+            cls = make()
+            if cls is None:
+                return
+            if not (isinstance(cls, type) and attrs.has(cls)):
+                raise PluginError(f"provide_settings gave {_kind(cls)}, expected an attrs class")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+            self.quarantine(record, "provide_settings", problem)
+            return
+        try:
+            record.settings = config.plugin_settings(record.name, cls)
+        except PluginError as problem:  # the class itself is wrong; a wrong value is the configuration's fault
+            self.quarantine(record, "provide_settings", problem)
+
     def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
         """Who implements a hook, in the order of their names: never of installation."""
         found = self._order.get(hook)
         if found is None:
             caller = getattr(self.manager.hook, hook)
+            for one in caller.get_hookimpls():
+                _ = self.records[one.plugin_name].settings  # they come before any other hook, and may put it aside
             found = sorted(
                 ((self.records[one.plugin_name], _adapt(one)) for one in caller.get_hookimpls()),
                 key=lambda pair: pair[0].name,
@@ -341,8 +407,8 @@ def load_plugins(
     plugins.structure_settings(config)
     if wanted is None:
         config.check_unknown(
-            [record.name for record in plugins if record.quarantined is None],
-            [*left_out, *(record.name for record in plugins.quarantined)],
+            [record.name for record in plugins._known() if record.quarantined is None],
+            [*left_out, *(record.name for record in plugins.quarantined_so_far)],
         )
     return plugins
 

@@ -61,9 +61,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
         return
     run: ProgramRun = ctx.find_object(ProgramRun)  # type: ignore[assignment]
     try:
-        config = run.load_board(
-            lenient=True
-        ).config  # plugins know their defaults, and which of their settings are secret
+        board = run.load_board(lenient=True)
+        board.plugins.make_settings()  # plugins know their defaults, and which of their settings are secret
+        config = board.config
     except PluginError as problem:
         note(f"note: settings of plugins are left out: {problem.message}")
         config = run.load_config()

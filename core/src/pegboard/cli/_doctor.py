@@ -50,6 +50,7 @@ def command(run: ProgramRun, as_json: bool) -> int:
 def _findings(run: ProgramRun, wait: Wait) -> Iterator[Finding]:
     try:
         board = run.load_board(lenient=True)
+        board.plugins.make_settings()
     except PegboardError as problem:
         yield from _fatal(problem)
         # Without what the configuration says, the rest can still be looked at.

@@ -154,7 +154,7 @@ def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
         note("no tool matches; pegboard list without options and --profile shows all")
     # A tool that is off until somebody configures it is no reason to look into anything.
-    aside = sum(not one.is_off for one in board.not_hung.values()) + len(board.plugins.quarantined)
+    aside = sum(not one.is_off for one in board.not_hung.values()) + len(board.plugins.quarantined_so_far)
     if not found and not filtered and not aside:
         note("no tool is on the board; install a plugin: pip install pegboard-calculator")
     if aside:

@@ -181,7 +181,7 @@ class ProgramRun:
         from pegboard.config import ConfigFault
         from pegboard.doctor import tools_that_are_not_there
 
-        if self.plugins or board.plugins.quarantined or board.sources:
+        if self.plugins or board.plugins.quarantined_so_far or board.sources:
             return
         faults = []
         for name, near in tools_that_are_not_there(board):

@@ -186,6 +186,13 @@ class Config:
         """The plugins that have a section `[plugins.NAME]`."""
         return tuple(self._tree.values.get("plugins", {}))
 
+    def says_of_plugin(self, name: str) -> bool:
+        """Whether there is a section `[plugins.NAME]`, or a variable of one.
+
+        .. versionadded:: 0.1
+        """
+        return self._find_key("plugins", name) is not None
+
     def plugin_settings(self, name: str, cls: type[T]) -> T:
         """A plugin's own settings: its section, structured into its attrs class.
 
@@ -436,7 +443,9 @@ class Config:
         """
         places: dict[tuple[Step, ...], Any] = dict.fromkeys((key,) for key in keys_of(CoreSettings))
         values = dict(leaves(self._tree.values))
-        for path, cls in [((), CoreSettings), *self._classes.items()]:
+        # By the names of plugins, since some are asked for their class later than others; then the tools.
+        asked = sorted(self._classes.items(), key=lambda pair: pair[0] if pair[0][0] == "plugins" else ("tools",))
+        for path, cls in [((), CoreSettings), *asked]:
             table = self._tree.at(path) or {}
             for key, field in keys_of(cls).items():
                 if path == ():

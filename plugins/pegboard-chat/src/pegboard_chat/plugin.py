@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import hookimpl
-from pegboard_chat.settings import ChatSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,11 +12,14 @@ if TYPE_CHECKING:
     import click
 
     from pegboard_chat.contract import Provider
+    from pegboard_chat.settings import ChatSettings
 
 
 @hookimpl
 def provide_settings() -> type[ChatSettings]:
     """The model, budgets, prices."""
+    from pegboard_chat.settings import ChatSettings
+
     return ChatSettings
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard import hookimpl
-from pegboard_cohere.settings import CohereSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pegboard import Dialect
     from pegboard_chat import Provider
+    from pegboard_cohere.settings import CohereSettings
 
 
 @hookimpl
 def provide_settings() -> type[CohereSettings]:
     """Key, address, model, and how much is asked of it."""
+    from pegboard_cohere.settings import CohereSettings
+
     return CohereSettings
 
 

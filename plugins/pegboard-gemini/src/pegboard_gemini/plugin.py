@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard import hookimpl
-from pegboard_gemini.settings import GeminiSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pegboard import Dialect
     from pegboard_chat import Provider
+    from pegboard_gemini.settings import GeminiSettings
 
 
 @hookimpl
 def provide_settings() -> type[GeminiSettings]:
     """Key, address, model, and how tools are described."""
+    from pegboard_gemini.settings import GeminiSettings
+
     return GeminiSettings
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard import hookimpl
-from pegboard_http.settings import HttpSettings
 
 if TYPE_CHECKING:
     import click
+
+    from pegboard_http.settings import HttpSettings
 
 
 @hookimpl
 def provide_settings() -> type[HttpSettings]:
     """`tokens`, `allowed_hosts`, bounds."""
+    from pegboard_http.settings import HttpSettings
+
     return HttpSettings
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard import hookimpl
-from pegboard_openai.settings import OpenAISettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pegboard import Dialect
     from pegboard_chat import Provider
+    from pegboard_openai.settings import OpenAISettings
 
 
 @hookimpl
 def provide_settings() -> type[OpenAISettings]:
     """The key, the address, the model, compatible servers by name."""
+    from pegboard_openai.settings import OpenAISettings
+
     return OpenAISettings
 
 
