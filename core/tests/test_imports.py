@@ -73,6 +73,6 @@ list(board.tools), board.categories(), board.search("add")
 def test_the_counts_of_modules_stay_where_they_are() -> None:
     """Ceilings a little above what was counted, so that a new import is a decision."""
     assert len(modules_after("import pegboard")) <= 200
-    assert len({name for name in modules_after("import pegboard") if name.startswith("pegboard")}) <= 30
+    assert len({name for name in modules_after("import pegboard") if name.startswith("pegboard")}) <= 31
     listed = modules_after("import pegboard; pegboard.load_board({}, []).tools")
-    assert len({name for name in listed if name.startswith("pegboard")}) <= 65
+    assert len({name for name in listed if name.startswith("pegboard")}) <= 66

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Value
 from pegboard.absence import not_found
 from pegboard.config import Config, load_config
 from pegboard.contract import Guard, SourceState, SourceStatus
@@ -69,8 +70,8 @@ DIALECT_PACKAGES = {
 """Dialects that packages of this project bring, for those who miss one."""
 
 
-@attrs.frozen
-class NotHung:
+@attrs.frozen(eq=False, repr=False)
+class NotHung(Value):
     """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
 
     `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`: nothing

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Value
 from pegboard.text import NOTHING, add_counts, clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@attrs.frozen
-class TextContent:
+@attrs.frozen(eq=False, repr=False)
+class TextContent(Value):
     """Text for the model and the person.
 
     .. versionadded:: 0.1
@@ -27,8 +28,8 @@ class TextContent:
         return {"type": "text", "text": self.text}
 
 
-@attrs.frozen
-class ImageContent:
+@attrs.frozen(eq=False, repr=False)
+class ImageContent(Value):
     """An image: its encoded bytes and their media type, such as `image/png`.
 
     .. versionadded:: 0.1
@@ -42,8 +43,8 @@ class ImageContent:
         return {"type": "image", "data": _encode(self.data), "mimeType": self.mime_type}
 
 
-@attrs.frozen
-class AudioContent:
+@attrs.frozen(eq=False, repr=False)
+class AudioContent(Value):
     """Sound: its encoded bytes and their media type, such as `audio/wav`.
 
     .. versionadded:: 0.1
@@ -57,8 +58,8 @@ class AudioContent:
         return {"type": "audio", "data": _encode(self.data), "mimeType": self.mime_type}
 
 
-@attrs.frozen
-class BinaryContent:
+@attrs.frozen(eq=False, repr=False)
+class BinaryContent(Value):
     """Any other bytes: an embedded resource where `data` is there, a link to one where it is None.
 
     Args:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import attrs
 
+from pegboard._values import Shown, Value
+
 if TYPE_CHECKING:
     from pegboard.board import Board
     from pegboard.context import CallContext
@@ -56,8 +58,8 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-@attrs.frozen(eq=False)
-class Guard:
+@attrs.frozen(eq=False, repr=False)
+class Guard(Shown):
     """A check put on one tool when it is hung on the board.
 
     Args:
@@ -95,8 +97,8 @@ class Verdict(NamedTuple):
     duration_us: float
 
 
-@attrs.frozen(eq=False)
-class Outcome:
+@attrs.frozen(eq=False, repr=False)
+class Outcome(Shown):
     """One call as observers hear it: every one, those that were refused, not found, cancelled or no call at all too.
 
     Args:
@@ -170,8 +172,8 @@ _MEANINGS = {
 }
 
 
-@attrs.frozen
-class SourceStatus:
+@attrs.frozen(eq=False, repr=False)
+class SourceStatus(Value):
     """How one source is doing, as `pegboard list --sources` shows it.
 
     Args:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -134,8 +136,8 @@ def _rebuild(cls: type[ToolError], code: str, message: str, details: dict[str, A
     return cls(code, message, details)
 
 
-@attrs.frozen
-class Fault:
+@attrs.frozen(eq=False, repr=False)
+class Fault(Value):
     """One thing that is wrong with a value that came from outside: where, what was due, what came instead.
 
     Args:

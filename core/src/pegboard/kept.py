@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Value
 from pegboard.content import BLOCK_BYTES, Content, TextContent, labels_size
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.results import ToolResult
@@ -26,8 +27,8 @@ MAX_TEXTS = 1_000
 MAX_WORD = 200
 
 
-@attrs.frozen
-class Kept:
+@attrs.frozen(eq=False, repr=False)
+class Kept(Value):
     """One result: its pages, the bytes they take, when it is forgotten (seconds of the monotonic clock)."""
 
     pages: tuple[str, ...]

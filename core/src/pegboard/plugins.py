@@ -24,6 +24,7 @@ import pluggy
 
 from pegboard import hookspecs
 from pegboard._installed import installed_plugins
+from pegboard._values import Shown
 from pegboard.errors import ConfigError, PegboardError, PluginError, UntrustedError, place_of, reason_of
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ BUILTINS = {
 """The core's own features: plugins like any other, by name."""
 
 
-@attrs.define(eq=False)
-class PluginRecord:
+@attrs.define(eq=False, repr=False)
+class PluginRecord(Shown):
     """One plugin on the board.
 
     Args:

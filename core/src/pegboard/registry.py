@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from pegboard._values import Shown, Value
 from pegboard.errors import ErrorCode, ToolError
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ log = logging.getLogger("pegboard")
 PAGE = 100
 
 
-@attrs.frozen(eq=False, slots=False)
-class Snapshot:
+@attrs.frozen(eq=False, slots=False, repr=False)
+class Snapshot(Shown):
     """The board at one moment.
 
     Args:
@@ -64,8 +65,8 @@ def _refuses_read_only(hung: Hung) -> bool:
     return any(guard.refuses_read_only and guard.mode == "enforce" for guard in hung.guards)
 
 
-@attrs.frozen
-class Page:
+@attrs.frozen(eq=False, repr=False)
+class Page(Value):
     """Some tools, in the order of their names, and where the next page begins (None: this was the last).
 
     .. versionadded:: 0.1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard._frozen import EMPTY
+from pegboard._values import Value
 from pegboard.contract import Outcome
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
@@ -50,8 +51,8 @@ AT_ONCE = 64
 """How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
 
-@attrs.frozen
-class Confirmation:
+@attrs.frozen(eq=False, repr=False)
+class Confirmation(Value):
     """What a person is asked before a tool runs, or by a running one.
 
     Answered by True, False, or `"session"`: yes, and do not ask for this very tool again in this session. Where a

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import attrs
 
 from pegboard._frozen import EMPTY, freeze
+from pegboard._values import Shown, Value
 from pegboard.errors import ToolDefinitionError
 from pegboard.text import clean
 
@@ -40,8 +41,8 @@ _PERIODS_S = {
 _RATE = re.compile(r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?", re.ASCII)
 
 
-@attrs.frozen
-class ToolCall:
+@attrs.frozen(eq=False, repr=False)
+class ToolCall(Value):
     """What somebody asked for: an id of theirs, the tool's name, and arguments that nobody has looked at yet.
 
     .. versionadded:: 0.1
@@ -52,8 +53,8 @@ class ToolCall:
     arguments: Any = EMPTY
 
 
-@attrs.frozen
-class RateLimit:
+@attrs.frozen(eq=False, repr=False)
+class RateLimit(Value):
     """`count` calls in every `period_s` seconds and user, of which at most `count` at once.
 
     .. versionadded:: 0.1
@@ -84,8 +85,8 @@ class RateLimit:
         return f"{self.count}/{self.period_s:g}s"
 
 
-@attrs.frozen
-class Annotations:
+@attrs.frozen(eq=False, repr=False)
+class Annotations(Value):
     """What a tool does to the world, as its author says. None: not said.
 
     A tool that says of itself that it is read-only and destructive counts as destructive, everywhere: `read_only` is
@@ -131,8 +132,8 @@ def _optional_rate(value: str | RateLimit | None) -> RateLimit | None:
     return None if value is None else RateLimit.parse(value)
 
 
-@attrs.frozen
-class Limits:
+@attrs.frozen(eq=False, repr=False)
+class Limits(Value):
     """What a call of a tool may use; `[tools.NAME]` of the configuration overrides each.
 
     Args:
@@ -165,8 +166,8 @@ class Limits:
             _require_truths(self, ("requires_confirmation",))
 
 
-@attrs.frozen
-class Origin:
+@attrs.frozen(eq=False, repr=False)
+class Origin(Value):
     """Where a tool comes from: the distribution that was installed, its plugin, and the source if it has one.
 
     .. versionadded:: 0.1
@@ -180,8 +181,8 @@ class Origin:
         return self.source or self.distribution or self.plugin or "the program"
 
 
-@attrs.frozen
-class Example:
+@attrs.frozen(eq=False, repr=False)
+class Example(Value):
     """One call that shows how a tool is meant, and what it answers where that never changes.
 
     .. versionadded:: 0.1
@@ -241,8 +242,8 @@ _NO_LIMITS = Limits()
 _NO_ORIGIN = Origin()
 
 
-@attrs.frozen(eq=False, kw_only=True)
-class Tool:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class Tool(Shown):
     """Something a language model, a person or a program may call; frozen all the way down. `tool` makes one of a
     function, and is what most authors want; write `Tool(...)` where the schema comes from elsewhere.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.cli._output import OutputError, loading_strangers, note
 from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
@@ -33,8 +34,8 @@ HEARD = ("pegboard.audit", "pegboard.notice")
 say that must not be missed."""
 
 
-@attrs.define
-class ProgramRun:
+@attrs.define(eq=False, repr=False)
+class ProgramRun(Shown):
     """One run of the program.
 
     Args:

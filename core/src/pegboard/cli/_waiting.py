@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.cli._terminal import can_show, columns_of, cut, is_terminal, moves_cursor
 from pegboard.cli._text import printable_line
 
@@ -36,8 +37,8 @@ ASCII_FRAMES = "|/-\\"
 _CLEAR = "\r\x1b[K"
 
 
-@attrs.define(eq=False)
-class Wait:
+@attrs.define(eq=False, repr=False)
+class Wait(Shown):
     """One wait. `text` says what for, and may change while it goes on."""
 
     text: str

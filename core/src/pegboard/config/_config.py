@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard._frozen import EMPTY
+from pegboard._values import Value
 from pegboard.config._environment import SECTIONS, fold
 from pegboard.config._layers import (
     DEFAULT,
@@ -42,8 +43,8 @@ MIN_SECRET = 6
 """A shorter secret is hidden where it stands, but not looked for in other texts: it would be found everywhere."""
 
 
-@attrs.frozen
-class Row:
+@attrs.frozen(eq=False, repr=False)
+class Row(Value):
     """One setting as `pegboard config` shows it: key, value with secrets masked, and who said it.
 
     .. versionadded:: 0.1

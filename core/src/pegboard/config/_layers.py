@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard._values import Shown, Value
 from pegboard.config._secrets import looks_secret, mask_path
 from pegboard.errors import Fault, Step, format_path
 
@@ -23,8 +24,8 @@ Kind = Literal["default", "file", "environment", "option", "program"]
 MAX_DEPTH = 32
 
 
-@attrs.frozen
-class ValueOrigin:
+@attrs.frozen(eq=False, repr=False)
+class ValueOrigin(Value):
     """Where a value was said: a file, an environment variable, an option of the program, the program that opened the
     host; or nowhere, then it is the default.
 
@@ -42,7 +43,7 @@ DEFAULT = ValueOrigin("default")
 PROGRAM = ValueOrigin("program", "the program")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ConfigFault(Fault):
     """A fault of the configuration, with the file, variable or option that said it.
 
@@ -71,8 +72,8 @@ class LooseText(str):
     __slots__ = ()
 
 
-@attrs.define
-class Layer:
+@attrs.define(eq=False, repr=False)
+class Layer(Shown):
     """What one place says.
 
     Args:
@@ -92,8 +93,8 @@ class Layer:
     file: Path | None = None
 
 
-@attrs.define
-class Tree:
+@attrs.define(eq=False, repr=False)
+class Tree(Shown):
     """Layers merged: the values in force, where each came from, which must not be shown; and the files among them that
     were merely found, or found and accepted."""
 

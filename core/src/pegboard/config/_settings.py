@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard._frozen import EMPTY, freeze
+from pegboard._values import Value
 from pegboard.config._strictness import Order, least, looser, most, strictest_rate
 from pegboard.tools import Limits, RateLimit
 
@@ -122,8 +123,8 @@ def _asks_otherwise(value: Any, otherwise: Any) -> bool:
     return _lets_go(value, otherwise)
 
 
-@attrs.frozen(kw_only=True)
-class CoreSettings:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class CoreSettings(Value):
     """The settings at the top of a configuration: those of the host itself.
 
     .. versionadded:: 0.1
@@ -156,8 +157,8 @@ class CoreSettings:
     )
 
 
-@attrs.frozen(kw_only=True)
-class ToolSettings:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class ToolSettings(Value):
     """What `[tools.NAME]` says of one tool; None is not said.
 
     Args:
@@ -194,8 +195,8 @@ class ToolSettings:
         return attrs.evolve(limits, **said) if said else limits
 
 
-@attrs.frozen(kw_only=True)
-class Profile:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class Profile(Value):
     """What a session may see and use: `[profiles.NAME]`.
 
     A tool is selected if any of `tools`, `tags`, `categories` or `sources` names it (all of them are, where none is

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.results import ToolResult, stamped
 from pegboard.tools import ToolCall
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 MAX_ID = 10**200
 
 
-@attrs.frozen(eq=False)
-class SimpleExport:
+@attrs.frozen(eq=False, repr=False)
+class SimpleExport(Shown):
     """An `Export` of a dialect that keeps every name and loses nothing."""
 
     definitions: Sequence[Any]

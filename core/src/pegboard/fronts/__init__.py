@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
+from pegboard._values import Value
 from pegboard.config import setting
 from pegboard.errors import ConfigError
 
@@ -52,8 +53,8 @@ UNREAD_S = 30.0
 """How long a client may leave unread what it is sent, in seconds, before the system ends the connection."""
 
 
-@attrs.frozen(kw_only=True)
-class TokenSettings:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class TokenSettings(Value):
     """`[plugins.X.tokens.TOKEN]`: who a bearer token is, where that is more than a name.
 
     .. versionadded:: 0.1

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -40,8 +42,8 @@ def _never() -> bool:
     return False
 
 
-@attrs.define(eq=False)
-class Place:
+@attrs.define(eq=False, repr=False)
+class Place(Shown):
     """One place that is taken.
 
     Args:

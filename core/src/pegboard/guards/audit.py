@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Value
 from pegboard.config import open_private, setting
 from pegboard.context import mask
 from pegboard.errors import ConfigError
@@ -41,8 +42,8 @@ MAX_ARGUMENTS = 10_000
 """Longer arguments are cut, in characters of their JSON."""
 
 
-@attrs.frozen
-class AuditSettings:
+@attrs.frozen(eq=False, repr=False)
+class AuditSettings(Value):
     """`[plugins.audit]`."""
 
     file: str | None = setting(

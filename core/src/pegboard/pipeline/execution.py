@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.errors import ErrorCode, PluginError, Retry, ToolDefinitionError, ToolError
 from pegboard.pipeline.classify import classify, pass_on, timed_out
 from pegboard.pipeline.masking import masked
@@ -47,8 +48,8 @@ THREADS_PER_TOOL = 16
 starves itself alone."""
 
 
-@attrs.define
-class Started:
+@attrs.define(eq=False, repr=False)
+class Started(Shown):
     """Whether the handler of one call was reached: a TIMEOUT in a queue may be repeated, one in the work may not."""
 
     call_id: str = ""

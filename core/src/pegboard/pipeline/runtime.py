@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.pipeline.classify import pass_on
 from pegboard.text import counts_in, describe
 
@@ -61,8 +62,8 @@ class Threads:
                 self._left_calls.add((ticket.tool, ticket.call_id))
 
 
-@attrs.define(eq=False)
-class Ticket:
+@attrs.define(eq=False, repr=False)
+class Ticket(Shown):
     """One thread of one call."""
 
     threads: Threads
@@ -89,8 +90,8 @@ def _ids() -> Iterator[str]:
     return map((os.urandom(4).hex() + "-").__add__, map(str, itertools.count()))
 
 
-@attrs.define(eq=False)
-class Runtime:
+@attrs.define(eq=False, repr=False)
+class Runtime(Shown):
     """One a board; the host fills it when it opens and empties it when it ends."""
 
     timeout_s: float = 30.0

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from pegboard._frozen import EMPTY, FrozenDict
+from pegboard._values import Shown, Value
 from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
@@ -40,8 +41,8 @@ class Faults(tuple[Fault, ...]):
     __slots__ = ()
 
 
-@attrs.define(eq=False, weakref_slot=False)
-class Signature:
+@attrs.define(eq=False, weakref_slot=False, repr=False)
+class Signature(Shown):
     """How the handler's parameters are filled.
 
     Args:
@@ -81,8 +82,8 @@ class Signature:
         return self._bind
 
 
-@attrs.frozen(weakref_slot=False)
-class Derived:
+@attrs.frozen(eq=False, weakref_slot=False, repr=False)
+class Derived(Value):
     """What a function says of itself as a tool.
 
     Args:

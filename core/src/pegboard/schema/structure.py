@@ -27,6 +27,7 @@ from uuid import UUID
 
 import attrs
 
+from pegboard._values import Shown
 from pegboard.errors import Fault
 from pegboard.schema import hints
 from pegboard.schema.jsontext import shorten
@@ -421,8 +422,8 @@ def strict_converter() -> cattrs.Converter:
     return converter
 
 
-@attrs.frozen(eq=False)
-class _FieldType:
+@attrs.frozen(eq=False, repr=False)
+class _FieldType(Shown):
     """A field's hint on its way through cattrs, which wants a hash and would resolve or unwrap it again."""
 
     hint: Any
