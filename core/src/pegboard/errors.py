@@ -163,7 +163,11 @@ class Fault(Value):
         return format_path(self.path)
 
     def __str__(self) -> str:
-        text = f"{self.where or 'the value'}: expected {self.expected}, got {self.got}"
+        return self.said_at(self.where or "the value")
+
+    def said_at(self, where: str) -> str:
+        """The fault as a sentence, with the place in other words."""
+        text = f"{where}: expected {self.expected}, got {self.got}"
         return f"{text} ({self.hint})" if self.hint else text
 
     def to_json(self) -> dict[str, Any]:

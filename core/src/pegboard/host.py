@@ -232,8 +232,10 @@ class Host:
                 pass_on(problem)
                 if record.named or record.builtin or self.board.plugins.strict:
                     said = problem if isinstance(problem, PegboardError) else None
+                    failed = f"plugin {record.label} could not open its resources: {said or reason_of(problem)}"
                     raise PluginError(
-                        f"plugin {record.label} could not open its resources: {said or reason_of(problem)}",
+                        # Of the core's own it helps nobody to know which: what is told is the file of --log-json.
+                        str(said) if record.builtin and said else failed,
                         hint=(said and said.hint)
                         or "mend its settings, or uninstall it; this is fatal because the configuration names it",
                     ) from problem

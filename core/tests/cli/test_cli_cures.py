@@ -62,7 +62,8 @@ def test_a_file_of_servers_that_is_not_there_is_named(run, tools):
     pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed here")
     answer = run("--mcp-config", "no.json", "list", plugins=("mcp",))
     assert answer.status == 2
-    assert "no such file or directory (mend no.json, or name another file)" in answer.err
+    said = "--mcp-config: expected a file of MCP servers, in JSON, got no.json: no such file or directory"
+    assert said in answer.err
 
 
 def test_trust_is_asked_for_in_one_sentence(run, tools):

@@ -154,17 +154,17 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(read: Read, text: str 
 
 
 def test_a_file_that_is_not_there_or_too_large_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_tables(tmp_path / "none").faults[0].got == "no such file or directory"
-    assert read_tables(tmp_path).faults[0].got == "is a directory"
+    assert read_tables(tmp_path / "none").faults[0].got == f"{tmp_path / 'none'}: no such file or directory"
+    assert read_tables(tmp_path).faults[0].got == f"{tmp_path}: is a directory"
     monkeypatch.setattr(jsonc, "MAX_BYTES", 10)
     (tmp_path / "big").write_text("{" + " " * 20 + "}")
-    assert read_tables(tmp_path / "big").faults[0].got == "more than 10 bytes"
+    assert read_tables(tmp_path / "big").faults[0].got.endswith("big: more than 10 bytes")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_a_pipe_does_not_hold_the_program_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert read_tables(tmp_path / "pipe").faults[0].got == "no regular file"
+    assert read_tables(tmp_path / "pipe").faults[0].got.endswith("pipe: no regular file")
     servers = {"a": {"command": "x", "env_file": str(tmp_path / "pipe")}}
     assert [fault.got for fault in McpSettings.find_faults({"servers": servers})] == ["no regular file"]
 

@@ -196,7 +196,7 @@ def test_a_yaml_configuration_is_left_as_it_is(run: Import, here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "names", "why"),
     [
-        ("{", (), "cannot be taken over"),
+        ("{", (), "expected a file of MCP servers"),
         ('{"mcpServers": {}}', (), "no MCP servers that are switched on"),
         ('{"mcpServers": {"a": {"command": "x"}}}', ("b",), "no server 'b'"),
         ('{"mcpServers": {"a": {"command": "x", "url": "https://h"}}}', (), "cannot be taken over"),

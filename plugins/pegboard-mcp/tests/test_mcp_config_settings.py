@@ -335,9 +335,9 @@ def test_an_env_file_that_is_none_names_the_line(tmp_path: Path) -> None:
     file.write_text("A=1\nthis is = ' no line\n")
     assert "line 2" in fault_of({"command": "x", "env_file": str(file)}).got
     file.write_bytes(b"A=\xff")
-    assert fault_of({"command": "x", "env_file": str(file)}).got == "other bytes"
+    assert fault_of({"command": "x", "env_file": str(file)}).got == f"other bytes in {file}"
     file.write_bytes(b"#" * 1_048_577)
-    assert fault_of({"command": "x", "env_file": str(file)}).got == "a larger one"
+    assert fault_of({"command": "x", "env_file": str(file)}).got.startswith(f"{file}")
 
 
 def test_an_env_file_may_name_variables_and_a_missing_one_is_named_with_its_line(

@@ -116,7 +116,7 @@ def _open(file: str) -> tuple[AbstractContextManager[IO[bytes]], int | None]:
         source = Path(file).open("rb", buffering=0)  # noqa: SIM115 - closed by the caller
         about = os.fstat(source.fileno())
     except (OSError, ValueError) as problem:
-        raise click.UsageError(f"{file} cannot be read: {_reason(problem)}") from None
+        raise click.UsageError(f"{file} cannot be read: {_reason(problem)}; FILE holds one call a line") from None
     return source, about.st_size if stat.S_ISREG(about.st_mode) else None
 
 

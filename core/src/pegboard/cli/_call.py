@@ -89,7 +89,8 @@ def _read_base(given: str | None) -> dict[str, Any]:
     try:
         value = loads(_text_of(given), max_bytes=MAX_ARGUMENTS)
     except JsonTextError as problem:
-        raise click.UsageError(f"--args: {problem}") from None
+        file = f"{given[1:]} holds no arguments: " if given.startswith("@") else ""
+        raise click.UsageError(f"--args: {file}{problem}") from None
     if not isinstance(value, dict):
         raise click.UsageError('--args: expected a JSON object, as in \'{"notation": "2d6"}\'')
     return value

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pegboard.cli._output import emit_line, note
+from pegboard.errors import ConfigError
 
 
 @click.group("new", short_help="Make a package.")
@@ -21,6 +22,12 @@ def make(name: str, folder: str) -> None:
     """A plugin package that passes its own tests: pyproject, README, tests, entry point."""
     from pegboard.testing.scaffold import make_plugin
 
-    made = make_plugin(name, Path(folder))
+    try:
+        made = make_plugin(name, Path(folder))
+    except OSError as problem:
+        why = problem.strerror or type(problem).__name__
+        raise ConfigError(
+            f"nothing can be made in {folder}: {why}", hint="name a folder that you may write to"
+        ) from None
     emit_line(str(made))
     note(f"next: pip install -e '{made}[test]', then cd {made}, pytest, and pegboard check")

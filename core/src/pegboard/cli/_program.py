@@ -302,7 +302,12 @@ class Program(click.Group):
         if isinstance(problem, PegboardError):
             tell_error(str(problem), problem.hint)
             return WRONG_USAGE
-        if isinstance(problem, OSError):  # click writes the help itself
+        if isinstance(problem, OSError) and problem.filename is not None:
+            tell_error(
+                f"{problem.filename}: {os.strerror(problem.errno or 0)}", "look at what it is, and at its rights"
+            )
+            return WRONG_USAGE
+        if isinstance(problem, OSError):  # of a stream: click writes the help itself
             drop_stdout()
             note(f"error: {OutputError(problem)}")
             return TOOL_ERROR
@@ -356,6 +361,8 @@ def tell_error(message: str, hint: str | None) -> None:
     """An error for a person: one line where it is one, and how to mend it."""
     head, _, faults = message.partition("\n")
     lines = faults.splitlines()
+    if len(lines) == 1 and head.endswith(" cannot be read"):  # the fault of a whole file names it again
+        lines = [lines[0].strip().removeprefix(head.removesuffix(" cannot be read") + ": ")]
     if len(lines) == 1:  # unless it repeats what the head says
         is_said = lines[0].endswith(head.rpartition(": ")[2])
         note(f"error: {head}" if is_said else f"error: {head.rstrip(':')}: {lines[0].strip()}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pegboard.cli._output import emit_line, note
+from pegboard.config import NAMES
 from pegboard.errors import ConfigError, PegboardError
 
 
@@ -25,6 +26,7 @@ def command(file: str | None) -> None:
     path = Path(file) if file is not None else find_found_file()
     if path is None:
         raise ConfigError("no configuration is found from here", hint="name it: pegboard trust FILE")
+    _require_readable(path)
     named, problem = _named_files(path)
     digest = trust(path, named=named)
     emit_line(f"trusted {path} as it stands now (sha256 {digest[:16]}…)")
@@ -35,10 +37,20 @@ def command(file: str | None) -> None:
         note(f"hint: mend that, then say pegboard trust {shlex.quote(str(path))} again")
 
 
+def _require_readable(path: Path) -> None:
+    """Hold that a configuration can be read at all: trust in one that is broken would end with its mending.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    from pegboard.config._files import load_bytes, read_file
+
+    if path.name in NAMES or path.suffix in (".toml", ".yaml", ".yml"):
+        read_file(path, load_bytes(path))
+
+
 def _named_files(path: Path) -> tuple[list[Path], str | None]:
     """The files that a configuration names and that are there; or why that cannot be told."""
-    from pegboard.config import NAMES
-
     if path.name not in NAMES or not path.is_file():
         return [], None  # a list of accepted tools, which names none; or nothing, of which `trust` tells
     folder = path.absolute().parent

@@ -37,8 +37,13 @@ class _RefusedError(Exception):
     """The file is no configuration; the text says what is wrong, with the line where it is known."""
 
 
-def read_file(path: Path, content: bytes) -> dict[str, Any] | None:
+def read_file(path: Path, content: bytes, *, named: str | None = None) -> dict[str, Any] | None:
     """The table that a file holds; None for a `pyproject.toml` without `[tool.pegboard]`.
+
+    Args:
+        path: the file, whose name says how it is read.
+        content: what it holds.
+        named: as a person wrote it, for the errors.
 
     Raises:
         ConfigError: it is no TOML or YAML, no table, or out of bounds; the fault names the line.
@@ -50,13 +55,14 @@ def read_file(path: Path, content: bytes) -> dict[str, Any] | None:
         values = _table(_read_toml(text))
         return values if path.name != "pyproject.toml" else _own_section(values)
     except _RefusedError as problem:
-        kind = "YAML" if path.suffix in (".yaml", ".yml", ".json") else "TOML"
-        fault = ConfigFault((), f"a table in {kind}", str(problem), origin=ValueOrigin("file", str(path)))
-        raise ConfigError(f"{path} cannot be read", [fault]) from None
+        kind = {".yaml": "YAML", ".yml": "YAML", ".json": "JSON"}.get(path.suffix, "TOML")
+        shown = named or str(path)
+        fault = ConfigFault((), f"a table in {kind}", str(problem), origin=ValueOrigin("file", shown))
+        raise ConfigError(f"{shown} cannot be read", [fault]) from None
 
 
-def load_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The content of a file.
+def load_bytes(path: Path, limit: int = MAX_BYTES, *, named: str | None = None) -> bytes:
+    """The content of a file; `named` is the file as a person wrote it, for the errors.
 
     Raises:
         ConfigError: it cannot be read, or is larger than `limit`, in bytes.
@@ -66,21 +72,20 @@ def load_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
             content = file.read(limit + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"
-        hint = "name a file that is there and that you may read"
-        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)], hint=hint) from None
+        raise _unreadable(named or path, why, "name a file that is there and that you may read") from None
     if len(content) > limit:
-        why = f"more than {limit} bytes"
-        raise ConfigError(f"{path} cannot be read: {why}", [_unreadable(path, why)], hint="name a smaller file")
+        raise _unreadable(named or path, f"more than {limit} bytes", "name a smaller file")
     return content
 
 
-def _unreadable(path: Path, why: str) -> ConfigFault:
-    return ConfigFault((), "a file to read", why, origin=ValueOrigin("file", str(path)))
+def _unreadable(shown: object, why: str, hint: str) -> ConfigError:
+    fault = ConfigFault((), "a file to read", why, origin=ValueOrigin("file", str(shown)))
+    return ConfigError(f"{shown} cannot be read: {why}", [fault], hint=hint)
 
 
-def nothing_in(path: Path) -> ConfigFault:
+def nothing_in(named: str) -> ConfigFault:
     """The fault of a `pyproject.toml` that was named and says nothing about pegboard."""
-    return ConfigFault((), "[tool.pegboard]", "a file without it", origin=ValueOrigin("file", str(path)))
+    return ConfigFault((), "[tool.pegboard]", "a file without it", origin=ValueOrigin("file", named))
 
 
 def find_file(start: Path) -> Found | None:

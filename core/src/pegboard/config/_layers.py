@@ -58,6 +58,9 @@ class ConfigFault(Fault):
         return format_path(mask_path(self.path)) or str(self.origin)
 
     def __str__(self) -> str:
+        if self.origin.kind == "option":  # who gives one need not know which setting it is
+            below = format_path(mask_path(self.path[3 if self.path[:1] == ("plugins",) else 1 :]))
+            return self.said_at(f"{self.origin}: {below}" if below else str(self.origin))
         text = super().__str__()
         return text if self.origin is DEFAULT or not self.path else f"{text}, in {self.origin}"
 

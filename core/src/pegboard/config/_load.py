@@ -117,13 +117,15 @@ def _read_layers(
     from pegboard.config import _files as files
 
     if source is not None:
-        named = cwd / source
-        values = files.read_file(named, files.load_bytes(named))
+        path = cwd / source
+        # A person is told the name that they wrote: where the file lies is theirs to know.
+        named = os.fspath(source) if cwd == Path.cwd() else str(path)
+        values = files.read_file(path, files.load_bytes(path, named=named), named=named)
         if values is None:
             raise ConfigError(
                 f"{named} has no [tool.pegboard]", [files.nothing_in(named)], hint="write it, or name another file"
             )
-        return [_file_layer(named, values)]
+        return [_file_layer(path, values, named=named)]
     layers: list[Layer] = []
     own = (user_dir or user_folder("config")) / USER_FILE
     try:
@@ -143,8 +145,10 @@ def _read_layers(
     return layers
 
 
-def _file_layer(path: Path, values: dict[str, Any], *, trusted: bool = True, found: bool = False) -> Layer:
-    return Layer(ValueOrigin("file", str(path)), values, trusted=trusted, found=found, file=path)
+def _file_layer(
+    path: Path, values: dict[str, Any], *, named: str | None = None, trusted: bool = True, found: bool = False
+) -> Layer:
+    return Layer(ValueOrigin("file", named or str(path)), values, trusted=trusted, found=found, file=path)
 
 
 def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:

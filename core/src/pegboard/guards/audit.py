@@ -187,7 +187,8 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "no path that could be opened"
             raise ConfigError(
-                f"{settings.file} cannot be written: {why}", hint="name a file that can be appended to, or - for stderr"
+                f"the audit's file {settings.file} cannot be written: {why}",
+                hint="name a file that can be appended to, or - for stderr",
             ) from problem
     audit = AuditLog(stream, arguments=settings.arguments)
     try:

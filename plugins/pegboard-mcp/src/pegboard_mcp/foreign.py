@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from pegboard import Fault
+from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp import jsonc
 from pegboard_mcp.reading import read_bytes
 from pegboard_mcp.secrets import secrets_of_host
@@ -120,10 +121,17 @@ def read_servers(path: Path, *, environ: Mapping[str, str] | None = None) -> tup
 def read_tables(path: Path) -> ForeignFile:
     """The servers of a file, as far as they can be told; never an exception."""
     value, problem = load(path)
-    if problem is not None:
-        fault = Fault((), "a file of MCP servers, in JSON", problem, f"mend {path}, or name another file")
-        return ForeignFile(faults=(fault,))
-    return tables_in(value)
+    if problem is None:
+        said = tables_in(value)
+    else:
+        hint = "name another file, or mend this one"
+        said = ForeignFile(faults=(Fault((), "a file of MCP servers, in JSON", problem, hint),))
+    return attrs.evolve(said, faults=tuple(one if one.path else _of_file(path, one) for one in said.faults))
+
+
+def _of_file(path: Path, fault: Fault) -> Fault:
+    """The fault of a whole file, which it names."""
+    return attrs.evolve(fault, got=f"{shorten_text(str(path), 200)}: {fault.got}")
 
 
 def load(path: Path) -> tuple[Any, str | None]:

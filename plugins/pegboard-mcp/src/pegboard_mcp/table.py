@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pegboard import Fault
+from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp.definitions import ServerDefinition, Transport
 from pegboard_mcp.packages import runner_of
 from pegboard_mcp.reading import read_bytes
@@ -422,20 +423,23 @@ class Reader:
         return {} if file is None else self._variables_of(file, (said[0],))
 
     def _variables_of(self, file: str, path: Path_) -> dict[str, str]:
+        named = shorten_text(str(self._table[str(path[-1])]), 200)  # as it was written
         try:
             content = read_bytes(Path(file), MAX_ENV_FILE_BYTES)
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "a path that could not be opened"
             hint = "make the file, or mend the path; a relative one begins at the working directory"
-            self._fault(path, "a file that can be read", why.lower(), hint)
+            self._fault(path, "a file that can be read", f"{named}: {why.lower()}", hint)
             return {}
         if content is None:
-            self._fault(path, f"a file of at most {MAX_ENV_FILE_BYTES} bytes", "a larger one", "name the right file")
+            self._fault(
+                path, f"a file of at most {MAX_ENV_FILE_BYTES} bytes", f"{named}, which is larger", "name another"
+            )
             return {}
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            self._fault(path, "a file of UTF-8 text", "other bytes", "save it as UTF-8")
+            self._fault(path, "a file of UTF-8 text", f"other bytes in {named}", "save it as UTF-8")
             return {}
         return self._parsed(text, path)
 

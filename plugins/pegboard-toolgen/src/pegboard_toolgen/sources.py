@@ -139,8 +139,18 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
     from pegboard_toolgen.discover.openapi import discover_openapi
 
     where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)
-    found = discover_openapi(where, base_url=base_url)
+    try:
+        found = discover_openapi(where, base_url=base_url)
+    except DiscoveryError as problem:
+        raise DiscoveryError(f"{_as_written(source)}: {problem}", hint=problem.hint) from None
     return attrs.evolve(found, source={**found.source, "location": source.inside}) if source.inside else found
+
+
+def _as_written(source: Source) -> str:
+    """A document as a person named it, or where it lies in the project; never a secret of an address."""
+    if source.where.lower().startswith(("http://", "https://")):
+        return source.name
+    return source.inside if source.inside and Path(source.where).is_absolute() else source.where
 
 
 def placed(found: Sequence[Discovery], root: Path, before: Mapping[str, Any] | None) -> list[Discovery]:

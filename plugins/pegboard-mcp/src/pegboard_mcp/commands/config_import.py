@@ -49,6 +49,9 @@ def config_import(
 
     path = Path(file).expanduser()
     said = read_tables(path)
+    whole = [fault for fault in said.faults if not fault.path]
+    if whole:
+        raise ConfigError(f"expected {whole[0].expected}, got {whole[0].got}", hint=whole[0].hint)
     chosen = _chosen(path, said, names)
     taken = take_over(path, said, chosen, with_secrets=with_secrets)
     faults = [*_faults_of(said, chosen, names), *taken.faults]

@@ -112,7 +112,8 @@ def _from_file(path: Path) -> Source:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "no such file"
-        raise DiscoveryError(f"{sanitise(path.name, 60, one_line=True)} cannot be read: {reason}") from None
+        hint = "name an OpenAPI document, in JSON or YAML, that you may read"
+        raise DiscoveryError(f"the document cannot be read: {reason}", hint=hint) from None
     return _source(parse(data), location=sanitise(path.name, 200, one_line=True))
 
 
