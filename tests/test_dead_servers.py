@@ -266,3 +266,18 @@ def test_chat_says_at_its_start_which_servers_are_not_there(configured: Callable
     for name in ("missing", "exits"):
         assert f"the source {name} offers nothing" in done.stderr
         assert SAYS[name][1] in done.stderr
+
+
+@pytest.mark.parametrize("words", [("show", "late"), ("export", "--to", "json", "late"), ("call", "late")])
+def test_a_command_of_one_tool_says_once_which_servers_are_not_there(
+    words: tuple[str, ...], configured: Callable[..., list[str]]
+) -> None:
+    done = ran([*configured("missing", "exits"), *words])
+    assert done.returncode != 0
+    for name in ("missing", "exits"):
+        assert done.stderr.count(SAYS[name][1]) == 1, done.stderr
+
+
+def test_a_tool_that_is_there_is_exported_without_starting_a_server(configured: Callable[..., list[str]]) -> None:
+    done = ran([*configured("missing"), "export", "--to", "json", "read_resource"])
+    assert (done.returncode, done.stderr) == (0, "")

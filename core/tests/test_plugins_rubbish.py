@@ -58,6 +58,7 @@ FAILURES = {"a coroutine", "an error", "the end of the program", "no exception",
 HOOKS = [
     "provide_settings", "open_resources", "provide_tools", "provide_sources", "make_validator", "make_guards",
     "make_executor", "provide_observers", "provide_dialects", "provide_checks", "register_commands", "add_hookspecs",
+    "why_held",
 ]  # fmt: skip
 TAKEN: dict[str, list[Any]] = {
     "provide_checks": [RUBBISH["a list of ints"]],
@@ -66,6 +67,7 @@ TAKEN: dict[str, list[Any]] = {
     "make_executor": [RUBBISH["a class"]],
     "make_validator": [RUBBISH["a class"]],
     "provide_observers": [RUBBISH["a class"]],
+    "why_held": list(RUBBISH.values()),
 }
 """What no hook can know to be rubbish before it is used."""
 
@@ -127,6 +129,9 @@ async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, mon
         pass
     async with open_host(board) as host:
         result = await host.session().call("coin")
+        missed = await host.session().call("no such thing")
+    assert missed.error is not None
+    assert missed.error.code is ErrorCode.NOT_FOUND
     told = [str(one.quarantined) for one in board.plugins.quarantined] + [str(board.not_hung), str(found)]
     told += [*host.lost_resources, str(board.failed_validators), result.text]
     assert result.ok or "guest" in "".join(told) or answer in TAKEN[hook], result

@@ -52,6 +52,12 @@ def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "too
     return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
 
 
+def some_of(names: Sequence[str], most: int = MAX_EXPLAINED) -> str:
+    """The first of several names, and how many there are beside them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolError:
     """NOT_FOUND of anything that a source may bring: the message also explains the sources that are not ready."""
     if not away:

@@ -41,7 +41,7 @@ from pegboard.view import ProfileView, View, WholeBoard
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.config import Profile
     from pegboard.contract import Dialect, Executor, Export, Finding, ToolSource, Validator
@@ -55,6 +55,8 @@ MAX_REASON = 600
 """The longest reason of a source's state, in characters."""
 MAX_GUARDS = 1_000
 """More guards of one tool, from one plugin, are no list that an author meant."""
+UP = (SourceState.READY, SourceState.KNOWN)
+"""States of a source whose list of tools is the one that it offers."""
 READ_RESULT = "read_result"
 """The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
@@ -75,7 +77,7 @@ class NotHung(Value):
     """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
 
     `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`: nothing
-    is either, and somebody has to accept it (`HeldBackError`).
+    is either, and somebody has to accept it (`HeldBackError`); `all_fix` is its `all_hint`.
     """
 
     name: str
@@ -84,6 +86,13 @@ class NotHung(Value):
     fix: str
     is_off: bool = False
     is_held: bool = False
+    all_fix: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """`tool`, or what stands before the colon of a name that is none of a tool's."""
+        kind, colon, _ = self.name.partition(":")
+        return kind if colon else "tool"
 
 
 class ToolOffError(PluginError):
@@ -278,7 +287,7 @@ class Board:
 
         for one in tools:
             named = _from(one, origin)
-            if not self._is_wanted(named):
+            if not self._is_wanted(named.name, named.origin):
                 self._refuse(named, f"[tools.{one.name}] takes it from elsewhere", "change its `from`")
                 continue
             if (taken := holder(named.name)) is not None:
@@ -313,7 +322,7 @@ class Board:
                     offered.setdefault(one.name, []).append(_from(one, origin))
         put: dict[str, Hung] = {}
         for name, claims in offered.items():
-            wanted = [one for one in claims if self._is_wanted(one)]
+            wanted = [one for one in claims if self._is_wanted(name, one.origin)]
             if len(wanted) == 1:
                 hung = self._try_hang(wanted[0])
                 if hung is not None:
@@ -324,9 +333,10 @@ class Board:
                 self._refuse(claims[0], f"[tools.{name}] takes it from elsewhere", "change its `from`")
         self.registry.change(put=put)
 
-    def _is_wanted(self, one: Tool) -> bool:
-        wanted = self.config.tool_settings(one.name).from_
-        return wanted is None or wanted in (one.origin.distribution, one.origin.plugin, one.origin.source)
+    def _is_wanted(self, name: str, origin: Origin) -> bool:
+        """Whether the configuration takes the tool of that name from there."""
+        wanted = self.config.tool_settings(name).from_
+        return wanted is None or wanted in (origin.distribution, origin.plugin, origin.source)
 
     def _try_hang(self, one: Tool) -> Hung | None:
         """Hang a tool of a plugin: what cannot be hung is noted, and costs that tool alone."""
@@ -346,13 +356,13 @@ class Board:
             # What comes from outside does not make the host stricter: one bad tool costs that tool.
             if self.plugins.strict and one.origin.source is None and not isinstance(problem, HeldBackError):
                 raise
-            held = isinstance(problem, HeldBackError)
-            self._refuse(one, problem.message, problem.hint or "ask its author", is_held=held)
+            self._refuse(one, problem.message, problem.hint or "ask its author", problem)
             return None
 
-    def _refuse(self, one: Tool, why: str, fix: str, *, is_held: bool = False) -> None:
+    def _refuse(self, one: Tool, why: str, fix: str, problem: PegboardError | None = None) -> None:
         log.warning("tool %s of %s is not on the board: %s", one.name, one.origin, why)
-        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix, is_held=is_held)
+        is_held, all_fix = isinstance(problem, HeldBackError), getattr(problem, "all_hint", None)
+        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix, is_held=is_held, all_fix=all_fix)
 
     def _hang(self, one: Tool) -> Hung:
         """Put the configuration's word over the author's, then make the plan."""
@@ -510,18 +520,56 @@ class Board:
         """
         from pegboard.absence import held_back
 
-        absent = self.not_hung.get(name)
-        if absent is not None and absent.is_held and self._may_see(name, absent.origin, profile):
-            return held_back(name, absent.origin, absent.why, absent.fix)
-        for record, source in self.sources:
-            found = _why_held(source, name)
-            if found and self._may_see(name, Origin(record.distribution, record.name, source.name), profile):
-                return held_back(name, source.name, *found)
+        if name in self.registry.plans:  # it is here, and the profile leaves it out
+            return None
+        offered = self.not_hung.get(name)
+        if offered is not None:
+            is_told = offered.is_held and self._may_have(name, offered.origin, profile)
+            return held_back(name, offered.origin, offered.why, offered.fix) if is_told else None
+        for origin, asked in self._who_may_have_had(name):
+            if self._may_have(name, origin, profile) and (found := _first_pair(asked)):
+                return held_back(name, origin, *found)
         return None
 
-    def _may_see(self, name: str, origin: Origin, profile: str | None) -> bool:
+    @property
+    def held(self) -> list[NotHung]:
+        """What a person has to accept before anybody is offered it, by name: tools, and what else sources have (see
+        `ToolSource`).
+
+        .. versionadded:: 0.1
+        """
+        found = [one for one in self.not_hung.values() if one.is_held]
+        for record, source in self.sources:
+            origin = Origin(record.distribution, record.name, source.name)
+            for name, problem in getattr(source, "held", {}).items():
+                why, fix = problem.message, problem.hint or ""
+                found.append(NotHung(name, origin, why, fix, is_held=True, all_fix=problem.all_hint))
+        return sorted(found, key=lambda one: (one.kind != "tool", one.name))
+
+    def _who_may_have_had(self, name: str) -> Iterator[tuple[Origin, list[Callable[[], Any]]]]:
+        """Every source and plugin, with what to ask of a tool of that name which it no longer has. Of one that is not
+        up nobody but itself can tell whether it still has it."""
+        hooks = [
+            functools.partial(ask, name=name, settings=one.settings)
+            for one, ask in self.plugins.implementations("why_held")
+        ]
+        for record, source in self.sources:
+            origin = Origin(record.distribution, record.name, source.name)
+            own = getattr(source, "why_held", None)
+            asked: list[Callable[[], Any]] = [] if own is None else [functools.partial(own, name)]
+            if self.source_states[source.name][0] in UP:
+                asked += [functools.partial(ask, origin=origin) for ask in hooks]
+            yield origin, asked
+        for record in self.plugins.records.values() if hooks else ():
+            if not record.builtin and record.quarantined is None:
+                origin = Origin(record.distribution, record.name)
+                yield origin, [functools.partial(ask, origin=origin) for ask in hooks]
+
+    def _may_have(self, name: str, origin: Origin, profile: str | None) -> bool:
+        """Whether a tool of that name from there is one that sessions of the profile could have."""
         selected = self.config.profiles.get(profile) if profile is not None else None
-        return selected is None or selected.may_select(name, (origin.source, origin.plugin, origin.distribution))
+        origins = (origin.source, origin.plugin, origin.distribution)
+        return self._is_wanted(name, origin) and (selected is None or selected.may_select(name, origins))
 
     def sources_away(self, name: str, *, profile: str | None = None) -> list[SourceStatus]:
         """The sources that could have brought a tool of that name to a session of the profile, and are not ready.
@@ -530,9 +578,9 @@ class Board:
 
         .. versionadded:: 0.1
         """
-        told, up = self._told_reasons, (SourceState.READY, SourceState.KNOWN)
+        told = self._told_reasons
         is_held = any(one.is_held for one in self.not_hung.values())
-        if not is_held and all(state in up for state, _ in self.source_states.values()):
+        if not is_held and all(state in UP for state, _ in self.source_states.values()):
             return []  # at once: models miss names all day
         away = {
             one.source: attrs.evolve(one, reason=told.get(one.source) or one.reason)
@@ -541,19 +589,15 @@ class Board:
         }
         if not away:
             return []
-        selected = self.config.profiles.get(profile) if profile is not None else None
-        wanted = self.config.tool_settings(name).from_
         for record, source in self.sources:
-            origins = (source.name, record.name, record.distribution)
-            is_wanted = wanted is None or wanted in origins
-            is_seen = selected is None or selected.may_select(name, origins)
-            if source.name in away and not (is_wanted and is_seen and _may_bring(source, name)):
+            origin = Origin(record.distribution, record.name, source.name)
+            if source.name in away and not (self._may_have(name, origin, profile) and _may_bring(source, name)):
                 del away[source.name]
         return list(away.values())
 
     def _status_of(self, record: PluginRecord, source: str, tools: int) -> SourceStatus:
         state, reason = self.source_states[source]
-        is_up = state in (SourceState.READY, SourceState.KNOWN)
+        is_up = state in UP
         if is_up and not tools:
             aside = [one for one in self.not_hung.values() if one.origin.source == source]
             one = next((one for one in aside if one.is_held), aside[0] if aside else None)
@@ -686,13 +730,21 @@ def _may_bring(source: ToolSource, name: str) -> bool:
         return True
 
 
-def _why_held(source: ToolSource, name: str) -> tuple[str, str] | None:
-    """What a source that is up says of a name that it no longer offers, and how a person accepts that."""
-    ask = getattr(source, "why_held", None)
-    try:
-        return None if ask is None else ask(name)
-    except Exception:  # noqa: BLE001 - a third-party rule; without an answer the name is not there
-        return None
+def _first_pair(asked: Iterable[Callable[[], Any]]) -> tuple[str, str] | None:
+    """The first answer of two texts; whoever fails at it has none, and the name is not there."""
+    for ask in asked:
+        try:
+            answer = ask()
+            if answer is None:
+                continue
+            why, fix = answer
+            if isinstance(why, str) and isinstance(fix, str):
+                return why, fix
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a third-party rule, asked while somebody waits for an answer
+            log.exception("who was asked why a tool is held back failed")
+    return None
 
 
 def _is_dialect(one: object) -> bool:

@@ -231,7 +231,8 @@ class ToolSource(Protocol):
     under which name a tool of its hangs where another has that one already; None: not at all. `may_bring(name)` says
     whether a tool of that name could be its own, while it is not ready; a source without it may bring any.
     `why_held(name)` gives, of a name that it once had and that a person has to decide about, what changed and how that
-    is accepted, two texts; None of any other name.
+    is accepted, two texts; None of any other name. `held` is what it has beside tools and a person has to accept
+    first: a mapping of names, each as `KIND:NAME`, to the `HeldBackError` that says why.
 
     .. versionadded:: 0.1
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pegboard.contract import Finding
@@ -19,7 +20,7 @@ from pegboard.text import WORDS, clean, describe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pegboard.board import Board
+    from pegboard.board import Board, NotHung
     from pegboard.contract import Check
     from pegboard.tools import Tool
 
@@ -80,8 +81,9 @@ def check_hanging(board: Board) -> Iterator[Finding]:
         where = f"tool {absent.name} of {absent.origin}"
         if absent.is_off:
             yield Finding("a tool is off", where, absent.why, absent.fix, "note")
-        else:
+        elif not absent.is_held:
             yield Finding("a tool is not on the board", where, absent.why, absent.fix)
+    yield from _held(board)
     for name, hung in board.registry.plans.items():
         error = getattr(hung, "error", None)
         if error is not None and error.details.get("reason") == "conflict" and name not in board.not_hung:
@@ -89,6 +91,26 @@ def check_hanging(board: Board) -> Iterator[Finding]:
             yield Finding(
                 "two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"'
             )
+
+
+def _held(board: Board) -> Iterator[Finding]:
+    """What a person has to accept first; what one deed lets through is one finding, however much it is."""
+    from pegboard.absence import some_of
+
+    found: dict[tuple[str, str], list[NotHung]] = {}
+    for one in board.held:
+        found.setdefault((one.why, one.all_fix or one.fix), []).append(one)
+    for (why, fix), those in found.items():
+        first, *others = those
+        if others:
+            kinds = Counter(one.kind for one in those)
+            counts = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in kinds.items())
+            names = some_of([plain(one.name) for one in those])
+            yield Finding("tools are held back", f"{counts}: {names}", why, fix)
+        elif first.kind == "tool":
+            yield Finding("a tool is not on the board", f"tool {first.name} of {first.origin}", why, first.fix)
+        else:
+            yield Finding(f"a {first.kind} is held back", f"{plain(first.name)} of {first.origin}", why, first.fix)
 
 
 def check_annotations(board: Board) -> Iterator[Finding]:

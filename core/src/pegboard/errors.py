@@ -280,8 +280,17 @@ class HeldBackError(PluginError):
     The tool stays off the board, and doctor says why and how to let it hang. No host refuses to open for it, a strict
     one neither.
 
+    Args:
+        hint: what a person does who wants this tool.
+        all_hint: what a person does who wants all tools that are held back for this very reason; doctor tells of them
+            in one finding then.
+
     .. versionadded:: 0.1
     """
+
+    def __init__(self, message: str, *, hint: str | None = None, all_hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.all_hint = all_hint
 
 
 class ToolDefinitionError(PluginError):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import click
 
     from pegboard.contract import Check, Dialect, Executor, Guard, Observer, ToolSource, Validator
-    from pegboard.tools import Tool
+    from pegboard.tools import Origin, Tool
 
 hookspec = pluggy.HookspecMarker("pegboard")
 hookimpl = pluggy.HookimplMarker("pegboard")
@@ -101,6 +101,18 @@ def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:
 
     Fires when a tool is hung on the board. None: none. If it raises, that tool is not hung: a guard that cannot
     be made must not be missing. A `HeldBackError` says that a person has to look at the tool first, and nothing failed.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def why_held(name: str, origin: Origin, settings: Any) -> tuple[str, str] | None:
+    """Say of a tool that its origin no longer has whether a person has to decide about that first.
+
+    Fires when a name is asked for that nothing on the board has, once for each plugin and each source that is up: keep
+    it cheap. Give two texts, what changed and how a person accepts that; a call of the name then answers FORBIDDEN,
+    reason `held`. None: nothing is known of such a tool. An exception counts as None, and so does any other answer.
 
     .. versionadded:: 0.1
     """

@@ -38,8 +38,8 @@ log = logging.getLogger("pegboard")
 _HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 MAX_ANSWERS = 100_000
 """More tools, sources or dialects than that are no list that an author meant."""
-_ASKED_AT_LOAD = ("provide_tools", "provide_sources", "make_validator", "make_guards", "make_executor")
-"""The hooks by which a plugin gives something to a board while it loads."""
+_ASKED_AT_LOAD = ("provide_tools", "provide_sources", "make_validator", "make_guards", "make_executor", "why_held")
+"""The hooks by which a plugin gives something to a board while it loads, or to a call, where nothing may fail."""
 
 BUILTINS = {
     "validator": "pegboard.validation",

@@ -38,11 +38,12 @@ def command(run: ProgramRun, dialect: str | None, report: bool, names: tuple[str
     if dialect is None:
         here = sorted(run.load_board().dialects)
         raise ConfigError(f"Missing option '--to': one of {', '.join(here)}", hint=f"pegboard export --to {here[0]}")
-    board = run.load_known_board()
+    tools = [run.tool(name) for name in names]
+    board = run.load_board() if tools else run.load_known_board()
     offered = board.view().offered
-    for name in names:
-        if run.tool(name).name not in offered.plans:
-            raise board.not_offered(name)
+    for tool in tools:
+        if tool.name not in offered.plans:
+            raise board.not_offered(tool.name)
     export = board.export(dialect, names or offered.names)
     definitions = list(export.definitions)
     if definitions and all(isinstance(one, str) for one in definitions):

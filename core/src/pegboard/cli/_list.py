@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pegboard.absence import some_of
 from pegboard.cli._output import emit_json, emit_table, note
-from pegboard.cli._sources import WAIT_S, emit_sources, note_absent
+from pegboard.cli._sources import WAIT_S, emit_sources, note_absent, note_held
 from pegboard.cli._text import printable_line
 from pegboard.errors import PluginError
 from pegboard.registry import search
@@ -52,6 +53,7 @@ def command(
     statuses, board = run.look_at_sources(wait_s), run.load_board()
     if sources:
         emit_sources(statuses, as_json=as_json)
+        note_held(board)
         return
     plans = board.registry.plans if everything else board.view().offered.plans
     tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
@@ -62,12 +64,14 @@ def command(
         rows = [listed(tool, board.state_of(tool.name)) for tool in tools]
         emit_json([{**row, **({"tokens": costs[row["name"]]} if tokens else {})} for row in rows])
         note_absent(statuses)
+        note_held(board)
         return
     if tools and tokens:
         _table_of_costs(costs, sorted({one for cost in costs.values() for one in cost}))
     elif tools:
         _table_of_tools(board, tools)
     note_absent(statuses)
+    note_held(board)
     _note_refused(board, tools, everything=everything)
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 
@@ -146,16 +150,16 @@ def _note_refused(board: Board, shown: list[Tool], *, everything: bool) -> None:
 
 def _note_names(who: str, names: list[str]) -> None:
     if names:
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        note(f"{who}: {', '.join(map(printable_line, names[:MAX_NAMED]))}{more}")
+        note(f"{who}: {some_of([*map(printable_line, names)], MAX_NAMED)}")
 
 
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
         note("no tool matches; pegboard list without options and --profile shows all")
-    # A tool that is off until somebody configures it is no reason to look into anything.
-    aside = sum(not one.is_off for one in board.not_hung.values()) + len(board.plugins.quarantined_so_far)
-    if not found and not filtered and not aside:
+    # A tool that is off until somebody configures it is no reason to look into anything; what is held has its line.
+    others = sum(not (one.is_off or one.is_held) for one in board.not_hung.values())
+    aside = others + len(board.plugins.quarantined_so_far)
+    if not found and not filtered and not aside and not board.held:
         note("no tool is on the board; install a plugin: pip install pegboard-calculator")
     if aside:
         what = "a tool or plugin is" if aside == 1 else f"{aside} tools or plugins are"

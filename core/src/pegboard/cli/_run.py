@@ -256,12 +256,20 @@ class ProgramRun(Shown):
             ConfigError: there is none; the nearest ones are named.
         """
         from pegboard.absence import not_found
+        from pegboard.cli._sources import WAIT_S, note_absent
         from pegboard.schema.near import NearNames
 
         board = self.load_board()
-        hung = board.view().plans.get(name) or self.load_known_board().view().plans.get(name)
+        looked_at = [] if name in board.view().plans else self.look_at_sources(WAIT_S)
+        hung = board.view().plans.get(name)
+        away = [] if hung is not None else board.sources_away(name, profile=board.config.core.profile)
+        told = {one.source for one in away}  # by the error
+        note_absent(one for one in looked_at if one.source not in told)
         if hung is not None:
             return hung.tool
+        if held := board.held_back(name, profile=board.config.core.profile):
+            message = f"the tool {name!r} of {held.details['source']} is held back: {held.details['changed']}"
+            raise PluginError(message, hint=held.details["fix"])
         absent = board.not_hung.get(name)
         if absent is not None:
             raise PluginError(
@@ -269,7 +277,6 @@ class ProgramRun(Shown):
             )
         near = NearNames().find(name, board.view().offered.plans, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
-        away = board.sources_away(name, profile=board.config.core.profile)
         raise ConfigError(not_found(name, (), away).message, hint=hint if near or not away else None)
 
     def command_findings(self) -> list[Finding]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pegboard.absence import some_of
 from pegboard.cli._output import emit_json, emit_table, note
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pegboard.board import Board
     from pegboard.contract import SourceStatus
     from pegboard.host import Host
 
 WAIT_S = 10.0
 """How long commands that run nothing wait for sources of which nothing is known."""
+MAX_NAMED = 20
+"""How many names a line names."""
 
 
 async def settle(host: Host, timeout_s: float) -> list[SourceStatus]:
@@ -52,6 +56,22 @@ def note_absent(sources: Iterable[SourceStatus]) -> None:
         note(f"warning: {absence_of(one)}")
     if any(one.state.value in ("starting", "installing") for one in absent):
         note("hint: a start or an install may take longer: pegboard list --wait 120")
+
+
+def held_line(board: Board) -> str | None:
+    """How much waits to be accepted by a person, and its names; None: nothing does."""
+    held = board.held
+    if not held:
+        return None
+    names = some_of([printable_line(one.name) for one in held], MAX_NAMED)
+    them = "it" if len(held) == 1 else f"them ({len(held)})"
+    return f"held back until somebody accepts {them}: {names}; pegboard lock shows what changed"
+
+
+def note_held(board: Board) -> None:
+    """Say that on stderr."""
+    if line := held_line(board):
+        note(line)
 
 
 def emit_sources(sources: Sequence[SourceStatus], *, as_json: bool) -> None:

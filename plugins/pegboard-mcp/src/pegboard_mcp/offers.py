@@ -229,6 +229,11 @@ class Offers:
         answers."""
         self._held[source] = held
 
+    def held(self, server: str | None = None) -> list[str]:
+        """The names of what is held back, of one server or of all: `prompt:NAME`, `resource:URI`, `template:URI`."""
+        sources = self._held if server is None else {server} & self._held.keys()
+        return sorted(name for source in sources for name in self._held[source])
+
     @property
     def readers(self) -> Mapping[str, Reader]:
         """By source: what reads any address there, one that it does not list too."""

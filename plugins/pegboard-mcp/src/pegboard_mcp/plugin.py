@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard import Dialect, Tool, ToolSource
+    from pegboard import Dialect, Origin, Tool, ToolSource
     from pegboard_mcp.offers import Offers
 
 
@@ -67,6 +67,16 @@ def make_guards(tool: Tool, settings: McpSettings) -> None:
         from pegboard_mcp.lock.watch import check_tool
 
         check_tool(tool, settings)
+
+
+@hookimpl
+def why_held(name: str, origin: Origin, settings: McpSettings) -> tuple[str, str] | None:
+    """What became of a tool that was accepted and that its origin no longer has, where `lock = "enforce"`."""
+    if settings.lock != "enforce":
+        return None
+    from pegboard_mcp.lock.watch import watch_of
+
+    return watch_of(settings).why_gone(origin, name)
 
 
 @hookimpl

@@ -201,6 +201,8 @@ class Conversing:
                 tell(f"there is no command {printable_line(command, 40)}; {hint}", dim=False)
 
     def _list_tools(self, word: str) -> None:
+        from pegboard.cli._sources import held_line
+
         tools = self._talk.tools
         found = [
             tool for name, tool in sorted(tools.items())
@@ -213,6 +215,8 @@ class Conversing:
             self._talk.shown.tell(f"and {len(found) - MAX_LISTED:,} more: /tools WORD shows fewer")
         if not found:
             self._talk.shown.tell("there is none" if not word else f"none with {printable_line(word, 40)!r} in it")
+        if held := held_line(self._talk.host.board):
+            self._talk.shown.tell(held)
 
     def _list_models(self) -> None:
         from pegboard_chat.models import providers_of

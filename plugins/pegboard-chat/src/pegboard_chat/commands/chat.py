@@ -249,12 +249,14 @@ async def settle(host: Host, shown: Shown | Lines) -> None:
 
 
 def tell_absent(host: Host, shown: Shown | Lines) -> None:
-    """Say which sources offer nothing, and why."""
-    from pegboard.cli._sources import absence_of
+    """Say which sources offer nothing, and why, and what waits to be accepted."""
+    from pegboard.cli._sources import absence_of, held_line
 
     for one in host.board.source_statuses():
         if not one.tools:
             shown.tell(f"warning: {absence_of(one)}", dim=False)
+    if line := held_line(host.board):
+        shown.tell(f"warning: {line}", dim=False)
 
 
 @contextlib.asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.offers import Resource, ResourceTemplate
 
 PAGE = 100
+OWN_CHANNELS = ("program", "cli", "chat")
+"""Sessions of whoever has the host, and not of a client that it serves."""
+MAX_NAMED = 20
 MAX_URI = 8_000
 TEXTS = ("/json", "+json", "/xml", "+xml", "/yaml", "+yaml", "/toml", "+toml", "/javascript")
 """Ends of media types that are text beside `text/*`."""
@@ -28,8 +32,8 @@ def make_tools() -> list[Tool]:
     return [list_resources, read_resource]
 
 
-@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True)
-async def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> dict[str, Any]:
+@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True, output_schema={"type": "object"})
+async def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> ToolResult:
     """List what the MCP servers have to read: addresses, and templates of addresses whose {parts} you fill in.
 
     Args:
@@ -47,7 +51,18 @@ async def list_resources(context: CallContext, server: str | None = None, start:
     listed: dict[str, Any] = {"resources": [_shown(one) for one in page]}
     if max(start, 0) + PAGE < len(found):
         listed["next"] = max(start, 0) + PAGE
-    return listed
+    return ToolResult(
+        (TextContent(json.dumps(listed, ensure_ascii=False)),), listed, details=_held(offers, server, context)
+    )
+
+
+def _held(offers: Offers, server: str | None, context: CallContext) -> dict[str, Any] | None:
+    """What the list leaves out until somebody accepts it, for whoever is in front of the host; models read no details,
+    and clients of a server have no business with it."""
+    names = [one for one in offers.held(server) if not one.startswith("prompt:")]
+    if not names or context.session.channel not in OWN_CHANNELS:
+        return None
+    return {"held": {"count": len(names), "names": names[:MAX_NAMED]}}
 
 
 @tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True, open_world=True)

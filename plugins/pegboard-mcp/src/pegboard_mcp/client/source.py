@@ -47,9 +47,9 @@ from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name,
 from pegboard_mcp.lock.pins import identity_of, offer_pin, pin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pegboard import Content, SourceSlot
+    from pegboard import Content, HeldBackError, SourceSlot
     from pegboard.session import Session
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Entry, Listing
@@ -237,16 +237,6 @@ class McpSource:
             return definition.load_tools or definition.load_prompts
         wanted = board_names(definition.allowed_tools, prefix=definition.prefix, server=self.name).values()
         return definition.load_tools and (name in wanted or name.startswith(qualified))
-
-    def why_held(self, name: str) -> tuple[str, str] | None:
-        """Of a tool that was accepted and that the server no longer has: what became of it, and how that is accepted;
-        where `lock = "enforce"`."""
-        settings = self._enforced
-        if settings is None or self.listing is None:
-            return None
-        from pegboard_mcp.lock.watch import watch_of
-
-        return watch_of(settings).why_gone(self.name, name)
 
     @property
     def _enforced(self) -> McpSettings | None:
@@ -794,30 +784,45 @@ class McpSource:
                 )
         return pins
 
-    def _find_held(self, listing: Listing) -> dict[str, ToolError]:
-        """What of a list a person has to accept first, where `lock = "enforce"`, with what a call of it answers."""
+    @property
+    def held(self) -> dict[str, HeldBackError]:
+        """Resources and templates that a person has to accept first, each with why; by the names that the lock has for
+        them."""
+        return dict(self._held_of(self.offer_pins()))
+
+    def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
+        """Those that a person has to accept first, where `lock = "enforce"`."""
         settings = self._enforced
         if settings is None:
+            return
+        from pegboard_mcp.lock.watch import watch_of
+
+        watch = watch_of(settings)
+        for pin in pins:
+            if problem := watch.why_held(pin):
+                yield pin.name, problem
+
+    def _find_held(self, listing: Listing) -> dict[str, ToolError]:
+        """What of a list is held back, with what a call of it answers."""
+        if self._enforced is None:
             return {}
         import attrs
 
         from pegboard.absence import held_back
-        from pegboard_mcp.lock.watch import how_to_accept, watch_of
 
-        watch = watch_of(settings)
         held: dict[str, ToolError] = {}
-        for pin in self.offer_pins(listing):
-            why = watch.why_held(pin)
-            if why is not None:
-                kind, _, uri = pin.name.partition(":")
-                held[pin.name] = held_back(uri, self.name, why, how_to_accept(pin.name), kind=kind)
+        for name, problem in self._held_of(self.offer_pins(listing)):
+            kind, _, uri = name.partition(":")
+            held[name] = held_back(uri, self.name, problem.message, problem.hint or "", kind=kind)
+        prompts: dict[str, str] = {}  # a prompt is held as the tool that it is
+        pins: list[Pin] = []
         for entry in listing.prompts if self.definition.load_prompts else ():
-            tool = self._made(self._prompt_tool, entry)
-            if tool is not None:
-                why = watch.why_held(pin_of(attrs.evolve(tool, origin=Origin(source=self.name))))
-                if why is not None:
-                    error = held_back(tool.name, self.name, why, how_to_accept(tool.name), kind="prompt")
-                    held[f"prompt:{entry['key']}"] = error
+            if tool := self._made(self._prompt_tool, entry):
+                prompts[tool.name] = entry["key"]
+                pins.append(pin_of(attrs.evolve(tool, origin=Origin(source=self.name))))
+        for name, problem in self._held_of(pins):
+            error = held_back(name, self.name, problem.message, problem.hint or "", kind="prompt")
+            held[f"prompt:{prompts[name]}"] = error
         return held
 
     def _require_accepted(self, method: str, what: str) -> None:

@@ -39,8 +39,8 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     """What changed on the tools' faces since it was accepted.
 
     Tools of servers are asked of the servers themselves. What is accepted is what was shown last: a tool that changed
-    since then, or that came since, is refused. What was accepted stands in pegboard.lock: the file that
-    lock_file of [plugins.mcp] names, else the nearest one upwards from here. Exit status: 0 nothing changed, or it is
+    since then, or that came since, is refused. What was accepted stands in the file that lock_file of [plugins.mcp]
+    names, else in the nearest pegboard.lock upwards from here. Exit status: 0 nothing changed, or it is
     accepted now; 1 something changed, or a server could not be asked; 2 wrong usage, or the lock cannot be read.
     """
     from pegboard_mcp.lock.compare import changes_of

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import PluginError
 from pegboard.text import HIDDEN
 from pegboard_mcp.lock.pins import Key, Pin
-from pegboard_mcp.lock.place import NAME
+from pegboard_mcp.lock.place import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,33 +50,44 @@ def read_lock(path: Path) -> dict[Key, Pin]:
     Raises:
         LockError: it cannot be read, is no lock, is of a later version, or holds two blocks of one tool.
     """
-    return parse_lock(load_lock(path))
+    return parse_lock(load_lock(path), path)
 
 
-def parse_lock(content: bytes) -> dict[Key, Pin]:
-    """The pins of a lock's content; raises as `read_lock`."""
+def parse_lock(content: bytes, path: Path) -> dict[Key, Pin]:
+    """The pins of what a file holds; raises as `read_lock`."""
+    try:
+        return _parse(content)
+    except _WrongError as problem:
+        raise _unreadable(path, str(problem)) from None
+
+
+class _WrongError(ValueError):
+    """What is wrong with a lock, whichever file it is."""
+
+
+def _parse(content: bytes) -> dict[Key, Pin]:
     import tomllib
 
     try:
         table = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise _unreadable("it is not UTF-8") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise _unreadable(f"it is no TOML: {str(problem)[:200]}") from None
+        raise _WrongError("it is not UTF-8") from None
+    except ValueError as problem:  # no TOML, or an integer that is too long
+        raise _WrongError(f"it is no TOML: {str(problem)[:200]}") from None
     except RecursionError:
-        raise _unreadable("its values are nested too deep") from None
+        raise _WrongError("its values are nested too deep") from None
     version = table.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise _unreadable(f"it is of version {str(version)[:20]}, and {VERSION} is what is read here")
+        raise _WrongError(f"it is of version {str(version)[:20]}, and {VERSION} is what is read here")
     blocks = table.get("tools", [])
     if not isinstance(blocks, list) or len(blocks) > MAX_TOOLS:
-        raise _unreadable(f"tools is no list of at most {MAX_TOOLS:,} tables")
+        raise _WrongError(f"tools is no list of at most {MAX_TOOLS:,} tables")
     pins: dict[Key, Pin] = {}
     for number, block in enumerate(blocks, 1):
         pin = _read_pin(block, number)
         known = pins.setdefault(pin.key, pin)
         if known.fingerprint != pin.fingerprint:
-            raise _unreadable(f"two blocks speak of {ascii(pin.name)[1:-1][:80]} of {ascii(pin.source)[1:-1][:80]}")
+            raise _WrongError(f"two blocks speak of {ascii(pin.name)[1:-1][:80]} of {ascii(pin.source)[1:-1][:80]}")
     return pins
 
 
@@ -91,28 +102,28 @@ def load_lock(path: Path) -> bytes:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise _unreadable("it is no file")
+                raise _unreadable(path, "it is no file")
             content = file.read(MAX_BYTES + 1)
     except OSError as problem:
-        raise _unreadable(os.strerror(problem.errno or errno.EIO)) from None
+        raise _unreadable(path, os.strerror(problem.errno or errno.EIO)) from None
     if len(content) > MAX_BYTES:
-        raise _unreadable(f"it is larger than {MAX_BYTES:,} bytes")
+        raise _unreadable(path, f"it is larger than {MAX_BYTES:,} bytes")
     return content
 
 
-def _unreadable(why: str) -> LockError:
+def _unreadable(path: Path, why: str) -> LockError:
     return LockError(
-        f"{NAME} cannot be read: {why}",
+        f"{name_of(path)} cannot be read: {why}",
         hint="settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept",
     )
 
 
 def _read_pin(block: Any, number: int) -> Pin:
     if not isinstance(block, dict):
-        raise _unreadable(f"block {number} is no table")
+        raise _WrongError(f"block {number} is no table")
     for name in ("source", "name", "fingerprint"):
         if not isinstance(block.get(name), str) or not block[name]:
-            raise _unreadable(f"block {number} has no {name}")
+            raise _WrongError(f"block {number} has no {name}")
     # Most faces are never looked at: where nothing changed, the fingerprints say so.
     return Pin(block["source"], block["name"], functools.partial(_read_face, block), block["fingerprint"])
 
@@ -142,13 +153,14 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
     try:
         if path.is_symlink() and not path.exists():  # who laid it there would choose where a file is made
             raise OSError(errno.ENOENT, None)
-        path = path.resolve()  # a link stays one
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        replace_file(path, content, mode)
+        real = path.resolve()  # a link stays one
+        mode = real.stat().st_mode & 0o777 if real.exists() else 0o666 & ~_umask()
+        replace_file(real, content, mode)
     except OSError as problem:
         why = os.strerror(problem.errno or errno.EIO)
         raise LockError(
-            f"{NAME} cannot be written: {why}", hint="let lock_file of [plugins.mcp] name a file that can be written"
+            f"{name_of(path)} cannot be written: {why}",
+            hint="let lock_file of [plugins.mcp] name a file that can be written",
         ) from None
 
 
@@ -166,7 +178,7 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
     """
     import tempfile
 
-    number, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=path.parent)
+    number, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:
             file.write(content)

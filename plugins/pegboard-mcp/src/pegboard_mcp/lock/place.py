@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+import os
+from pathlib import Path
 
 NAME = "pegboard.lock"
 
@@ -19,3 +17,14 @@ def find_lock(start: Path) -> Path | None:
             if path.is_file():
                 return path
     return None
+
+
+def name_of(path: Path) -> str:
+    """A lock as people and callers are told of it, to be used from here: a folder above the working directory, or the
+    user's own, is nobody's business."""
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
+        here = Path.cwd()
+        if path.is_absolute() and path.parent in (here, *here.parents):
+            return os.path.relpath(path, here)
+        return f"~/{path.relative_to(Path.home())}"
+    return str(path)

@@ -8,6 +8,7 @@ A tool that is held back is remembered, for `pegboard lock` and doctor: the boar
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shlex
 import time
@@ -16,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Finding, HeldBackError, PluginError
+from pegboard_mcp.lock.place import NAME, find_lock, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from pegboard import Tool
+    from pegboard import Origin, Tool
     from pegboard_mcp.lock.pins import Key, Pin
     from pegboard_mcp.settings import McpSettings
 
@@ -29,6 +31,7 @@ log = logging.getLogger("pegboard.notice")  # what a person reads without lookin
 LOOK_S = 1.0
 """For so long a lock that was found, or that was not there, is taken to stay as it is."""
 MAX_HELD = 10_000
+ACCEPT_ALL = "look at all of it: pegboard lock, then pegboard lock --accept"
 
 
 def check_tool(tool: Tool, settings: McpSettings) -> None:
@@ -44,10 +47,11 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
 
 def lock_path(settings: McpSettings) -> Path | None:
     """The lock that holds here: what the settings name, whether it is there or not, else the nearest one upwards."""
-    from pegboard_mcp.lock.place import find_lock
-
     if settings.lock_file is not None:
-        return Path(settings.lock_file).expanduser()
+        named = Path(settings.lock_file)
+        with contextlib.suppress(RuntimeError):  # there is no such user
+            named = named.expanduser()
+        return named
     try:
         return find_lock(Path.cwd())
     except OSError:  # the working directory is gone
@@ -59,10 +63,12 @@ class Watch:
 
     Attributes:
         held: tools that are held back, by key.
+        place: the file, as people are told of it.
     """
 
     def __init__(self, settings: McpSettings) -> None:
         self.held: dict[Key, Tool] = {}
+        self.place = NAME
         self._settings = weakref.ref(settings)
         self._looked_at = -LOOK_S
         self._seen: Any = None
@@ -81,12 +87,13 @@ class Watch:
             self._looked_at = now
             self._look()
         if self._problem is not None:
-            raise self._problem
+            raise self._problem.with_traceback(None)  # it is raised again and again, and would grow with each
         return self._pins
 
     def _look(self) -> None:
         settings = self._settings()
         path = lock_path(settings) if settings is not None else None
+        self.place = name_of(path) if path is not None else NAME
         try:
             found = path.stat() if path is not None else None
         except OSError:
@@ -100,7 +107,7 @@ class Watch:
 
             try:
                 content = load_lock(path)
-                self._pins = parse_lock(content)
+                self._pins = parse_lock(content, path)
                 if settings.lock == "enforce" and settings.lock_file is None:
                     _require_trust(path, content)
             except (LockError, HeldBackError) as problem:
@@ -108,82 +115,78 @@ class Watch:
 
     def check(self, tool: Tool, *, enforce: bool) -> None:
         """See `check_tool`."""
-        try:
-            pins = self.pins()
-        except PluginError as problem:
-            if enforce and _is_pinned(tool):
-                self._hold(tool)
-                raise
-            self._tell("", "", "%s", problem.message)
-            return
-        if pins is None and not enforce:
-            return
-        if not _is_pinned(tool):
-            return
-        from pegboard_mcp.lock.pins import Key, source_of
-
-        key = Key(source_of(tool.origin), tool.name)
-        pin = (pins or {}).get(key)
-        if pin is not None and pin.fingerprint == tool.fingerprint:
-            self.held.pop(key, None)
-            return
         if not enforce:
-            if pin is not None:
-                said = "the tool %s of %s changed since it was accepted: %s"
-                self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool))))
-            return
-        self._hold(tool)
-        why = _why(pins, pin, lambda: what_is_other(pin, tool)) if pin is not None else _why(pins, None)
-        raise HeldBackError(why, hint=how_to_accept(tool.name))
+            self._warn(tool)
+        elif _is_pinned(tool):
+            from pegboard_mcp.lock.pins import Pin, source_of
 
-    def why_held(self, pin: Pin) -> str | None:
-        """Why a resource or template is held back where `lock = "enforce"`; None: it is the accepted one."""
+            pin = Pin(source_of(tool.origin), tool.name, lambda: tool.face, tool.fingerprint)
+            problem = self.why_held(pin)
+            self.held.pop(pin.key, None)
+            if problem is None:
+                return
+            if len(self.held) < MAX_HELD:
+                self.held[pin.key] = tool
+            raise problem
+
+    def why_held(self, pin: Pin) -> HeldBackError | None:
+        """Why what looks like this is held back where `lock = "enforce"`, and how it is accepted; None: it is accepted
+        as it is."""
         try:
             pins = self.pins()
         except PluginError as problem:
-            return problem.message
-        accepted = (pins or {}).get(pin.key)
+            return HeldBackError(problem.message, hint=problem.hint, all_hint=problem.hint)
+        if pins is None:
+            why = f"no tool is accepted yet: lock is enforce, and there is no {self.place}"
+            return HeldBackError(why, hint=how_to_accept(pin.name), all_hint=ACCEPT_ALL)
+        accepted = pins.get(pin.key)
         if accepted is not None and accepted.fingerprint == pin.fingerprint:
             return None
-        return _why(pins, accepted, lambda: _other_parts((accepted and accepted.face) or {}, pin.face or {}))
+        why = "it is new, and nobody accepted it yet"
+        if accepted is not None:
+            why = f"it changed since it was accepted: {what_is_other(accepted, pin.face)}"
+        return HeldBackError(why, hint=how_to_accept(pin.name))
 
-    def why_gone(self, source: str, name: str) -> tuple[str, str] | None:
-        """Of a tool that was accepted and that its source no longer has: what became of it, and how that is accepted;
+    def _warn(self, tool: Tool) -> None:
+        """Tell once of each face that is not the accepted one."""
+        try:
+            pins = self.pins()
+        except PluginError as problem:
+            self._tell("", "", "%s", problem.message)
+            return
+        if pins and _is_pinned(tool):
+            from pegboard_mcp.lock.pins import Key, source_of
+
+            key = Key(source_of(tool.origin), tool.name)
+            pin = pins.get(key)
+            if pin is not None and pin.fingerprint != tool.fingerprint:
+                said = "the tool %s of %s changed since it was accepted: %s"
+                self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool.face))))
+
+    def why_gone(self, origin: Origin, name: str) -> tuple[str, str] | None:
+        """Of a tool that was accepted and that its origin no longer has: what became of it, and how that is accepted;
         None of one that nobody accepted."""
-        from pegboard_mcp.lock.pins import Key, content_of
+        from pegboard_mcp.lock.pins import Key, content_of, source_of
 
         try:
             pins = self.pins() or {}
         except PluginError:  # then nothing is known of what was accepted
             return None
+        source = source_of(origin)
         pin = pins.get(Key(source, name))
         if pin is None:
             return None
         content = None if pin.face is None else content_of(pin.face)
-        new = [tool for key, tool in self.held.items() if key.source == source and key not in pins]
-        called = next((tool.name for tool in new if content_of(tool.face) == content), None)
+        new = [tool for key, tool in reversed(self.held.items()) if key.source == source and key not in pins]
+        called = next((tool.name for tool in new if content_of(tool.face) == content), None)  # the latest
         why = "it was removed since it was accepted" if called is None else f"it was renamed to {called} since"
         return why, how_to_accept(name if called is None else called)
-
-    def _hold(self, tool: Tool) -> None:
-        from pegboard_mcp.lock.pins import Key, source_of
-
-        if len(self.held) < MAX_HELD:
-            self.held[Key(source_of(tool.origin), tool.name)] = tool
 
     def _tell(self, name: str, fingerprint: str, said: str, *words: str) -> None:
         """Warn once of each face."""
         if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
             self._told.add((name, fingerprint))
             log.warning(said, *words)
-
-
-def _why(pins: Any, accepted: Any, other: Callable[[], str] = str) -> str:
-    if accepted is not None:
-        return f"it changed since it was accepted: {other()}"
-    if pins is None:
-        return "no tool is accepted yet, and lock is enforce"
-    return "it is new, and nobody accepted it yet"
 
 
 def how_to_accept(name: str) -> str:
@@ -198,8 +201,8 @@ def _require_trust(path: Path, content: bytes) -> None:
 
     if not is_trusted(path, content):
         raise HeldBackError(
-            f"{path} was found, not named, and nobody here accepted it as it stands",
-            hint=f"look at it, then: pegboard trust {shlex.quote(str(path))}",
+            f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
+            hint=f"look at it, then: pegboard trust {shlex.quote(name_of(path))}",
         )
 
 
@@ -216,14 +219,11 @@ def watch_of(settings: McpSettings) -> Watch:
     return watch
 
 
-def what_is_other(pin: Pin, tool: Tool) -> str:
-    """The parts of a tool that are not as they were accepted, in a line."""
-    return _other_parts(pin.face or {}, tool.face)
-
-
-def _other_parts(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def what_is_other(pin: Pin, face: Mapping[str, Any] | None) -> str:
+    """The parts of a face that are not as they were accepted, in a line."""
     from pegboard_mcp.lock.pins import PARTS, fingerprint_of
 
+    was, now = pin.face or {}, face or {}
     parts = [part for part in PARTS if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
     return ", ".join(parts) or "its fingerprint"
 
@@ -239,7 +239,7 @@ def _plain(text: str) -> str:
 
 
 def findings(board: Any) -> Iterator[Finding]:
-    """What the lock has to say to doctor beside the tools that do not hang: those that hang and changed, texts that hid
+    """What the lock has to say to doctor beside what it holds back: tools that hang and changed, texts that hid
     something, a lock that cannot be read."""
     settings = settings_of(board)
     if settings is not None and settings.lock != "off":
@@ -254,20 +254,19 @@ def findings(board: Any) -> Iterator[Finding]:
 
 
 def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
-    name = settings.lock_file or "pegboard.lock"
+    watch, enforce = watch_of(settings), settings.lock == "enforce"
+    is_told = enforce and board.held  # each of them says what is wrong with the lock
     try:
-        pins = watch_of(settings).pins()
+        pins = watch.pins()
     except PluginError as problem:
-        yield Finding("the lock cannot be read", name, problem.message, problem.hint or "")
+        if not is_told:
+            yield Finding("the lock cannot be read", watch.place, problem.message, problem.hint or "")
         return
     if pins is None:
-        if settings.lock == "enforce":
-            fix = "look at the tools: pegboard lock, then pegboard lock --accept"
-            yield Finding("no tool is accepted", name, 'lock is "enforce", and there is no lock', fix)
+        if enforce and not is_told:
+            why = f'lock is "enforce", and there is no {watch.place}'
+            yield Finding("no tool is accepted", watch.place, why, ACCEPT_ALL)
         return
-    enforce = settings.lock == "enforce"
-    if enforce:
-        yield from _offer_findings(board, settings)
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
@@ -276,23 +275,11 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
         fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
         if pin is not None:
-            other = f"other than it was: {what_is_other(pin, tool)}"
+            other = f"other than it was: {what_is_other(pin, tool.face)}"
             yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
         else:
             said = "it came after the lock was written"
             yield Finding("a tool is not accepted yet", where, said, fix, "error" if enforce else "note")
-
-
-def _offer_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
-    """Resources and templates that are held back; prompts are told as tools."""
-    watch = watch_of(settings)
-    for _, source in board.sources:
-        for pin in source.offer_pins() if hasattr(source, "offer_pins") else ():
-            why = watch.why_held(pin)
-            if why is not None:
-                name = _plain(pin.name)
-                yield Finding(f"a {name.partition(':')[0]} is held back", f"{name} of {_plain(pin.source)}", why,
-                              how_to_accept(pin.name))  # fmt: skip
 
 
 def settings_of(board: Any) -> McpSettings | None:
