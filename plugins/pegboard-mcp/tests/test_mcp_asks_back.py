@@ -317,6 +317,72 @@ async def test_a_long_message_is_shown_whole_and_one_that_is_longer_is_refused(s
     assert stage.shown[0].schema["properties"]["ok"]["description"] == "z" * 5_000
 
 
+LONG = "w" * 100_001
+REFUSED = {
+    "a long question": ({"message": LONG, "requestedSchema": FORM}, "100,001"),
+    "a long question about a page": ({"mode": "url", "message": LONG, "url": "https://h.example/"}, "100,001"),
+    "a long description": (
+        {"message": "?", "requestedSchema": {"properties": {"a": {"type": "string", "description": LONG}}}},
+        "100,001",
+    ),
+    "too many fields": (
+        {"message": "?", "requestedSchema": {"properties": {f"f{i}": {"type": "string"} for i in range(51)}}},
+        "51 fields",
+    ),
+    "no form": ({"message": "?", "requestedSchema": []}, "expected an object schema"),
+    "an address that is none": ({"mode": "url", "message": "?", "url": "file:///etc"}, "expected an address"),
+    "an unknown mode": ({"mode": "s3cret\x1b[31m\nmode", "message": "?"}, "expected form or url"),
+    "no parameters": ([], "expected an object"),
+    "a long prompt": (sampling(systemPrompt=LONG), "100,001"),
+    "a long text": (sampling(messages=[{"role": "user", "content": {"type": "text", "text": LONG}}]), "100,001"),
+    "a long request": (sampling(metadata={"a": "x" * 4_000_000}), "4,000,"),
+    "many messages": (sampling(messages=[{"role": "user", "content": {"type": "text", "text": "a"}}] * 101), "101"),
+    "tools": (sampling(tools=[{"name": "x"}]), "was not declared"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+async def test_the_person_is_told_of_a_question_that_is_refused_unseen(
+    stage: Stage, host: Any, case: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    params, why = REFUSED[case]
+    method = "sampling/createMessage" if "maxTokens" in params else "elicitation/create"
+    async with stage.in_flight(host, True, says_hello):
+        with pytest.raises(RefusedError) as refused:
+            await stage.asks.answer(method, params)
+    assert refused.value.code == -32602
+    assert why in refused.value.message
+    assert stage.shown == []
+    [told] = [record.getMessage() for record in caplog.records if record.name == "pegboard.notice"]
+    assert "the MCP server 'files' was refused" in told
+    assert why in told
+    assert len(told) < 500
+    assert told.isprintable()
+    assert "s3cret" not in told
+
+
+async def test_what_a_person_or_their_model_declines_is_no_news_to_them(
+    stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stage.in_flight(host, False, says_hello):
+        await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        with pytest.raises(RefusedError, match="rejected"):
+            await stage.asks.answer("sampling/createMessage", sampling())
+    assert [record for record in caplog.records if record.name == "pegboard.notice"] == []
+
+
+async def test_that_a_call_asks_too_often_is_told_once(
+    stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stage.in_flight(host, False):
+        for _ in range(MAX_ASKS):
+            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        for _ in range(3):
+            with pytest.raises(RefusedError, match="too often"):
+                await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+    assert [record.name for record in caplog.records].count("pegboard.notice") == 1
+
+
 @pytest.mark.parametrize("answer", [None, {}, {"content": "text"}, "text"])
 async def test_a_model_that_answers_nothing_usable_is_an_error(stage: Stage, host: Any, answer: Any) -> None:
     async def sampler(request: Mapping[str, Any]) -> Any:

@@ -166,7 +166,9 @@ def test_a_pipe_does_not_hold_the_program_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert read_tables(tmp_path / "pipe").faults[0].got.endswith("pipe: no regular file")
     servers = {"a": {"command": "x", "env_file": str(tmp_path / "pipe")}}
-    assert [fault.got for fault in McpSettings.find_faults({"servers": servers})] == ["no regular file"]
+    assert [fault.got for fault in McpSettings.find_faults({"servers": servers})] == [
+        f"{tmp_path}/pipe: no regular file"
+    ]
 
 
 @pytest.mark.parametrize(

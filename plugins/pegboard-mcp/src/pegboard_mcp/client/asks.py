@@ -83,6 +83,7 @@ LEVELS = {
 _NO_WORD = re.compile(r"[^\w-]+")
 
 log = logging.getLogger("pegboard.mcp.asks")
+notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 
 class RefusedError(Exception):
@@ -241,6 +242,14 @@ class Asks:
             text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
             to.log(number, "%s", self.definition.mask_words(self.shown(text, MAX_LOG)))
 
+    def tell_refused(self, method: str, why: str) -> None:
+        """Tell the person of a question that was refused before they were asked it."""
+        what = "a question to you" if method == "elicitation/create" else "a request to your model"
+        notice.warning(
+            "%s of the MCP server %r was refused, and the server was told why: %s",
+            what, self.definition.name, self.shown(why, 300),
+        )  # fmt: skip
+
     def hear_fault(self, problem: Exception) -> None:
         """Log what came that is no message, the first ones as warnings; a flood of them is for debugging."""
         self._faults += 1
@@ -312,17 +321,27 @@ class Call:
         Raises:
             RefusedError: it is refused.
         """
-        import trio
-
         if method == "roots/list":
             return self._asks.roots()
         if method not in ("sampling/createMessage", "elicitation/create"):
             raise RefusedError(METHOD_NOT_FOUND, f"there is no {plain_text(method, 60)} here")
-        if not isinstance(params, Mapping):
-            raise RefusedError(INVALID_PARAMS, "params: expected an object")
         self._asked += 1
+        if self._asked == MAX_ASKS + 1:
+            self._asks.tell_refused(method, f"one call may ask {MAX_ASKS} times")
         if self._over or self._asked > MAX_ASKS:
             raise RefusedError(REJECTED, "declined: the call is over" if self._over else "declined: it asked too often")
+        try:
+            return await self._asked_of_person(method, params)
+        except RefusedError as refused:
+            if refused.code == INVALID_PARAMS:  # nobody was asked, and the person should know that something wanted to
+                self._asks.tell_refused(method, refused.message)
+            raise
+
+    async def _asked_of_person(self, method: str, params: Any) -> dict[str, Any]:
+        import trio
+
+        if not isinstance(params, Mapping):
+            raise RefusedError(INVALID_PARAMS, "params: expected an object")
         own_s = self._asks.approval_s
         with trio.move_on_after(self.session.approval_timeout_s if own_s is None else own_s) as scope:
             self._scopes.add(scope)
@@ -360,14 +379,16 @@ class Call:
         """The parameters as they go to the model: bounded, with texts that hide nothing."""
         messages, tokens = params.get("messages"), params.get("maxTokens")
         if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
-            raise RefusedError(INVALID_PARAMS, f"messages: expected 1 to {MAX_MESSAGES}")
+            many = f", got {len(messages):,}" if isinstance(messages, list) else ""
+            raise RefusedError(INVALID_PARAMS, f"messages: expected 1 to {MAX_MESSAGES}{many}")
         if type(tokens) is not int or tokens < 1:
             raise RefusedError(INVALID_PARAMS, "maxTokens: expected a positive integer")
         if params.get("tools") or params.get("toolChoice"):
             raise RefusedError(INVALID_PARAMS, "tools: the capability sampling.tools was not declared")
         text = json_text(params)
         if text is None or len(text) > MAX_REQUEST:
-            raise RefusedError(INVALID_PARAMS, f"the request has more than {MAX_REQUEST} characters")
+            long = "no JSON" if text is None else f"{len(text):,} characters"
+            raise RefusedError(INVALID_PARAMS, f"the request: {long}, expected at most {MAX_REQUEST:,} characters")
         if not all(isinstance(one, Mapping) and one.get("role") in ("user", "assistant") for one in messages):
             raise RefusedError(INVALID_PARAMS, "messages: expected each to have the role user or assistant")
         # The context of other servers is not a server's to ask for; the rest goes as it came.
@@ -400,7 +421,7 @@ class Call:
         asks = self._asks
         message = params.get("message")
         if isinstance(message, str) and len(message) > MAX_TEXT:
-            raise RefusedError(INVALID_PARAMS, f"message: expected at most {MAX_TEXT} characters")
+            raise _too_long("message", message)
         said = asks.shown(message, MAX_SAID)
         if mode == "url":
             url = _url_of(params.get("url"))
@@ -409,7 +430,7 @@ class Call:
         if mode != "form":
             raise RefusedError(INVALID_PARAMS, f"mode: expected form or url, got {plain_text(mode, 40)!r}")
         try:
-            form = form_of(params.get("requestedSchema"), lambda text: asks.shown(text, MAX_SAID))
+            form = form_of(params.get("requestedSchema"), self._shown_whole)
         except FormError as problem:
             raise RefusedError(INVALID_PARAMS, plain_text(str(problem), 300)) from problem
         secrets = secret_fields(form, said)
@@ -425,6 +446,11 @@ class Call:
             if not faults:
                 return {"action": "accept", "content": content}
         return {"action": "cancel"}
+
+    def _shown_whole(self, text: str) -> str:
+        if len(text) > MAX_TEXT:  # who answers has to have seen all of it
+            raise _too_long("requestedSchema", text)
+        return self._asks.shown(text, MAX_SAID)
 
     async def _ask(
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
@@ -461,6 +487,10 @@ def _root_of(said: str) -> dict[str, str]:
         return {"uri": said, "name": PurePosixPath(unquote(urlsplit(said).path)).name or said}
     folder = Path(said).absolute()
     return {"uri": folder.as_uri(), "name": folder.name or said}
+
+
+def _too_long(what: str, text: str) -> RefusedError:
+    return RefusedError(INVALID_PARAMS, f"{what}: expected at most {MAX_TEXT:,} characters, got {len(text):,}")
 
 
 def _action(answer: object) -> str:
@@ -508,5 +538,5 @@ def _cleaned(value: Any, key: str = "") -> Any:
 
 def _clean_whole(text: str) -> str:
     if len(text) > MAX_TEXT:
-        raise RefusedError(INVALID_PARAMS, f"text: expected at most {MAX_TEXT} characters")
+        raise _too_long("text", text)
     return clean(text)[0]
