@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -51,6 +52,13 @@ def install(session: nox.Session, *what: str) -> None:
 def folders(*names: str, extras: bool = True) -> list[str]:
     """The packages as arguments of `pip install`, with what is optional in them or without."""
     return [f"{PACKAGES[name]}{EXTRAS.get(name, '') if extras else ''}" for name in names]
+
+
+def requirements(path: Path) -> list[str]:
+    """What a package asks for, with its extras."""
+    project = tomllib.loads((path / "pyproject.toml").read_text())["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    return [*project["dependencies"], *(one for extra in extras for one in extra)]
 
 
 @nox.session
@@ -153,11 +161,72 @@ def docs(session: nox.Session) -> None:
     session.run("mkdocs", *(session.posargs or ["build", "--strict", "--quiet"]), env=quiet)
 
 
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """Every test on each Python that is found; one that is not is skipped. `-- PATH` runs some of the tests."""
+    loops = [loop for loop in LOOPS if (loop, sys.platform) != ("uvloop", "win32")]
+    editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
+    install(session, *TESTS, *ORACLES, *loops, *editable)
+    session.run("pytest", "-q", *session.posargs)
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Every package's tests with the lowest versions that the packages allow. `-- PATH` runs some of the tests."""
+    if session.venv_backend != "uv":
+        session.skip("only uv resolves to the lowest versions")
+    # What the packages name themselves is free to be low; what those bring in is pinned, as the tests' own tools are.
+    named = {re.split(r"[\[<>=~! ]", one)[0] for path in PACKAGES.values() for one in requirements(path)}
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    free = re.compile(rf"(?:{'|'.join(map(re.escape, named))})(?:-binary)?==")
+    place = Path(session.create_tmp()).resolve()
+    (place / "constraints.txt").write_text("\n".join(pin for pin in pins if not free.match(pin)))
+    editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
+    session.chdir(place)  # beside pyproject.toml uv would pin every version
+    session.install(
+        *("--resolution", "lowest-direct", "-c", "constraints.txt"),
+        *(pin for pin in pins if pin.partition("==")[0] in {one.partition("[")[0] for one in TESTS} - named),
+        *editable,
+    )
+    session.chdir(ROOT)
+    session.run("pytest", "-q", *(session.posargs or [str(path / "tests") for path in PACKAGES.values()]))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """What a release uploads, in dist/: built, its metadata checked, and installed. RELEASING.md says the rest."""
+    install(session, "build", "hatchling", "twine")
+    out = ROOT / "dist"
+    shutil.rmtree(out, ignore_errors=True)
+    for path in PACKAGES.values():
+        session.run("python", "-m", "build", "--no-isolation", "-q", "--outdir", str(out), str(path), silent=True)
+    session.run("twine", "check", "--strict", *(str(one) for one in sorted(out.iterdir())))
+    empty = Path(session.create_tmp()).resolve() / "empty"
+    shutil.rmtree(empty, ignore_errors=True)
+    session.run("python", "-m", "venv", "--without-pip", str(empty))
+    wheels = [str(one) for one in sorted(out.glob("*.whl"))]
+    install(session, "uv")
+    session.run("uv", "pip", "install", "-q", "--python", str(empty), "-c", "constraints.txt", *wheels)
+    program = str(empty / ("Scripts" if sys.platform == "win32" else "bin") / "pegboard")
+    data = {"XDG_DATA_HOME": str(empty / "data")}
+    session.run(program, "batch", "examples/tour.jsonl", env=data, silent=True, external=True)
+    session.run(program, "doctor", env=data, external=True)
+
+
+@nox.session(name="pre-commit")
+def pre_commit(session: nox.Session) -> None:
+    """The hooks of a commit, on every file; `-- install` sets them up for this checkout."""
+    install(session, "pre-commit")
+    ours = {"UV_PROJECT_ENVIRONMENT": None, "VIRTUAL_ENV": None}  # what hooks run is the checkout's, not this session's
+    session.run("pre-commit", *(session.posargs or ["run", "--all-files"]), env=ours)
+
+
 @nox.session
 def changelog(session: nox.Session) -> None:
-    """What the fragments make of the next release's notes."""
+    """What the fragments make of the next release's notes; `-- 0.1.0` writes them, and removes the fragments."""
     install(session, "towncrier")
-    session.run("towncrier", "build", "--draft", "--version", "next")
+    how = ["--yes", "--version", *session.posargs] if session.posargs else ["--draft", "--version", "next"]
+    session.run("towncrier", "build", *how)
 
 
 @nox.session
