@@ -87,8 +87,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if not path or re.match(r"[a-z]+:", target):
             return match[0]
         there = (here.parent / path).resolve()
-        if there == ROOT / "README.md":
-            there = ROOT / "docs" / "README.md"
+        if there == ROOT / "README.md":  # its own headings are not on the site
+            there, hash_sign, anchor = ROOT / "docs" / "README.md", "", ""
         found = READMES.get(there) or (
             there.is_relative_to(ROOT / "docs") and there.relative_to(ROOT / "docs").as_posix()
         )
