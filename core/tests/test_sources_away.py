@@ -31,6 +31,7 @@ from pegboard import (
 from pegboard.absence import MAX_EXPLAINED, absent
 from pegboard.contract import SourceStatus
 from pegboard.errors import HeldBackError
+from pegboard.session import SETTLE_S
 
 AWAY = [state for state in SourceState if state not in (SourceState.READY, SourceState.KNOWN)]
 
@@ -74,12 +75,12 @@ async def nested(context: CallContext) -> str:
     return (await context.call("late")).text
 
 
-async def by_call(host: Any) -> ToolError:
-    return error_of(await host.session().call("late", {}))
+async def by_call(host: Any, name: Any = "late") -> ToolError:
+    return error_of(await host.session().call(name, {}))
 
 
-async def by_call_many(host: Any) -> ToolError:
-    return error_of((await host.session().call_many([ToolCall("1", "late")]))[0])
+async def by_call_many(host: Any, name: Any = "late") -> ToolError:
+    return error_of((await host.session().call_many([ToolCall("1", name)]))[0])
 
 
 async def by_check(host: Any) -> ToolError:
@@ -128,6 +129,76 @@ async def test_a_tool_that_is_held_back_says_so_at_every_door(
     assert "of far is held back" in error.message
     assert "accept it" in error.message
     assert unseen.code is other.code is ErrorCode.NOT_FOUND
+
+
+class Slow(Source):
+    """Is starting for so long, then does this; its tools are called `far_...`, where it says so."""
+
+    def __init__(self, starts_s: float, then: SourceState, prefix: str | None = None, name: str = "far") -> None:
+        super().__init__(then, name=name)
+        self.starts_s = starts_s
+        if prefix is not None:
+            self.may_bring = lambda name: name.startswith(prefix)
+
+    async def run(self, slot: Any) -> None:
+        await trio.sleep(self.starts_s)
+        slot.replace([Tool(name="far_one", handler=nested.handler)] if self.state is SourceState.READY else [])
+        await super().run(slot)
+
+
+@pytest.mark.parametrize("door", [by_call, by_call_many])
+@pytest.mark.parametrize(
+    ("name", "starts_s", "then", "prefix", "waits_s"),
+    [
+        ("late", 3.0, SourceState.READY, None, 3.0),  # any name may be its own: it waits for the answer
+        ("far_on", 3.0, SourceState.READY, None, 3.0),
+        ("far_on", 3.0, SourceState.READY, "far_", 3.0),  # near a name that is there: no reason to give up
+        ("late", 3.0, SourceState.FAILED, None, 3.0),
+        ("late", 1000.0, SourceState.READY, None, SETTLE_S),
+        ("late", 1000.0, SourceState.READY, "far_", 0.0),  # it could not bring that name
+        ("nested_", 1000.0, SourceState.READY, "far_", 0.0),
+        (7, 1000.0, SourceState.READY, None, 0.0),
+    ],
+)
+async def test_an_unknown_name_waits_only_for_sources_that_could_bring_it_until_they_answered_or_failed(
+    name: Any, starts_s: float, then: SourceState, prefix: str | None, waits_s: float, door: Any,
+    autojump_clock: MockClock,
+) -> None:  # fmt: skip
+    async with open_host({}, [plugin_of(Slow(starts_s, then, prefix))]) as host:
+        host.add(nested)
+        await wait_all_tasks_blocked()
+        began = trio.current_time()
+        error = await door(host, name)
+        assert trio.current_time() - began == pytest.approx(waits_s)
+    assert error.code is (ErrorCode.NOT_FOUND if type(name) is str else ErrorCode.INVALID_INPUT)
+    if name == "nested_":
+        assert error.details["near"] == ["nested"]
+
+
+@pytest.mark.parametrize("timeout_s", [0, 2.0, 100.0])
+async def test_that_wait_ends_with_the_callers_time_and_with_a_profile_that_sees_none_of_it(
+    timeout_s: float, autojump_clock: MockClock
+) -> None:
+    config = {"profiles": {"near": {"sources": ["near"]}}}
+    async with open_host(config, [plugin_of(Slow(1000, SourceState.READY))]) as host:
+        await wait_all_tasks_blocked()
+        began = trio.current_time()
+        error = error_of(await host.session().call("late", timeout_s=timeout_s))
+        assert trio.current_time() - began == pytest.approx(min(timeout_s, SETTLE_S))
+        assert error.details["sources"][0]["state"] == "starting"
+        began = trio.current_time()
+        assert "sources" not in error_of(await host.session(profile="near").call("late")).details
+        assert trio.current_time() == began
+
+
+async def test_of_two_sources_that_start_the_one_that_could_bring_it_is_waited_for(autojump_clock: MockClock) -> None:
+    slow, quick = Slow(1000, SourceState.READY, "slow_", "slow"), Slow(2, SourceState.READY, "far_")
+    async with open_host({}, [plugin_of(slow, quick)]) as host:
+        await wait_all_tasks_blocked()
+        began = trio.current_time()
+        assert (await host.session().call("far_one")).text == "there is no tool 'late'"
+        assert trio.current_time() - began == pytest.approx(2)
+        assert host.is_settling
 
 
 @pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])

@@ -147,15 +147,34 @@ class Host:
     @property
     def is_settling(self) -> bool:
         """Whether a source is still about to offer its first tools; one that has failed once is not waited for."""
-        return any(
-            name not in self._answered and state.is_coming for name, (state, _) in self.board.source_states.items()
-        )
+        return any(map(self._is_awaited, self.board.source_states))
 
-    async def settle(self, name: str | None = None, *, timeout_s: float = SETTLE_S) -> None:
-        """Wait until the sources have offered their first tools, or have failed to; or until `name` hangs."""
+    def may_come(self, name: str, profile: str | None = None) -> bool:
+        """Whether one of those sources could bring a tool of that name to sessions of the profile.
+
+        .. versionadded:: 0.1
+        """
+        if not self.is_settling:  # at once: models miss names all day
+            return False
+        return any(self._is_awaited(one.source) for one in self.board.sources_away(name, profile=profile))
+
+    def _is_awaited(self, source: str) -> bool:
+        return source not in self._answered and self.board.source_states[source][0].is_coming
+
+    async def settle(self, name: str | None = None, *, timeout_s: float = SETTLE_S, profile: str | None = None) -> None:
+        """Wait until the sources have offered their first tools, or have failed to.
+
+        Args:
+            name: of a tool: wait no longer than until it hangs, and for those sources alone that could bring it.
+            timeout_s: how long to wait at most, in seconds.
+            profile: of the sessions that want the tool.
+        """
         with trio.move_on_after(timeout_s):
-            while self.is_settling and (name is None or name not in self.board.registry.plans):
+            while self.is_settling if name is None else self._is_missed(name, profile):
                 await self.wait_source_moved()
+
+    def _is_missed(self, name: str, profile: str | None) -> bool:
+        return name not in self.board.registry.plans and self.may_come(name, profile)
 
     async def wait_source_moved(self) -> None:
         """Wait until a source offers other tools, or does better or worse.

@@ -45,8 +45,8 @@ T = TypeVar("T")
 AIR_S = 0.001
 """Calls in a row that never wait give the loop air at least this often."""
 SETTLE_S = 35.0
-"""How long a call of a name that is not there waits for sources that are about to offer their first tools: longer than
-the 30 s that a server may take to start, so that the answer says why one did not."""
+"""How long a call of a name that is not there waits for sources that are about to offer their first tools and could
+bring it: longer than the 30 s that a server may take to start, so that the answer says why one did not."""
 AT_ONCE = 64
 """How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
 
@@ -244,7 +244,7 @@ class Session:
         """Whether a call may run beside others: its tool is read-only, or declares it, or is not there."""
         hung = self._view.plans.get(name) if type(name) is str else None
         if hung is None:  # a source may bring it yet
-            return not self._host.is_settling
+            return type(name) is not str or not self._host.may_come(name, self.profile)
         return hung.tool.annotations.read_only or hung.tool.annotations.parallel
 
     def may_wait(self, name: str) -> bool:
@@ -287,8 +287,9 @@ class Session:
         try:
             if perf_counter() - host.air > AIR_S:
                 await host.breathe()
-            if hung is None and type(name) is str and host.is_settling:
-                await host.settle(name, timeout_s=SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S))
+            if hung is None and type(name) is str and host.may_come(name, self.profile):
+                wait_s = SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S)
+                await host.settle(name, timeout_s=wait_s, profile=self.profile)
                 hung = self._view.plans.get(name)
             if hung is None:
                 result = ToolResult.of_error(clean_error(self.missing(name))[0])

@@ -59,8 +59,8 @@ def command(
         view = host.board.view()  # not what is offered: a call of what read-only mode refuses hears why
         if name not in view.plans:
             with waiting("waiting for the servers"):
-                await host.settle(name)
-            if host.is_settling and name not in view.plans:  # a call would wait for as long once more
+                await host.settle(name, profile=view.profile)
+            if name not in view.plans and host.may_come(name, view.profile):  # a call would wait for as long once more
                 return session.refuse_line(session.missing(name), name=name)
         found = view.snapshot.tools.get(name)
         arguments = read_arguments(pairs, found.input_schema if found else {}, base)

@@ -226,8 +226,8 @@ class Chat:
 
     async def _has(self, name: str) -> bool:
         """Whether a tool may be called; one of a source that is starting is waited for."""
-        if name not in self._offered().tools and self.host.is_settling:
-            await self.host.settle(name, timeout_s=many.SETTLE_S)
+        if name not in self._offered().tools:
+            await self.host.settle(name, timeout_s=many.SETTLE_S, profile=self.session.profile)
         return name in self._offered().tools
 
     async def _wait_for_sources(self) -> None:
