@@ -99,7 +99,8 @@ def through_batch(command: list[str]) -> dict[str, Any]:
 
 def through_call(command: list[str]) -> dict[str, Any]:
     call = [*command, "call", "shows"]
-    return {"shows": json.loads(ran([*call, "--json"])), "plain": ran(call)}
+    fails = [*command, "call", "fails", "--json"]
+    return {"shows": json.loads(ran([*call, "--json"])), "plain": ran(call), "fails": json.loads(ran(fails))}
 
 
 def through_python(command: list[str]) -> dict[str, Any]:
@@ -113,8 +114,9 @@ with pegboard.open_host_sync({command[-1]!r}) as host:
 
 
 def through_chat(command: list[str]) -> dict[str, Any]:
-    said = ran([*command, "chat", "--model", "echo", "--json", "shows {}"])
-    return {"shows": next(event for line in said.splitlines() if (event := json.loads(line))["type"] == "result")}
+    said = ran([*command, "chat", "--model", "echo", "--json", "shows {}\nfails {}"])
+    events = [json.loads(line) for line in said.splitlines()]
+    return {event["name"]: event for event in events if event["type"] == "result"}
 
 
 @contextlib.contextmanager
@@ -209,11 +211,22 @@ def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str
         assert data == {f"key{SEEN} (2)": {"deep": [SEEN, NEEDED]}, f"key{SEEN}": 1}
     if door in ("stdio", "http", "sse", "websocket"):
         assert answers["shows"]["_meta"]["pegboard-mcp/cleaned"]["tags"] == 5 * len(TAGS)
+        assert answers["fails"]["_meta"]["pegboard-mcp/cleaned"]["tags"] == 3 * len(TAGS)
     else:
         assert answers["shows"]["details"]["cleaned"]["tags"] == 5 * len(TAGS)
-    if "fails" in answers and door not in ("stdio", "http", "sse", "websocket"):
         assert answers["fails"]["error"]["details"]["cleaned"]["tags"] == 3 * len(TAGS)
     assert clean_value((tmp_path / "audit").read_text("utf-8"))[1] == {}
+
+
+@pytest.mark.parametrize("tool", ["shows", "fails", "refuses"])
+@pytest.mark.parametrize("door", [("call", "{}"), ("chat", "--model", "echo", "{} {{}}")], ids=lambda door: door[0])
+def test_a_person_is_told_what_was_taken_out(
+    tool: str, door: tuple[str, ...], configured: Callable[..., list[str]]
+) -> None:
+    command = [*configured(), *(word.format(tool) for word in door)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+    assert "note: taken out of the result: " in said
+    assert "characters of the tags block" in said
 
 
 @pytest.mark.parametrize("door", ["python", "gateway", "stdio"])

@@ -14,11 +14,11 @@ from pegboard.cli._output import emit_json, emit_line, note, to_json
 from pegboard.cli._person import ask_person, has_person, say_yes
 from pegboard.cli._program import DONE, TOOL_ERROR, complete_argument, complete_tool
 from pegboard.cli._terminal import is_terminal
-from pegboard.cli._text import printable, printable_line
+from pegboard.cli._text import printable, printable_line, taken_out_of
 from pegboard.cli._waiting import waiting
 from pegboard.content import BinaryContent, TextContent
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard.text import CLEANED, counts_in, describe
+from pegboard.text import CLEANED
 
 if TYPE_CHECKING:
     from pegboard.board import Board
@@ -130,9 +130,9 @@ def _show(result: ToolResult) -> None:
     if shown:
         emit_line("\n".join(shown))
     details = dict(result.details or {})
-    if counts := counts_in(details):
+    if told := taken_out_of(result):
         del details[CLEANED]
-        note(f"note: taken out of the result: {describe(counts)}")
+        note(told)
     for name, said in details.items():
         note(f"note: {name}: {printable_line(said if isinstance(said, str) else json.dumps(said, default=str), 300)}")
 
@@ -151,6 +151,8 @@ def _tell(result: ToolResult, board: Board) -> None:
     error = result.error
     assert error is not None
     note(f"error: {error.code.value}: {printable(error.message)}")
+    if said := taken_out_of(result):
+        note(said)
     hints = {
         "INTERNAL_ERROR": "pegboard --debug call ... shows the cause",
         "RATE_LIMITED": f"repeat it after {error.details.get('retry_after_s', 1)} s",

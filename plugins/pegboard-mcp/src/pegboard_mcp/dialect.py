@@ -82,15 +82,14 @@ def result_json(result: ToolResult) -> dict[str, Any]:
     """A result as `CallToolResult`."""
     answer: dict[str, Any] = {"content": [block_json(block) for block in result.content]}
     error = result.error
-    if error is None:
-        if result.data is not None:
-            answer["structuredContent"] = result.data
-        answer["isError"] = False
-        if counts := counts_in(result.details):
-            answer["_meta"] = {CLEANED_META: counts}
-        return answer
-    answer["isError"] = True
-    answer["_meta"] = {ERROR_META: error.to_json()}
+    answer["isError"] = error is not None
+    if error is None and result.data is not None:
+        answer["structuredContent"] = result.data
+    meta: dict[str, Any] = {} if error is None else {ERROR_META: error.to_json()}
+    if counts := counts_in(result.details if error is None else error.details):
+        meta[CLEANED_META] = counts
+    if meta:
+        answer["_meta"] = meta
     return answer
 
 

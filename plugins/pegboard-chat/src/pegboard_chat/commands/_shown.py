@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import TextContent
 from pegboard.cli._output import answer, emit, to_json
 from pegboard.cli._terminal import is_terminal, moves_cursor
-from pegboard.cli._text import printable, printable_line
+from pegboard.cli._text import printable, printable_line, taken_out_of
 from pegboard.cli._waiting import quiet
 from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, RoundEnded
@@ -103,6 +103,8 @@ class Shown:
             self.tell(f"-> {printable_line(event.call.name, 80)} {arguments}")
         elif isinstance(event, CallEnded) and not self._quiet:
             self.tell(_result_line(event.result))
+            if said := taken_out_of(event.result):
+                self.tell(said)
         elif isinstance(event, RoundEnded):
             if not event.reply.message.text and event.reply.stop is Stop.REFUSED:
                 self.tell("the model refused to answer")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolError, ToolResult
 from pegboard.content import clean_blocks
-from pegboard.text import CLEANED, clean
+from pegboard.text import CLEANED, add_counts, clean, counts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -369,7 +369,7 @@ def _failure(
         details["data"] = room.fit(structured)
     details |= room.details
     if found:
-        details[CLEANED] = found
+        details[CLEANED] = add_counts(counts_in(details), found)
     if mask is not None:
         details = masked(details, mask)
     shown = tuple(block for block in blocks if not isinstance(block, TextContent))

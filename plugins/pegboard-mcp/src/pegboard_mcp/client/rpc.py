@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
-from pegboard.text import CLEANED, clean, clean_value
+from pegboard.text import CLEANED, add_counts, clean, clean_value, counts_in
 from pegboard_mcp.client.content import carried, json_text, masked, plain_text
 from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN
 from pegboard_mcp.texts import is_page
@@ -180,7 +180,7 @@ def tool_error_of(
     if number == URL_ELICITATION_REQUIRED and details.get("urls"):
         text += f"; visit {details['urls'][0]} and call again"
     if found:
-        details[CLEANED] = found
+        details[CLEANED] = add_counts(counts_in(details), found)
     if mask is not None:
         text, details = mask(text), masked(details, mask)
     return ToolError(row.code, text, details)
