@@ -40,7 +40,7 @@ LOOPS = ("uvicorn", "uvloop")
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["lint", "types", "tests", "alone", "wheels", "author"]
+nox.options.sessions = ["lint", "types", "tests", "alone", "wheels", "author", "docs"]
 nox.options.error_on_external_run = True
 
 

@@ -331,6 +331,19 @@ def test_a_closed_stdout_is_said(home: Path) -> None:
     assert b"stdout is closed" in done.stderr
 
 
+def test_a_system_without_fcntl_is_told_that_stdio_is_not_served_there(home: Path) -> None:
+    code = "import sys; sys.modules |= dict.fromkeys(('fcntl', 'termios')); from pegboard.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve"], cwd=home, env=_environment(home), capture_output=True, timeout=60,
+        stdin=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-2:] == [
+        "error: stdio is served on POSIX systems alone, not on Windows",
+        "hint: take another --transport",
+    ]
+
+
 def test_the_inspectors_command_line_lists_and_calls(home: Path, peer_programs: Any) -> None:
     inspector = ["npx", "--yes", "@modelcontextprotocol/inspector@0.17.2", "--cli"]
     patience = {"npm_config_fetch_retries": "0", "npm_config_fetch_timeout": "20000"}

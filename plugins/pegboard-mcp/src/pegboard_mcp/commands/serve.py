@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import signal
 import sys
 import threading
@@ -35,9 +36,13 @@ if TYPE_CHECKING:
 @click.pass_obj
 def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | None) -> None:
     """Serve the board to MCP clients."""
+    from pegboard import ConfigError
     from pegboard.cli import answer_descriptor
     from pegboard_mcp.settings import McpSettings
 
+    if transport == "stdio" and importlib.util.find_spec("fcntl") is None:
+        # What is waited for on a descriptor is asked of the system, and Windows knows that of sockets alone.
+        raise ConfigError("stdio is served on POSIX systems alone, not on Windows", hint="take another --transport")
     settings = next(
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, McpSettings)), McpSettings()
     )
