@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -190,8 +189,12 @@ def _is_textual(mime_type: str) -> bool:
 
 
 def _encode(data: bytes) -> str:
+    import base64
+
     return base64.b64encode(data).decode("ascii")
 
 
 def _decode(data: str) -> bytes:
+    import base64
+
     return base64.b64decode(data, validate=True)

@@ -6,8 +6,6 @@ is still the tool that the call was made of. Writers build the next snapshot and
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import logging
 from types import MappingProxyType
@@ -127,13 +125,17 @@ def page_of(tools: Mapping[str, Tool], names: tuple[str, ...], cursor: str | Non
 
 
 def _cursor_of(name: str) -> str:
+    import base64
+
     return base64.urlsafe_b64encode(b"1:" + name.encode("utf-8")).decode("ascii")
 
 
 def _name_of(cursor: str) -> str:
+    import base64
+
     try:
         version, _, name = base64.urlsafe_b64decode(cursor.encode("ascii")).decode("utf-8").partition(":")
-    except (UnicodeError, binascii.Error):
+    except ValueError:  # no ASCII, no base64, no UTF-8
         version, name = "", ""
     if version != "1" or not name:
         raise ToolError(ErrorCode.INVALID_INPUT, "the cursor is not one of this board; start again without one")

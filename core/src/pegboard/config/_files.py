@@ -6,6 +6,7 @@ through aliases, the size of what it stands for are bounded before anything is b
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -13,7 +14,7 @@ from pegboard.config._layers import MAX_DEPTH, ConfigFault, ValueOrigin
 from pegboard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 MAX_BYTES = 262_144
@@ -88,7 +89,16 @@ def nothing_in(named: str) -> ConfigFault:
     return ConfigFault((), "[tool.pegboard]", "a file without it", origin=ValueOrigin("file", named))
 
 
-def find_file(start: Path) -> Found | None:
+def above(folder: str) -> Iterator[str]:
+    """The folder and those above it, by name: every start of the program looks there, mostly in vain, and the import of
+    pathlib takes half as long as Python itself."""
+    yield folder
+    while (parent := os.path.dirname(folder)) != folder:  # noqa: PTH120
+        folder = parent
+        yield folder
+
+
+def find_file(start: str | os.PathLike[str]) -> Found | None:
     """The nearest configuration in `start` or a directory above it, or None.
 
     A `pyproject.toml` counts only where it has `[tool.pegboard]`; it is parsed only where it could have.
@@ -96,11 +106,14 @@ def find_file(start: Path) -> Found | None:
     Raises:
         ConfigError: the nearest one cannot be read.
     """
-    for directory in (start, *start.parents):
+    for directory in above(os.fspath(start)):
         for name in NAMES:
-            path = directory / name
-            if not is_file(path):
+            found = os.path.join(directory, name)  # noqa: PTH118 - see `above`
+            if not os.path.isfile(found):  # noqa: PTH113
                 continue
+            from pathlib import Path
+
+            path = Path(found)
             content = load_bytes(path) if name != "pyproject.toml" else _load_bytes_or_nothing(path)
             if name == "pyproject.toml" and b"pegboard" not in content:
                 continue
@@ -108,14 +121,6 @@ def find_file(start: Path) -> Found | None:
             if values is not None:
                 return Found(path, content, values)
     return None
-
-
-def is_file(path: Path) -> bool:
-    """Whether there is a regular file that may be looked at."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _load_bytes_or_nothing(path: Path) -> bytes:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard.config._config import Config
 from pegboard.config._environment import environment_layers
-from pegboard.config._folders import user_folder
+from pegboard.config._folders import name_user_folder
 from pegboard.config._layers import MAX_DEPTH, PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
 from pegboard.config._structure import shorten
 from pegboard.errors import ConfigError, Fault, Step
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 USER_FILE = "pegboard.toml"
 
@@ -52,11 +54,11 @@ def load_config(
     .. versionadded:: 0.1
     """
     environ = os.environ if environ is None else environ
-    cwd = Path.cwd() if cwd is None else cwd
     if source is None and found and environ.get("PEGBOARD_CONFIG"):
         source = environ["PEGBOARD_CONFIG"]
     faults: list[Fault] = []
-    layers = _read_layers(source, cwd, user_dir, state_dir, faults, accept) if source is not None or found else []
+    here = os.getcwd() if cwd is None else os.fspath(cwd)  # noqa: PTH109 - pathlib takes long to import
+    layers = _read_layers(source, here, user_dir, state_dir, faults, accept) if source is not None or found else []
     for layer in layers:
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
@@ -90,7 +92,7 @@ def find_found_file(cwd: Path | None = None) -> Path | None:
     """
     from pegboard.config._files import find_file
 
-    there = find_file(Path.cwd() if cwd is None else cwd)
+    there = find_file(os.getcwd() if cwd is None else cwd)  # noqa: PTH109 - as above
     return there.path if there else None
 
 
@@ -110,16 +112,18 @@ def _options(key: str, value: Any) -> list[Layer]:
 
 
 def _read_layers(
-    source: Any, cwd: Path, user_dir: Path | None, state_dir: Path | None, faults: list[Fault], accept: bool
+    source: Any, cwd: str, user_dir: Path | None, state_dir: Path | None, faults: list[Fault], accept: bool
 ) -> list[Layer]:
     if isinstance(source, Mapping):
         return [Layer(PROGRAM, _plain(source, (), faults))]
     from pegboard.config import _files as files
 
     if source is not None:
-        path = cwd / source
+        from pathlib import Path
+
+        path = Path(cwd, source)
         # A person is told the name that they wrote: where the file lies is theirs to know.
-        named = os.fspath(source) if cwd == Path.cwd() else str(path)
+        named = os.fspath(source) if cwd == os.getcwd() else str(path)  # noqa: PTH109
         values = files.read_file(path, files.load_bytes(path, named=named), named=named)
         if values is None:
             raise ConfigError(
@@ -127,15 +131,15 @@ def _read_layers(
             )
         return [_file_layer(path, values, named=named)]
     layers: list[Layer] = []
-    own = (user_dir or user_folder("config")) / USER_FILE
+    own = os.path.join(user_dir or name_user_folder("config"), USER_FILE)  # noqa: PTH118
     try:
-        if files.is_file(own):
-            layers.append(_file_layer(own, files.read_file(own, files.load_bytes(own)) or {}))
+        if os.path.isfile(own):  # noqa: PTH113
+            layers.append(_own_layer(own))
     except ConfigError as problem:
         faults += problem.faults
     try:
         there = files.find_file(cwd)
-        if there is not None and there.path.resolve() != own.resolve():
+        if there is not None and os.path.realpath(there.path) != os.path.realpath(own):
             from pegboard.config._trust import is_trusted
 
             trusted = accept or is_trusted(there.path, there.content, state_dir=state_dir)
@@ -143,6 +147,15 @@ def _read_layers(
     except ConfigError as problem:
         faults += problem.faults
     return layers
+
+
+def _own_layer(name: str) -> Layer:
+    from pathlib import Path
+
+    from pegboard.config import _files as files
+
+    own = Path(name)
+    return _file_layer(own, files.read_file(own, files.load_bytes(own)) or {})
 
 
 def _file_layer(

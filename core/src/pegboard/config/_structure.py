@@ -21,7 +21,6 @@ from pegboard.config._settings import keys_of
 from pegboard.errors import Fault, PluginError, Step
 from pegboard.schema import hints
 from pegboard.schema.jsontext import shorten as shown
-from pegboard.schema.structure import structure_all
 
 T = TypeVar("T")
 Path = tuple[Step, ...]
@@ -43,6 +42,8 @@ def structure(value: Any, cls: type[T] | Any, path: Path = ()) -> tuple[T | None
     Raises:
         PluginError: the class has a field whose type cannot be resolved, or is none that a file can hold.
     """
+    from pegboard.schema.structure import structure_all
+
     try:
         ready = read_loose(value, cls)
         made, faults = structure_all(ready, cls, path)
@@ -169,6 +170,8 @@ def said_fields(kind: Any, value: Any, path: Path = ()) -> Iterator[tuple[Path, 
 
 def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
     """What the converters and validators of the fields say, of each field that has the right type."""
+    from pegboard.schema.structure import structure_all
+
     faults = []
     for place, field, kind, raw in said_fields(cls, value, path):
         convert: Any = field.converter

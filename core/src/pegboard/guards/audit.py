@@ -16,7 +16,6 @@ import os
 import sys
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import attrs
@@ -171,6 +170,8 @@ def open_resources(settings: AuditSettings) -> AbstractAsyncContextManager[Audit
 def _open_file(name: str) -> IO[str]:
     # Line by line from one thread: appends of whole lines do not mix with those of other processes. What no UTF-8 can
     # carry is written as JSON would escape it.
+    from pathlib import Path
+
     number = open_private(Path(name), os.O_WRONLY | os.O_APPEND)
     return open(number, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by its user
 

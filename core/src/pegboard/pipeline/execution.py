@@ -14,8 +14,6 @@ import importlib.util
 import inspect
 import logging
 import os
-import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -30,6 +28,7 @@ from pegboard.text import CLEANED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from pegboard.context import CallContext
     from pegboard.pipeline.plan import Plan
@@ -139,6 +138,8 @@ def lead_a_group() -> None:
 
 def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any]) -> Any:
     """In the worker process: say who works, then find the handler and call it."""
+    from pathlib import Path
+
     Path(note).write_text(str(os.getpid()), encoding="ascii")
     found: Any = functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
     return getattr(found, "handler", found)(**arguments)
@@ -146,6 +147,8 @@ def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any
 
 async def run_in_process(runtime: Runtime, target: tuple[str, str], arguments: Mapping[str, Any], limiter: Any) -> Any:
     """Run the handler in a worker process; it and all that it started are killed if the call ends before it does."""
+    from pathlib import Path
+
     import trio
     import trio_parallel
 
@@ -166,6 +169,8 @@ def _kill_group(note: Path) -> None:
     """The worker is dead already; its group holds what the handler started."""
     if not hasattr(os, "killpg"):
         return
+    import signal
+
     try:
         os.killpg(int(note.read_text(encoding="ascii")), signal.SIGKILL)
     except (OSError, ValueError):  # it never began, or left nobody

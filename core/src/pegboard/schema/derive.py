@@ -293,7 +293,7 @@ class _Reader:
             if hint is NOTHING:
                 raise self.refuse(name, "it has no type hint", f"write `{name}: str`, or `{name}: Any` for anything")
             try:
-                schema = INPUT_LEAVES.get(hint) if isinstance(hint, type) else None
+                schema = INPUT_LEAVES.find(hint) if isinstance(hint, type) else None
                 if schema is None:
                     schema = schemas.of(hint)
             except HintError as error:

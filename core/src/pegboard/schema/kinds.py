@@ -3,13 +3,14 @@ apart by them."""
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from pathlib import Path, PurePath
-from typing import Any, get_origin
+from typing import Any, TypeVar, get_origin
 from uuid import UUID
 
 from pegboard.schema import hints
+
+V = TypeVar("V")
 
 DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -38,19 +39,61 @@ _KINDS: tuple[tuple[str, Any], ...] = (
 )
 KINDS = tuple(kind for kind, _ in _KINDS)
 
+
+class ByType(dict[Any, V]):
+    """What is said of types, by type.
+
+    Of a type whose module not every program needs it is said under the type's name, "pathlib.Path", and found when that
+    type is asked for, which can only be once somebody has imported it. To import pathlib and decimal here would be a
+    twentieth of `pegboard list`.
+    """
+
+    def __missing__(self, hint: Any) -> V:
+        key = _name_of(hint)
+        if key is None or not dict.__contains__(self, key):
+            raise KeyError(hint)
+        self[hint] = self[key]
+        return self[hint]
+
+    def __contains__(self, hint: object) -> bool:
+        return self.find(hint) is not None
+
+    def find(self, hint: Any) -> V | None:
+        """What is said of the type, or None."""
+        try:
+            return self[hint]
+        except (KeyError, TypeError):  # a hint that is no class may not even have a hash
+            return None
+
+
+_LATE = {"decimal": ("Decimal",), "pathlib": ("Path", "PurePath")}
+"""By module: the types that `ByType` knows by name."""
+
+
+def _name_of(hint: Any) -> str | None:
+    """The name of one of `_LATE`, which is that very type, whatever other types may be called."""
+    for module, names in _LATE.items():
+        for name in names if module in sys.modules else ():
+            if getattr(sys.modules[module], name, None) is hint:
+                return f"{module}.{name}"
+    return None
+
+
 _TEXT = frozenset({"string"})
 _NUMBERS = frozenset({"integer", "number"})
-_LEAVES: dict[Any, frozenset[str]] = {
-    str: _TEXT,
-    bool: frozenset({"boolean"}),
-    int: _NUMBERS,
-    float: _NUMBERS,
-    type(None): frozenset({"null"}),
-    Decimal: _TEXT | _NUMBERS,
-    Any: frozenset(KINDS),
-    object: frozenset(KINDS),
-    **dict.fromkeys((date, datetime, time, timedelta, UUID, bytes, Path, PurePath), _TEXT),
-}
+_LEAVES = ByType[frozenset[str]](
+    {
+        str: _TEXT,
+        bool: frozenset({"boolean"}),
+        int: _NUMBERS,
+        float: _NUMBERS,
+        type(None): frozenset({"null"}),
+        "decimal.Decimal": _TEXT | _NUMBERS,
+        Any: frozenset(KINDS),
+        object: frozenset(KINDS),
+        **dict.fromkeys((date, datetime, time, timedelta, UUID, bytes, "pathlib.Path", "pathlib.PurePath"), _TEXT),
+    }
+)
 
 
 def is_anything(hint: Any) -> bool:
@@ -119,7 +162,7 @@ def _apart(one: Any, two: Any, kind: str) -> bool:
     if closed_one is not None:
         return closed_two is None or not closed_one.keys() & closed_two.keys()
     if kind in ("integer", "number"):
-        return one is int and two in (float, Decimal)
+        return one is int and (two is float or _name_of(two) == "decimal.Decimal")
     return kind == "object" and hints.is_record(one) and hints.is_record(two) and _disjoint(one, two)
 
 

@@ -10,8 +10,6 @@ import functools
 import re
 import typing
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,8 +19,7 @@ from pegboard.results import ToolResult
 from pegboard.schema import docstring, hints
 from pegboard.schema import kinds as written
 from pegboard.schema.hints import NOTHING, HintError, Scope, type_name
-from pegboard.schema.kinds import claims, kind_of, kinds_of
-from pegboard.schema.unstructure import unstructure
+from pegboard.schema.kinds import ByType, claims, kind_of, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,25 +33,26 @@ def _leaf(**schema: Any) -> FrozenDict:
 
 _STRING = _leaf(type="string")
 _ANYTHING = _leaf()
-_DATETIME = _leaf(type="string", format="date-time", pattern=written.DATETIME)
 
-INPUT_LEAVES: dict[Any, FrozenDict] = {
-    str: _STRING,
-    int: _leaf(type="integer"),
-    float: _leaf(type="number"),
-    bool: _leaf(type="boolean"),
-    type(None): _leaf(type="null"),
-    date: _leaf(type="string", format="date", pattern=written.DATE),
-    datetime: _DATETIME,
-    time: _leaf(type="string", pattern=written.TIME),
-    timedelta: _leaf(type="string", pattern=written.DURATION),
-    UUID: _leaf(type="string", format="uuid", pattern=written.UUID_TEXT),
-    Decimal: _leaf(type=["string", "number"], pattern=written.DECIMAL),
-    bytes: _leaf(type="string", contentEncoding="base64", pattern=written.BASE64),
-    Path: _leaf(type="string", pattern=written.PATH),
-    PurePath: _leaf(type="string", pattern=written.PATH),
-}
-OUTPUT_LEAVES = {**INPUT_LEAVES, datetime: _leaf(type="string", pattern=written.ANY_DATETIME)}
+INPUT_LEAVES = ByType[FrozenDict](
+    {
+        str: _STRING,
+        int: _leaf(type="integer"),
+        float: _leaf(type="number"),
+        bool: _leaf(type="boolean"),
+        type(None): _leaf(type="null"),
+        date: _leaf(type="string", format="date", pattern=written.DATE),
+        datetime: _leaf(type="string", format="date-time", pattern=written.DATETIME),
+        time: _leaf(type="string", pattern=written.TIME),
+        timedelta: _leaf(type="string", pattern=written.DURATION),
+        UUID: _leaf(type="string", format="uuid", pattern=written.UUID_TEXT),
+        "decimal.Decimal": _leaf(type=["string", "number"], pattern=written.DECIMAL),
+        bytes: _leaf(type="string", contentEncoding="base64", pattern=written.BASE64),
+        "pathlib.Path": _leaf(type="string", pattern=written.PATH),
+        "pathlib.PurePath": _leaf(type="string", pattern=written.PATH),
+    }
+)
+OUTPUT_LEAVES = ByType[FrozenDict]({**INPUT_LEAVES, datetime: _leaf(type="string", pattern=written.ANY_DATETIME)})
 _BARE_TYPES = {id(schema): schema["type"] for schema in INPUT_LEAVES.values() if list(schema) == ["type"]}
 
 _NUMBER_BOUNDS = {
@@ -125,7 +123,7 @@ class Schemas:
 
     def _plain(self, hint: Any) -> FrozenDict:
         if isinstance(hint, type):
-            leaf = self._leaves.get(hint)
+            leaf = self._leaves.find(hint)
             if leaf is not None:
                 return leaf
             if hint in _OPAQUE:
@@ -260,10 +258,19 @@ def _is_text(hint: Any) -> bool:
 
 
 def _json_number(value: Any, bound: str) -> Any:
-    if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
+    if not isinstance(value, (int, float)):
+        value = _plain_number(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
         raise HintError(f"the bound {bound}={value!r:.40} is no number")
+    return value
+
+
+def _plain_number(value: Any) -> Any:
+    """A decimal as an integer where it is one, else as a float; anything else as it is."""
+    from decimal import Decimal
+
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     return value
 
 
@@ -297,10 +304,12 @@ def _refers_to(schema: Any, name: str) -> bool:
 
 def add_default(schema: dict[str, Any], default: Any, hint: Any) -> None:
     """Put the default in its JSON form, if it has one."""
-    kind = type(default)
-    if kind is not str and kind is not bool and kind is not int:
-        if default is None and "null" not in kinds_of(hint):
+    if default is None:
+        if "null" not in kinds_of(hint):
             return  # `tag: str = None`: what is left out is None, and null is still no string
+    elif type(default) not in (str, bool, int):
+        from pegboard.schema.unstructure import unstructure
+
         try:
             default = freeze(unstructure(default))
         except (TypeError, ValueError):

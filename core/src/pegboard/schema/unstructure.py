@@ -5,7 +5,6 @@ It goes by the value alone, so that a handler may return anything that has a JSO
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import enum
 import functools
@@ -13,9 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
-from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
@@ -23,6 +20,9 @@ import attrs
 from pegboard.schema import hints
 from pegboard.schema.jsontext import MAX_DEPTH
 from pegboard.schema.kinds import DECIMAL, kind_of
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 MAX_INT_BITS = 14_280
 """4,300 decimal digits less a few: what Python writes and reads as text."""
@@ -76,7 +76,7 @@ def _writer_of(kind: Any) -> Writer:
         return _fields_writer({field.alias or field.name: field.name for field in attrs.fields(kind) if field.init})
     if dataclasses.is_dataclass(kind):
         return _fields_writer({field.name: field.name for field in dataclasses.fields(kind) if field.init})
-    for of, write in _WRITERS:
+    for of, write in _writers():
         if issubclass(kind, of):
             return lambda value, _: write(value)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
@@ -148,14 +148,26 @@ def _write_decimal(value: Decimal) -> str:
     return text
 
 
-_WRITERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
-    (datetime, _write_datetime),
-    (date, date.isoformat),
-    (time, _write_time),
-    (timedelta, _write_duration),
-    (UUID, str),
-    (Decimal, _write_decimal),
-    (bytes, lambda value: base64.b64encode(value).decode("ascii")),
-    (bytearray, lambda value: base64.b64encode(value).decode("ascii")),
-    (PurePath, str),
-)
+def _write_bytes(value: bytes | bytearray) -> str:
+    import base64
+
+    return base64.b64encode(value).decode("ascii")
+
+
+@functools.cache
+def _writers() -> tuple[tuple[type, Callable[[Any], Any]], ...]:
+    """The types that JSON writes as text; what they import is for values that are no plain ones (see `ByType`)."""
+    from decimal import Decimal
+    from pathlib import PurePath
+
+    return (
+        (datetime, _write_datetime),
+        (date, date.isoformat),
+        (time, _write_time),
+        (timedelta, _write_duration),
+        (UUID, str),
+        (Decimal, _write_decimal),
+        (bytes, _write_bytes),
+        (bytearray, _write_bytes),
+        (PurePath, str),
+    )

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shlex
+import os
 import time
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Finding, HeldBackError, PluginError
@@ -21,6 +20,7 @@ from pegboard_mcp.lock.place import NAME, find_lock, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pegboard import Origin, Tool
     from pegboard_mcp.lock.pins import Key, Pin
@@ -48,12 +48,14 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
 def lock_path(settings: McpSettings) -> Path | None:
     """The lock that holds here: what the settings name, whether it is there or not, else the nearest one upwards."""
     if settings.lock_file is not None:
+        from pathlib import Path
+
         named = Path(settings.lock_file)
         with contextlib.suppress(RuntimeError):  # there is no such user
             named = named.expanduser()
         return named
     try:
-        return find_lock(Path.cwd())
+        return find_lock(os.getcwd())  # noqa: PTH109 - see there
     except OSError:  # the working directory is gone
         return None
 
@@ -189,9 +191,15 @@ class Watch:
             log.warning(said, *words)
 
 
+def _quoted(word: str) -> str:
+    import shlex  # every board loads this module, and next to none has anything to quote
+
+    return shlex.quote(word)
+
+
 def how_to_accept(name: str) -> str:
     """What a person does who wants a tool, a resource or a template that is held back."""
-    name = shlex.quote(name)
+    name = _quoted(name)
     return f"look at it: pegboard lock {name}, then pegboard lock --accept {name}"
 
 
@@ -202,7 +210,7 @@ def _require_trust(path: Path, content: bytes) -> None:
     if not is_trusted(path, content):
         raise HeldBackError(
             f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
-            hint=f"look at it, then: pegboard trust {shlex.quote(name_of(path))}",
+            hint=f"look at it, then: pegboard trust {_quoted(name_of(path))}",
         )
 
 
@@ -271,7 +279,7 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         pin = pins.get(key)
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
             continue  # what is held back is told as every tool that does not hang
-        quoted = shlex.quote(_plain(tool.name))
+        quoted = _quoted(_plain(tool.name))
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
         fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
         if pin is not None:
