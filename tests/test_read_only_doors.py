@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pegboard import tool
+from pegboard import ErrorCode, Guard, Stage, ToolError, hookimpl, tool
 
 for needed in ("pegboard_mcp", "pegboard_http", "pegboard_chat"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
@@ -16,7 +18,9 @@ for needed in ("pegboard_mcp", "pegboard_http", "pegboard_chat"):
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from pegboard import Tool
     from pegboard.host import Host
+    from pegboard.session import Session
 
     Door = Callable[[Host, str], Awaitable[tuple[set[str], dict[str, Any]]]]
     """A host and the name of a tool, to what is offered and the answer of a call of that tool."""
@@ -112,3 +116,77 @@ async def test_read_only_mode_holds_at_every_door(host_with: Any, door: str, con
     assert answer["ok"] is False
     assert "read-only mode" in json.dumps(answer)
     assert "NOT_FOUND" not in json.dumps(answer)
+
+
+class Permissions:
+    """A plugin whose guard lets eve do nothing; its name comes behind that of the core's own guards."""
+
+    name = "zoo"
+
+    @hookimpl
+    def make_guards(self, tool: Tool) -> Guard | None:
+        def check(session: Session) -> ToolError | None:
+            return ToolError(ErrorCode.FORBIDDEN, "not for eve", reason="zoo") if session.user_id == "eve" else None
+
+        return Guard("zoo", Stage.ADMIT, check) if tool.name == "mine" else None
+
+
+@tool(name="mine", run="inplace", requires_user=True)
+def mine(number: int) -> str:
+    """Write for somebody."""
+    return str(number)
+
+
+async def through_check(host: Host, name: str) -> tuple[set[str], dict[str, Any]]:
+    return set(), host.session().check(name, {}).to_json()
+
+
+async def through_many(host: Host, name: str) -> tuple[set[str], dict[str, Any]]:
+    return set(), (await host.session().call_many([{"name": name, "arguments": {}}]))[0].to_json()
+
+
+def errors_in(answer: Any) -> list[tuple[str, str | None]]:
+    """The codes and reasons of all errors of the board in an answer of whichever form."""
+    if not isinstance(answer, dict):
+        return []
+    details = answer.get("details") or {}
+    own = [(answer["code"], details.get("reason"))] if "code" in answer and "message" in answer else []
+    return own or [one for value in answer.values() for one in errors_in(value)]
+
+
+WHO: dict[tuple[str | None, bool], tuple[str, str | None]] = {
+    (None, False): ("UNAUTHORIZED", "user"),
+    (None, True): ("UNAUTHORIZED", "user"),
+    ("eve", False): ("FORBIDDEN", "zoo"),
+    ("eve", True): ("FORBIDDEN", "zoo"),
+    ("ada", True): ("FORBIDDEN", "read_only"),
+    ("ada", False): ("INVALID_INPUT", None),
+}
+"""Who calls, and whether in read-only mode, to the refusal: for who they are, what they may, the mode, the arguments."""
+
+
+@pytest.mark.parametrize(("user_id", "read_only"), WHO)
+@pytest.mark.parametrize("door", [*DOORS, "dry run", "many"])
+async def test_of_several_refusals_every_door_gives_that_of_the_caller_before_that_of_the_mode(
+    host_with: Any, door: str, user_id: str | None, read_only: bool
+) -> None:
+    said = {} if user_id is None else {"user_id": user_id}
+    host = await host_with(Permissions(), config={"read_only": read_only, **said})
+    host.add(mine, *TOOLS)
+    _, answer = await {**DOORS, "dry run": through_check, "many": through_many}[door](host, "mine")
+    assert errors_in(answer) == [WHO[user_id, read_only]]
+
+
+@pytest.mark.parametrize(("user_id", "read_only"), [one for one in WHO if one[0] != "eve"])
+@pytest.mark.parametrize(
+    "words", [("call", "add_task", "--json"), ("call", "add_task", "--dry-run", "--json"), ("batch",)]
+)
+def test_so_does_the_program(words: tuple[str, ...], user_id: str | None, read_only: bool) -> None:
+    pytest.importorskip("pegboard_tasks", reason="pegboard_tasks is not installed")
+    command = [sys.executable, "-m", "pegboard", "--plugin", "tasks", *(["--read-only"] if read_only else [])]
+    user = [] if user_id is None else ["--user", user_id]
+    line = '{"name": "add_task", "arguments": {}}\n'
+    done = subprocess.run(
+        [*command, *words, *user], input=line, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert errors_in(json.loads(done.stdout)) == [WHO[user_id, read_only]]

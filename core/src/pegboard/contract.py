@@ -63,7 +63,8 @@ class Guard(Shown):
     """A check put on one tool when it is hung on the board.
 
     Args:
-        name: unique among the guards of a tool; guards of a stage run in the order of their names.
+        name: unique among the guards of a tool; guards of a stage run in the order of their names, those that refuse in
+            read-only mode last.
         stage: when it is asked, and with what (see `Stage`).
         check: the check itself.
         peek: what `check` would say, without waiting and without spending anything: `peek(session, arguments)` returns

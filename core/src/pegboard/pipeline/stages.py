@@ -50,7 +50,8 @@ class Trace(list[Verdict]):
 
 
 def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """Guards in the order they are asked: by stage, then by `after=`, then by name; never by installation.
+    """Guards in the order they are asked: by stage, then by `after=`, then by name; never by installation. Those that
+    refuse in read-only mode come last of their stage: who may not call at all is told that, and not the host's mode.
 
     Raises:
         PluginError: two have one name, or `after=` goes in a circle.
@@ -63,7 +64,7 @@ def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
         if by_name.setdefault(guard.name, guard) is not guard:
             raise PluginError(f"two guards are named {guard.name!r}")
     stages = list(Stage)
-    waiting = sorted(by_name.values(), key=lambda guard: (stages.index(guard.stage), guard.name))
+    waiting = sorted(by_name.values(), key=lambda one: (stages.index(one.stage), one.refuses_read_only, one.name))
     ordered: list[Guard] = []
     while waiting:
         left = {guard.name for guard in waiting}
