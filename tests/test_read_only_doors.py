@@ -162,7 +162,7 @@ WHO: dict[tuple[str | None, bool], tuple[str, str | None]] = {
     ("ada", True): ("FORBIDDEN", "read_only"),
     ("ada", False): ("INVALID_INPUT", None),
 }
-"""Who calls, and whether in read-only mode, to the refusal: for who they are, what they may, the mode, the arguments."""
+"""Who calls, and whether in read-only mode, to the refusal: who they are, what they may, the mode, the arguments."""
 
 
 @pytest.mark.parametrize(("user_id", "read_only"), WHO)
