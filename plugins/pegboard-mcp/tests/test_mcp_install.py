@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import install as installing
 from pegboard_mcp.client.transports import open_link, stdio
 from pegboard_mcp.definitions import ServerDefinition
-from pegboard_mcp.packages import RUNNERS, install_step, may_install
+from pegboard_mcp.packages import RUNNERS, fetches, install_step, may_install
 
 SERVERS = Path(__file__).parent / "servers"
 
@@ -102,7 +103,7 @@ class Fake:
         self.bin = folder / "bin"
         self.folder.mkdir(exist_ok=True)
         self.bin.mkdir()
-        for name in ("npx", "npm", "uvx", "uv", "pipx", "bunx"):
+        for name in ("npx", "npm", "uvx", "uv", "pipx", "bunx", "bun", "pnpm", "pnpx", "yarn", "docker", "podman"):
             program = self.bin / name
             program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SERVERS / "npx.py"} "$@"\n')
             program.chmod(0o755)
@@ -164,6 +165,101 @@ async def test_a_package_is_installed_before_its_server_is_started(
     assert step[-1] in (":", "")
     assert started == list(argv[1:])
     assert (await served.call("add", a=1, b=2)).ok
+
+
+TOGETHER = [
+    ("bunx", "pkg"),
+    ("bun", "x", "pkg"),
+    ("pnpm", "dlx", "pkg"),
+    ("pnpm", "--package=one", "dlx", "server"),
+    ("pnpx", "pkg"),
+    ("yarn", "dlx", "pkg"),
+    ("uv", "run", "server.py"),
+    ("uv", "--directory", ".", "run", "--with", "mcp", "server"),
+    ("docker", "run", "-i", "--rm", "mcp/time"),
+    ("podman", "--log-level", "error", "run", "-i", "mcp/time"),
+    ("npx", "--what", "pkg"),
+    ("npm", "exec", "pkg", "--package=other"),
+]
+
+
+@pytest.mark.parametrize("argv", TOGETHER, ids=" ".join)
+async def test_a_launcher_without_a_step_has_the_time_of_an_install_for_its_start(
+    fake: Fake, serve: Callable[..., Any], argv: tuple[str, ...]
+) -> None:
+    fake.set("hold", "together")
+    served = await serve(fake.define(*argv, connect_s=0.2, install_s=60))
+    await served.until(lambda: fake.lines("pids"))
+    assert served.state() == "installing"
+    held_until = trio.current_time() + 0.5
+    await served.until(lambda: trio.current_time() > held_until)
+    assert served.state() == "installing"
+    result = await served.call("add", timeout_s=0.5, a=1, b=2)
+    assert "is being installed" in result.error.message
+    (fake.folder / "hold").unlink()
+    await served.ready()
+    assert fake.lines("signals") == ["done"]
+    assert len(fake.calls) == 1
+    assert (await served.call("add", a=1, b=2)).ok
+
+
+@pytest.mark.parametrize("argv", TOGETHER, ids=" ".join)
+async def test_a_launcher_that_is_ended_while_it_installs_may_take_back_what_it_did(
+    fake: Fake, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio, "GRACE_S", 0.05)
+    fake.set("hold", "together")
+    with trio.fail_after(20):
+        async with open_link(fake.define(*argv), lambda: None):
+            await until(lambda: fake.lines("pids"))
+    assert fake.lines("signals") == ["TERM", "taken back"]
+
+
+async def test_a_launcher_that_says_nothing_is_ended_after_the_time_of_both(
+    fake: Fake, serve: Callable[..., Any]
+) -> None:
+    fake.set("hold", "together")
+    served = await serve(fake.define("docker", "run", "image", connect_s=1, install_s=1))
+    await served.until(lambda: served.state() == "backing_off")
+    assert "no answer within 2 s" in served.reason()
+    assert "`install_timeout`" in served.reason()
+    await served.until(lambda: fake.lines("signals") == ["TERM", "taken back"])
+
+
+async def test_a_launcher_that_is_started_again_is_starting(fake: Fake, serve: Callable[..., Any]) -> None:
+    fake.set("together")
+    served = await serve(fake.define("bunx", "pkg"))
+    await served.ready()
+    (fake.folder / "hold").touch()
+    await served.call("die")
+    await served.until(lambda: len(fake.calls) == 2)
+    await served.until(lambda: served.state() == "starting")
+
+
+@pytest.mark.parametrize(
+    ("command", "does"),
+    [
+        *[(" ".join(argv), True) for argv in (*COMMANDS, *TOGETHER)],
+        ("/opt/bun/bin/bunx pkg", True),
+        ("docker.exe run image", True),
+        ("sh -c 'cd x && exec uv run x'", True),
+        ("env A=1 pnpm dlx x", True),
+        ("cmd /c npx -y x", True),
+        ("", False),
+        ("sh -c './run'", False),
+        ("python server.py docker run", False),
+        ("node bunx", False),
+        ("npm start", False),
+        ("yarn start", False),
+        ("docker exec -i box server", False),
+        ("docker start -i box", False),
+        ("uv tool list", False),
+        ("./uvx-server", False),
+    ],
+)
+def test_a_launcher_is_known_by_its_program(command: str, does: bool) -> None:
+    assert fetches(shlex.split(command)) is does
+    assert may_install(shlex.split(command)) or not does
 
 
 async def test_an_install_may_take_longer_than_a_start(fake: Fake, serve: Callable[..., Any]) -> None:
@@ -322,3 +418,17 @@ async def test_what_the_step_installed_is_what_the_server_is_started_from(
     )
     assert ran.returncode == 0, ran.stderr
     assert b"1.2.3" in ran.stdout
+
+
+async def test_real_uv_runs_a_server(serve: Callable[..., Any], server_folder: Path, tmp_path: Path) -> None:
+    if shutil.which("uv") is None:
+        pytest.skip("uv is not installed")
+    installing._done.clear()
+    run = ("uv", "run", "--no-project", "--no-config", "--offline", "--python", sys.executable)
+    argv = (*run, "python", "-S", str(SERVERS / "scripted.py"), str(server_folder))
+    definition = ServerDefinition(name="one", transport="stdio", argv=argv, cwd=str(tmp_path), connect_s=30)
+    served = await serve(definition)
+    await served.until(lambda: served.state() in ("installing", "ready"))
+    await served.ready()
+    assert definition.identity in installing._done
+    assert (await served.call("add", a=1, b=2)).ok

@@ -124,9 +124,9 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
     from pegboard_mcp.client.asks import Asks
     from pegboard_mcp.client.connection import open_connection
     from pegboard_mcp.client.discovery import discover
-    from pegboard_mcp.packages import install_step
+    from pegboard_mcp.packages import fetches
 
-    limit_s = definition.connect_s + SPARE_S + (definition.install_s if install_step(definition.argv) else 0)
+    limit_s = definition.connect_s + SPARE_S + (definition.install_s if fetches(definition.argv) else 0)
     try:
         with trio.fail_after(limit_s):
             opened = open_connection(

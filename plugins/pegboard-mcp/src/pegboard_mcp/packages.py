@@ -121,18 +121,48 @@ RUNNERS: dict[tuple[str, ...], _Runner] = {
 value, so that nobody can tell where the package is: then there is no step."""
 _MANAGERS = re.compile(r"(?<![\w.-])(?:npx|npm|uvx|uv|pipx|bunx|bun|pnpm|pnpx|yarn)(?:\.cmd|\.exe)?(?![\w.-])")
 
+_LAUNCHERS = {
+    **dict.fromkeys(("npx", "uvx", "bunx", "pnpx"), frozenset[str]()),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), frozenset({"run"})),
+    "npm": frozenset({"exec", "x"}),
+    "bun": frozenset({"x"}),
+    "pnpm": frozenset({"dlx"}),
+    "yarn": frozenset({"dlx"}),
+    "uv": frozenset({"run"}),
+    "pipx": frozenset({"run"}),
+}
+"""Programs that fetch what they run, and the word that has them do so; none: they do nothing else."""
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "cmd", "powershell", "pwsh", "env"})
+
 
 def may_install(argv: Sequence[str]) -> bool:
     """Whether a command may begin with an install: the program, or a word of it, is that of a package manager."""
-    return any(_MANAGERS.search(word) for word in argv)
+    return any(_MANAGERS.search(word) for word in argv) or fetches(argv)
+
+
+def fetches(argv: Sequence[str]) -> bool:
+    """Whether a command is that of a program that fetches what it runs, by itself or in the words of a shell.
+
+    What it fetches, and whether it does, shows from outside only where there is an `install_step`.
+    """
+    words = [part for word in argv for part in word.split()]
+    if words and _program(words[0]) in _SHELLS:  # the first of its words that is a launcher
+        words = words[next((at for at, word in enumerate(words) if _program(word) in _LAUNCHERS), 0) :]
+    wanted = _LAUNCHERS.get(_program(words[0])) if words else None
+    return wanted is not None and (not wanted or not wanted.isdisjoint(words[1:]))
+
+
+def _program(word: str) -> str:
+    return PurePath(word).name.removesuffix(".cmd").removesuffix(".exe")
 
 
 def install_step(argv: Sequence[str]) -> InstallStep | None:
     """The install that a command begins with, as a command of its own; None: it has none, or nobody can tell.
 
-    `bunx` and `pnpm dlx` have no form that installs and runs nothing.
+    `bunx`, `pnpm dlx` and `yarn dlx` have no form that installs and runs nothing; `uv run` none that does so for every
+    script, and `docker run` none that asks for no newer image. Their start has the time of an install: see `fetches`.
     """
-    words = (PurePath(argv[0]).name.removesuffix(".cmd").removesuffix(".exe"), *argv[1:]) if argv else ()
+    words = (_program(argv[0]), *argv[1:]) if argv else ()
     for name, runner in RUNNERS.items():
         if words[: len(name)] == name:
             return _step(runner, tuple(argv[: len(name)]), list(words[len(name) :]))

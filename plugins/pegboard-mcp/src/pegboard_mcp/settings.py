@@ -92,7 +92,7 @@ class ServerSettings:
     oauth_scope: str | None = setting(None, help="what tokens are asked to allow; nothing: what the server names")
     timeout: float = setting(CONNECT_S, validator=_seconds, help="how long it may take to start, in seconds")
     install_timeout: float = setting(
-        INSTALL_S, validator=_seconds, help="how long npx, uvx and the like may take to install it, in seconds"
+        INSTALL_S, validator=_seconds, help="how long npx, uvx, docker and the like may take to install it, in seconds"
     )
     sse_read_timeout: float = setting(
         SSE_READ_S, validator=_seconds, help="how long a stream may stay silent, in seconds; http and sse"

@@ -6,6 +6,7 @@
     hold        while it is there, an install goes on
     deaf        an install takes no notice of TERM
     broken      an install fails, with words on stderr
+    together    every run installs, and is the server then
 
 A run whose arguments end in nothing to run (`-c :`, `python -c ''`) installs. Every other one is the server, which is
 `scripted.py`; it ends with status 9 where nothing was installed, as if an install had begun there.
@@ -36,7 +37,8 @@ def on_term(number: int, frame: object) -> None:
 
 def main() -> None:
     note("calls", json.dumps(sys.argv[1:]))
-    if sys.argv[-2:] == ["-c", ":"] or sys.argv[-3:] == ["python", "-c", ""]:
+    together = (folder / "together").exists()
+    if together or sys.argv[-2:] == ["-c", ":"] or sys.argv[-3:] == ["python", "-c", ""]:
         signal.signal(signal.SIGTERM, on_term)
         note("pids", str(os.getpid()))
         while (folder / "hold").exists():
@@ -47,7 +49,8 @@ def main() -> None:
             sys.exit(1)
         note("signals", "done")
         (folder / "installed").touch()
-        return
+        if not together:
+            return
     if not (folder / "installed").exists():
         sys.stderr.write("error 404: there is no such package\n")
         sys.exit(9)

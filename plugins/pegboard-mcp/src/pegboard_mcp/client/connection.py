@@ -15,11 +15,13 @@ waiting task is dropped.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import attrs
 import mcp_types as types
 import trio
 from mcp.client.session import DISCOVER_TIMEOUT_SECONDS, ClientRequestContext, ClientSession
@@ -718,10 +720,15 @@ async def open_connection(
 
     .. versionadded:: 0.1
     """
+    arrived: Callable[[], None] | None = None
     if definition.transport == "stdio":
-        from pegboard_mcp.client.transports.install import install
+        from pegboard_mcp.client.transports.install import install, installs_as_it_starts, note_installed
 
         await install(definition, on_install)
+        if installs_as_it_starts(definition):
+            on_install(True)
+            arrived = functools.partial(note_installed, definition)
+            definition = attrs.evolve(definition, connect_s=definition.connect_s + definition.install_s)
     connection = Connection(definition, on_change)
     problem: Exception | None = None
 
@@ -740,6 +747,10 @@ async def open_connection(
                 try:
                     async with connection.by(deadline):
                         await connection.negotiate()
+                    if arrived is not None:
+                        arrived()
+                        on_install(False)
+                        deadline = connection.deadline = trio.current_time() + definition.connect_s
                     yield connection
                 except Exception as raised:  # noqa: BLE001 - raised again below
                     problem = raised

@@ -9,6 +9,9 @@ Whether an install is needed cannot be told from outside: a name without a versi
 step is made before each start, and does nothing where nothing is to be done, but not again within `FRESH_S`. A step
 that fails does not keep the server from being started, since what is installed already may do; the start says what is
 wrong, in the words of the package manager.
+
+Other launchers (`bunx`, `pnpm dlx`, `uv run`, `docker run`) fetch and start in one, and nobody can tell when the one is
+over: their first start has the time of both, and counts as installing until the server answers.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import _warden
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports.stdio import CHUNK, INSTALL_GRACE_S, child_env, end_group, start, throw_away
-from pegboard_mcp.packages import install_step
+from pegboard_mcp.packages import fetches, install_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +67,19 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
         return
     on_install(True)
     if await _run(definition, step.argv):
-        _done[definition.identity] = time.monotonic()
+        note_installed(definition)
     on_install(False)
+
+
+def installs_as_it_starts(definition: ServerDefinition) -> bool:
+    """Whether the start may hold an install that is no step of its own, and that was not over a short while ago."""
+    is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
+    return not is_fresh and install_step(definition.argv) is None and fetches(definition.argv)
+
+
+def note_installed(definition: ServerDefinition) -> None:
+    """The server answers: what it needed is there."""
+    _done[definition.identity] = time.monotonic()
 
 
 def _is_there(command: str, definition: ServerDefinition) -> bool:

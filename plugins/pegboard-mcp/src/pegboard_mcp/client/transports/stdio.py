@@ -45,7 +45,7 @@ from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
 from pegboard_mcp.client.transports._lines import LineSplitter, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
-from pegboard_mcp.packages import may_install
+from pegboard_mcp.packages import fetches, may_install
 from pegboard_mcp.streams import Reader, Writer
 
 if TYPE_CHECKING:
@@ -434,7 +434,11 @@ class StdioLink(Link):
                 "silent",
                 f"it runs but says nothing: no answer within {self.definition.connect_s:g} s (time-out){self._words()}",
                 "Check that the command starts an MCP server in its stdio mode, or give it more time to start: "
-                f"`timeout` (now {self.definition.connect_s:g} s).",
+                + (
+                    "`timeout`, or `install_timeout` where it fetches what it runs."
+                    if fetches(self.definition.argv)
+                    else f"`timeout` (now {self.definition.connect_s:g} s)."
+                ),
             )
         return LinkError("timeout", f"it does not answer{self._words()}", "Raise `request_timeout`, or ask for less.")
 
