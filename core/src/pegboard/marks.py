@@ -136,40 +136,44 @@ _KEY_FILES = (
     r"\.ssh\b|\bid_(?:rsa|dsa|ecdsa|ed25519)\b|\.(?:aws|gnupg|kube|netrc|npmrc|pypirc|git-credentials)\b|"
     r"/etc/(?:passwd|shadow)\b|(?<!\w)\.env\b|\bmcp\.json\b|\bprivate keys?\b"
 )
-_ORDERS: Mapping[str, tuple[tuple[str, ...], str]] = {
+_RC_FILES = (".netrc", ".npmrc", ".pypirc")
+_ORDERS: Mapping[str, tuple[tuple[tuple[str, ...], ...], str]] = {
     "it wants to go before other tools": (
-        (" tool",),
+        ((" tool",), ("before ", "prior to ", "instead of ", "rather than ", " must ")),
         r"\b(?:before|prior to) (?:you )?(?:us|call|runn?|invok)(?:e|es|ing)? (?:any|all|every|each|the)(?: of the)?"
         r"(?: other)? tools?\b|\b(?:instead of|rather than) (?:any|all|every|the)(?: of the)? other tools?\b|"
         r"\b(?:this tool|it) must (?:always )?be (?:called|used|run) (?:first|before)\b",
     ),
     "it speaks in tags of its own": (
-        ("<",),
+        (("<",), ("important", "system", "instruction", "critical", "secret", "sidenote", "hidden")),
         r"</? ?(?:important|system|instructions?|critical|secret|sidenote|hidden)\b[^>]{0,80}>",
     ),
     "it asks for files that hold keys": (
-        (".ssh", ".aws", ".gnupg", ".kube", "rc", ".git-", "/etc/", ".env", "mcp.json", "id_", "private key"),
+        ((".ssh", ".aws", ".gnupg", ".kube", *_RC_FILES, ".git-", "/etc/", ".env", "mcp.json", "id_", "private key"),),
         rf"\b(?:read|open|cat|load|send|include|pass|copy|upload|attach|fetch|give|provide)\b.{{0,80}}?(?:{_KEY_FILES})",
     ),
     "it wants something kept from the person": (
-        (" user", " human", " person", " people", " any", " customer"),
+        (
+            (" user", " human", " person", " people", " any", " customer"),
+            ("do not ", "don't ", "don\u2019t ", "never ", "must not ", "should not ", "without ", "avoid "),
+        ),
         r"\b(?:do not|don't|don\u2019t|never|must not|should not|without|avoid) (?:ever )?"
         r"(?:tell|mention|inform|reveal|show|notify|disclos|alert|say)(?:e|ing)?\b[^.]{0,60}?"
         r"\b(?:the user|users?|humans?|person|people|anyone|anybody|customers?)\b",
     ),
     "it sets other orders aside": (
-        ("ignore ", "disregard ", "forget "),
+        (("ignore ", "disregard ", "forget "), ("previous ", "prior ", "earlier ", "above ", "other ")),
         r"\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your )?(?:previous|prior|earlier|above|other) "
         r"(?:instructions?|prompts?|rules|messages|tools?)\b",
     ),
-    "it has a comment of HTML, which a page does not show": (("<!--",), "<!--"),
+    "it has a comment of HTML, which a page does not show": ((("<!--",),), "<!--"),
     "it has an image whose address carries more than a picture": (
-        ("![", "<img"),
+        (("![", "<img"),),
         r"!\[[^\]]{0,200}\]\(\s?<?[^)\s]{1,2000}\?[^)\s]|<img\b[^>]{0,500}\?",
     ),
 }
-"""What reads like an order to a model: words of which one has to be there, which is quick to see, and the expression
-that finds it in a text of one line, in small letters."""
+"""What reads like an order to a model: groups of words, of each of which one has to be there, which is quick to see and
+leaves most expressions uncompiled; and the expression that finds it in a text of one line, in small letters."""
 
 
 class Mark(NamedTuple):
@@ -271,8 +275,8 @@ def orders_in(text: str) -> list[str]:
         plain = _normalized("NFKC", plain)
     return [
         why
-        for why, (words, pattern) in _ORDERS.items()
-        if any(word in plain for word in words) and _compiled(pattern).search(plain)
+        for why, (groups, pattern) in _ORDERS.items()
+        if all(any(word in plain for word in words) for words in groups) and _compiled(pattern).search(plain)
     ]
 
 

@@ -114,9 +114,11 @@ class PluginRecord(Shown):
 class _Manager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         """As pluggy does it, which looks up each name without running a property of the plugin. A module has none, and
-        most of its names are no functions: to look all of them up takes a third of the time in which Python starts."""
-        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name), _HOOKABLE):
-            return None
+        most of its names are no hooks: to look all of them up takes a third of the time in which Python starts."""
+        if isinstance(plugin, ModuleType):
+            one = vars(plugin).get(name)
+            if not isinstance(one, _HOOKABLE) or (type(one) is FunctionType and not hasattr(one, "pegboard_impl")):
+                return None
         return super().parse_hookimpl_opts(plugin, name)
 
 

@@ -13,7 +13,8 @@ from pegboard.schema.flat import FlatObject
 from pegboard.validation import CoreValidator
 
 NAMES = st.sampled_from(["a", "b", "count", "counts", "is-odd", "é", "", "x" * 90])
-TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null"])
+ONE_TYPE = st.sampled_from(["string", "integer", "number", "boolean", "null"])
+TYPES = ONE_TYPE | st.lists(ONE_TYPE, min_size=1, max_size=3, unique=True)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -58,7 +59,7 @@ def test_what_is_told_in_one_pass_is_what_the_walker_tells(schema: dict[str, Any
         {"type": "array", "additionalProperties": False},
         {"type": ["object", "null"], "additionalProperties": False},
         {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "additionalProperties": False},
-        {"type": "object", "properties": {"a": {"type": ["integer"]}}, "additionalProperties": False},
+        {"type": "object", "properties": {"a": {"type": ["integer", "array"]}}, "additionalProperties": False},
         {"type": "object", "properties": {"a": True}, "additionalProperties": False},
         {"type": "object", "minProperties": 1, "additionalProperties": False},
         {"type": "object", "properties": {f"p{n}": {"type": "null"} for n in range(30)}, "additionalProperties": False},

@@ -462,9 +462,7 @@ class _Walk:
         if (allowed := _fixed_values(schema)) is not None:
             return _one_of(allowed)
         if "type" in schema:
-            types = schema["type"]
-            text = types if isinstance(types, str) else _or(list(types))
-            return f"{text}{self._tag(schema, at)}"
+            return f"{type_words(schema['type'])}{self._tag(schema, at)}"
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema and depth < 3:
                 return _or(list(dict.fromkeys(self.describe(item, at, depth + 1) for item in schema[keyword])))
@@ -566,8 +564,12 @@ def type_faults(due: Any, value: Any, path: Path) -> Iterable[Fault]:
     for name in type_names(value):
         if name in allowed:
             return ()
-    words = due if isinstance(due, str) else _or(list(due))
-    return (Fault(path, words, shorten(value), None, frozenset(allowed)),)
+    return (Fault(path, type_words(due), shorten(value), None, frozenset(allowed)),)
+
+
+def type_words(due: Any) -> str:
+    """What the keyword `type` asks for."""
+    return due if isinstance(due, str) else _or(list(due))
 
 
 def _enum(allowed: Any, value: Any, path: Path, near: NearNames | None = None) -> Iterator[Fault]:

@@ -31,10 +31,15 @@ _OF_OBJECT = ANNOTATIONS | {"$schema", "properties", "required", "additionalProp
 
 
 def plain_types(schema: Any) -> frozenset[type]:
-    """Types of which every value fits a schema that says no more than a type; none where it says more."""
-    if not isinstance(schema, dict) or not schema.keys() <= ANNOTATIONS or not isinstance(schema.get("type"), str):
+    """Types of which every value fits a schema that says no more than one type, or several; none where it says more."""
+    if not isinstance(schema, dict) or not schema.keys() <= ANNOTATIONS:
         return frozenset()
-    return FITTING.get(schema["type"], frozenset())
+    due = schema.get("type")
+    if isinstance(due, str):
+        return FITTING.get(due, frozenset())
+    if not (isinstance(due, list) and due and all(one in FITTING for one in due)):
+        return frozenset()
+    return frozenset().union(*(FITTING[one] for one in due))
 
 
 class FlatObject:
@@ -45,8 +50,8 @@ class FlatObject:
 
     __slots__ = ("_members", "_required")
 
-    def __init__(self, members: Mapping[str, str], required: Sequence[str]) -> None:
-        self._members = {name: (due, FITTING[due]) for name, due in members.items()}
+    def __init__(self, members: Mapping[str, Any], required: Sequence[str]) -> None:
+        self._members = {name: (member["type"], plain_types(member)) for name, member in members.items()}
         self._required = tuple(required)
 
     @classmethod
@@ -60,7 +65,7 @@ class FlatObject:
             return None
         if not all(map(plain_types, members.values())):
             return None
-        return cls({name: member["type"] for name, member in members.items()}, required)
+        return cls(members, required)
 
     def faults_of(self, value: Any) -> list[Fault] | None:
         """Every fault of a value, as `explain` lists them.
@@ -72,7 +77,7 @@ class FlatObject:
         members, faults = self._members, []
         for name in self._required:
             if name not in value:
-                expected = members[name][0] if name in members else "a value"
+                expected = _words(members[name][0]) if name in members else "a value"
                 faults.append(Fault((name,), expected, "nothing", "it is required"))
         for name, item in value.items():
             if name not in members:
@@ -83,3 +88,11 @@ class FlatObject:
 
                 faults += type_faults(due, item, (name,))
         return faults
+
+
+def _words(due: Any) -> str:
+    if isinstance(due, str):
+        return due
+    from pegboard.schema.explain import type_words
+
+    return type_words(due)
