@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -45,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--thorough",
         action="store_true",
-        help=f"property tests alone, with {THOROUGH} times their examples, drawn anew each time",
+        help=f"only tests that draw or repeat: {THOROUGH} times the examples, drawn anew each time, and all rounds",
     )
     parser.addoption(
         "--cassettes",
@@ -325,18 +326,35 @@ def pytest_configure(config: pytest.Config) -> None:
     start and interrupt inherit that."""
     if config.getoption("--thorough"):
         settings.load_profile("thorough")
+    if (
+        config.getoption("dist", "no") == "no"
+    ):  # where tests run: coverage measures them, and no program that they start
+        os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether `--thorough` was said, for a test that repeats what costs seconds."""
+    return bool(pytestconfig.getoption("--thorough"))
+
+
 @pytest.hookimpl(trylast=True)  # hypothesis marks its tests first
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the property tests alone under `--thorough`, and give each more examples."""
-    if not config.getoption("--thorough"):
-        return
-    properties = {item for item in items if isinstance(item, pytest.Function) and item.get_closest_marker("hypothesis")}
-    for test in {getattr(item.obj, "__func__", item.obj) for item in properties}:
-        of_test = test._hypothesis_internal_use_settings  # decorating anew is refused, and no public name reads it
-        test._hypothesis_internal_use_settings = settings(of_test, max_examples=THOROUGH * of_test.max_examples)
-    config.hook.pytest_deselected(items=[item for item in items if item not in properties])
-    items[:] = [item for item in items if item in properties]
+    """Leave out what is for `--thorough` alone, or all but that."""
+    if config.getoption("--thorough"):
+        kept = [item for item in items if isinstance(item, pytest.Function) and _is_more_when_thorough(item)]
+        drawn = [item.obj for item in kept if item.get_closest_marker("hypothesis")]
+        for test in {getattr(one, "__func__", one) for one in drawn}:
+            of_test = test._hypothesis_internal_use_settings  # decorating anew is refused, and no public name reads it
+            test._hypothesis_internal_use_settings = settings(of_test, max_examples=THOROUGH * of_test.max_examples)
+    else:
+        kept = [item for item in items if not item.get_closest_marker("thorough")]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+def _is_more_when_thorough(item: pytest.Function) -> bool:
+    return "thorough" in item.fixturenames or any(map(item.get_closest_marker, ("hypothesis", "thorough")))

@@ -66,11 +66,12 @@ class Peers:
     def venv(self, name: str, *requirements: str) -> Path:
         """An environment of its own with these; it is made where it stays, since its programs know their place."""
         target = self._place(name, requirements)
-        if not _is_whole(target):
-            shutil.rmtree(target, ignore_errors=True)
-            self.new_venv(target)
-            self.pip_for(target, *requirements)
-            _mark(target)
+        with _waiting_for_others(target.with_suffix(".lock")):
+            if not _is_whole(target):
+                shutil.rmtree(target, ignore_errors=True)
+                self.new_venv(target)
+                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": "1"})
+                _mark(target)
         return target
 
     def new_venv(self, target: Path) -> None:
@@ -79,9 +80,9 @@ class Peers:
         made = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
         self.programs.run([*made, str(target)])
 
-    def pip_for(self, venv: Path, *words: str) -> None:
+    def pip_for(self, venv: Path, *words: str, env: Mapping[str, str] | None = None) -> None:
         """Install into an environment; nothing of the settings of this repository holds there."""
-        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv)
+        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv, env=env)
 
     def pip(self, folder: Path, *words: str) -> None:
         """Install into a folder with what there is: uv, this environment's pip, or another one's."""
@@ -143,6 +144,16 @@ class Peers:
     def _place(self, name: str, what: Iterable[str]) -> Path:
         said = json.dumps([sorted(what), sys.implementation.cache_tag, sysconfig.get_platform()])
         return self.folder / f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+
+
+@contextlib.contextmanager
+def _waiting_for_others(file: Path) -> Iterator[None]:
+    """One worker or run at a time."""
+    import fcntl
+
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _mark(folder: Path) -> None:

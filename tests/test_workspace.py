@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
+import itertools
 import re
 import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +44,58 @@ def test_every_requirement_of_a_package_is_pinned() -> None:
         for requirement in [*project["dependencies"], *extras]:
             name = re.split(r"[\[<>=~! ]", requirement)[0]
             assert name in names | ours, f"{path.name} needs {name}, which is not pinned"
+
+
+NOT_REQUIRED = {
+    "pegboard/fronts/worker.py": {"h11", "hypercorn"},  # of the packages that serve: no other calls it
+    "pegboard_mcp": {"mcp_types", "pydantic", "pydantic_core"},  # mcp cannot be had without them
+    "pegboard_toolgen/discover/probes": {"typer"},  # run in the environment of the program that is looked at
+    "pegboard_toolgen": {"griffe"},  # its distribution brings it by another one, griffelib
+    "pegboard_toolgen/write/fixed": {"langchain_core"},  # copied into what is written
+}
+"""What is imported and not required, by where."""
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The top-level names of what is imported at run time, at any depth."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.partition(".")[0]
+        yield from imported(node)
+
+
+def required(name: str) -> set[str]:
+    """The distributions that a package requires, its extras and what its requirements of ours bring among them."""
+    project = read(next(path for path in PACKAGES if read(path)["project"]["name"] == name))["project"]
+    lines = [*project["dependencies"], *itertools.chain(*project.get("optional-dependencies", {}).values())]
+    direct = {canonical(re.match(r"[\w.-]+", line)[0]) for line in lines}
+    ours = {one for one in direct if one.startswith("pegboard") and one != name}
+    return direct | {name} | {one for other in ours for one in required(other)}
+
+
+def canonical(name: str) -> str:
+    """A distribution's name as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.name)
+def test_what_a_package_imports_it_requires(path: Path) -> None:
+    """Alone it would fail at run time, and here where everything is installed nobody would see it."""
+    brings = importlib.metadata.packages_distributions()
+    known = required(read(path)["project"]["name"])
+    missing = []
+    for file in sorted((path / "src").rglob("*.py")):
+        place = file.relative_to(path / "src").as_posix()
+        names = set(imported(ast.parse(file.read_text(encoding="utf-8")))) - sys.stdlib_module_names
+        names -= {name for where, some in NOT_REQUIRED.items() if place.startswith(where) for name in some}
+        for name in names:
+            of = {canonical(name)} if name.startswith("pegboard") else set(map(canonical, brings.get(name, ())))
+            missing += [f"{place}: {name}"] if not of & known else []
+    assert missing == []
 
 
 @pytest.mark.parametrize("path", PACKAGES[1:], ids=lambda path: path.name)

@@ -42,15 +42,22 @@ APIS = [
     pytest.param("openai-responses", id="responses"),
     pytest.param("anthropic", id="messages"),
 ]
-STREAMED = [pytest.param(True, id="streamed"), pytest.param(False, id="whole")]
+WAYS = [
+    pytest.param("openai", True, id="chat completions, streamed"),
+    pytest.param("openai-responses", True, id="responses, streamed"),
+    pytest.param("anthropic", False, id="messages, whole"),
+    pytest.param("openai", False, id="chat completions, whole", marks=pytest.mark.thorough),
+    pytest.param("openai-responses", False, id="responses, whole", marks=pytest.mark.thorough),
+    pytest.param("anthropic", True, id="messages, streamed", marks=pytest.mark.thorough),
+]
+"""Each API and how it answers. A model costs seconds, and what differs between the two is tested without one."""
 
 
 def of(kind: type, events: list[Any]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("stream", STREAMED)
+@pytest.mark.parametrize(("api", "stream"), WAYS)
 async def test_a_required_call_of_a_tool_its_result_and_an_answer_in_text(llama, reach, heard, api, stream) -> None:
     async with reach(api, llama + PATHS[api]) as reached:
         chat = reached.chat("system_info", stream=stream, max_tokens=MAX_TOKENS)
@@ -80,8 +87,7 @@ async def test_a_required_call_of_a_tool_its_result_and_an_answer_in_text(llama,
     assert [message.role for message in chat.conversation.messages] == ["user", "assistant", "tool", "assistant"]
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("stream", STREAMED)
+@pytest.mark.parametrize(("api", "stream"), WAYS)
 async def test_a_tool_with_arguments_is_called_with_what_its_schema_allows_or_says_what_is_wrong(
     llama, reach, heard, api, stream
 ) -> None:
@@ -95,8 +101,7 @@ async def test_a_tool_with_arguments_is_called_with_what_its_schema_allows_or_sa
     assert not chat.conversation.open_calls
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("stream", STREAMED)
+@pytest.mark.parametrize(("api", "stream"), WAYS)
 async def test_arguments_that_are_cut_off_go_back_to_the_model_as_an_error(llama, reach, heard, api, stream) -> None:
     async with reach(api, llama + PATHS[api]) as reached:
         chat = reached.chat("calculator", stream=stream, max_tokens=6)

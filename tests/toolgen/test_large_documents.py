@@ -53,7 +53,7 @@ def documents(peers: Any) -> dict[str, Path]:
     }
 
 
-@pytest.mark.parametrize("name", ["github", "stripe"])
+@pytest.mark.parametrize("name", [pytest.param("github", marks=pytest.mark.thorough), "stripe"])
 def test_a_large_document_is_built_within_bounds(
     name: str,
     documents: dict[str, Path],

@@ -143,6 +143,7 @@ def test_every_value_of_the_comparison_is_right_and_every_attack_fails() -> None
     assert answer("pegboard-calculator", "9**9**9") == "refused"
 
 
+@pytest.mark.thorough  # it is the others that are run here
 @pytest.mark.parametrize("who", OTHERS)
 def test_the_others_do_worse_in_both(who: str) -> None:
     if installed(who) is None:
