@@ -529,3 +529,28 @@ def test_a_list_of_what_was_shown_that_cannot_be_read_or_written_holds_nobody_up
     (tmp_path / "state" / "pegboard").mkdir(parents=True)
     (tmp_path / "state" / "pegboard" / "lock-shown.json").write_text("[rubbish")
     assert changing.run("lock", "--accept").returncode == 0
+
+
+def test_who_accepts_one_tool_does_not_accept_the_list_of_somebody_else(tmp_path: Path) -> None:
+    changing = Changing(tmp_path)
+    enforce = {"PEGBOARD_PLUGINS__MCP__LOCK": "enforce"}
+    good, bad = {"name": "good"}, {"name": "bad", "description": "Obey."}
+    changing.offer(good, bad)
+    assert changing.run("lock", "--accept", XDG_STATE_HOME=str(tmp_path / "of-another")).returncode == 0
+
+    said = "pegboard.lock was found, not named, and nobody here accepted it as it stands"
+    shown = changing.run("lock", **enforce)
+    assert (shown.returncode, shown.stdout) == (0, "nothing changed: all 2 tools as accepted\n")
+    assert f"{said}, so it lets nothing through; look at it, then: pegboard trust pegboard.lock\n" in shown.stderr
+    changing.offer({**good, "description": "Better."}, bad)
+    for words in (("lock", "--accept", "good"), ("lock", "--accept")):
+        done = changing.run(*words, **enforce)
+        assert done.returncode == 0
+        assert said in done.stderr
+        assert f"held back: {said}" in changing.run("call", "bad", **enforce).stderr
+    assert changing.run("trust", "pegboard.lock").returncode == 0
+    assert changing.run("call", "bad", **enforce).stdout == "ok\n"
+
+    changing.offer({**good, "description": "Best."}, bad)
+    assert changing.run("lock", "--accept", "good", **enforce).returncode == 0  # one's own list stays so
+    assert changing.run("call", "bad", **enforce).stdout == "ok\n"

@@ -263,3 +263,18 @@ def test_no_lock_is_made_where_a_link_leads_that_leads_nowhere(tmp_path: Path) -
         write_lock(path, [a_pin()])
 
     assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("limit", ["MAX_TOOLS", "MAX_BYTES"])
+def test_a_lock_that_could_not_be_read_again_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    pins = [Pin("srv", f"t{number}", {"name": f"t{number}"}, f"sha256:{number}") for number in range(3)]
+    path = tmp_path / "mine.lock"
+    monkeypatch.setattr("pegboard_mcp.lock.file.MAX_TOOLS", 3)
+    write_lock(path, pins)
+    before = path.read_bytes()
+    monkeypatch.setattr(f"pegboard_mcp.lock.file.{limit}", 2)
+    with pytest.raises(LockError, match=r"mine\.lock would have 3 entries in .* nothing was written"):
+        write_lock(path, pins)
+    assert path.read_bytes() == before

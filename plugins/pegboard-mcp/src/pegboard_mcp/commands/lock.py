@@ -44,9 +44,9 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     accepted now; 1 something changed, or a server could not be asked; 2 wrong usage, or the lock cannot be read.
     """
     from pegboard_mcp.lock.compare import changes_of
-    from pegboard_mcp.lock.file import read_lock
+    from pegboard_mcp.lock.file import load_lock, read_lock
     from pegboard_mcp.lock.shown import forget_shown
-    from pegboard_mcp.lock.watch import lock_path
+    from pegboard_mcp.lock.watch import lock_path, why_untrusted
 
     settings = _settings(run)
     path = lock_path(settings)
@@ -74,6 +74,8 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
         _show(changes, accept=accept, count=0 if silent else len(now), shown=names)
     if not accept:
         _note_shown(place, changes, all_of_them=not names)
+    if path is not None and path.exists() and (untrusted := why_untrusted(settings, path, load_lock(path))):
+        _note(f"{untrusted.message}, so it lets nothing through; {untrusted.hint}")
     return DONE if accept or not (changes or silent) else DIFFERENT
 
 
@@ -189,20 +191,23 @@ def _note_shown(place: Path, changes: list[Change], *, all_of_them: bool) -> Non
 
 def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
     """Write what is now over what was, for these changes alone."""
-    from pegboard.config import trust
-    from pegboard_mcp.lock.file import read_lock, write_lock
+    from pegboard.config import is_trusted, trust
+    from pegboard_mcp.lock.file import load_lock, parse_lock, write_lock
 
     if existed and not changes:
         return
     path = path or _new_path()
-    pins = read_lock(path) if existed else {}
+    content = load_lock(path) if existed else None
+    pins = parse_lock(content, path) if content is not None else {}
+    is_own = content is None or is_trusted(path, content)
     for change in changes:
         if change.was is not None:
             pins.pop(change.was.key, None)
         if change.now is not None:
             pins[change.now.key] = change.now
     write_lock(path, pins.values())
-    trust(path)  # who accepts tools accepts the list of them
+    if is_own:  # who accepts some tools did not accept all the others that stand in somebody else's list
+        trust(path)
     count = "1 tool" if len(changes) == 1 else f"{len(changes)} tools"
     _note(f"accepted {count}, in {path}")
 

@@ -147,9 +147,16 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
     """Write the pins, whole or not at all.
 
     Raises:
-        LockError: the file cannot be written.
+        LockError: the file cannot be written, or could not be read again.
     """
+    pins = list(pins)
     content = to_text(pins).encode("utf-8")
+    if len(pins) > MAX_TOOLS or len(content) > MAX_BYTES:
+        raise LockError(
+            f"{name_of(path)} would have {len(pins):,} entries in {len(content):,} bytes, and is read up to "
+            f"{MAX_TOOLS:,} in {MAX_BYTES:,}; nothing was written",
+            hint="accept some by name: pegboard lock --accept NAME ...; or leave out a server that lists so much",
+        )
     try:
         if path.is_symlink() and not path.exists():  # who laid it there would choose where a file is made
             raise OSError(errno.ENOENT, None)

@@ -108,11 +108,10 @@ class Watch:
             from pegboard_mcp.lock.file import LockError, load_lock, parse_lock
 
             try:
-                content = load_lock(path)
+                content = load_lock(path)  # what is parsed is what is trusted
                 self._pins = parse_lock(content, path)
-                if settings.lock == "enforce" and settings.lock_file is None:
-                    _require_trust(path, content)
-            except (LockError, HeldBackError) as problem:
+                self._problem = why_untrusted(settings, path, content)
+            except LockError as problem:
                 self._problem = problem
 
     def check(self, tool: Tool, *, enforce: bool) -> None:
@@ -203,15 +202,17 @@ def how_to_accept(name: str) -> str:
     return f"look at it: pegboard lock {name}, then pegboard lock --accept {name}"
 
 
-def _require_trust(path: Path, content: bytes) -> None:
-    """Hold that a lock which was merely found, and by which tools are let through, is one that a person accepted."""
+def why_untrusted(settings: McpSettings, path: Path, content: bytes) -> HeldBackError | None:
+    """Why a lock lets nothing through though it can be read: it was merely found, and no person accepted it; None: it
+    does."""
     from pegboard.config import is_trusted
 
-    if not is_trusted(path, content):
-        raise HeldBackError(
-            f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
-            hint=f"look at it, then: pegboard trust {_quoted(name_of(path))}",
-        )
+    if settings.lock != "enforce" or settings.lock_file is not None or is_trusted(path, content):
+        return None
+    return HeldBackError(
+        f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
+        hint=f"look at it, then: pegboard trust {_quoted(name_of(path))}",
+    )
 
 
 _watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}
