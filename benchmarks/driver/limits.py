@@ -210,8 +210,8 @@ LIMITS: Sequence[Limit] = (
     Limit("parallel calls, against the lean host", 1.2, "x", _parallel_ratio("session.call, async")),
     Limit("a line of batch, in place", 20, "us", _value("batch", "cpu_us", kind="in place")),
     Limit("a line of batch, async", 30, "us", _value("batch", "cpu_us", kind="async")),
-    Limit("cold `pegboard list`, against `python -c pass`", 15, "x", _value("cold", "ratio", command="pegboard list")),
-    Limit("cold `pegboard call`, against `python -c pass`", 22, "x", _value("cold", "ratio", command="pegboard call")),
+    Limit("cold `pegboard list`, against `python -c pass`", 12, "x", _value("cold", "ratio", command="pegboard list")),
+    Limit("cold `pegboard call`, against `python -c pass`", 20, "x", _value("cold", "ratio", command="pegboard call")),
     Limit("an MCP server's tool, against the SDK's client", 1.15, "x", _bridge),
     Limit("serving on stdio, against lowlevel", 1.0, "x", _server("mcp-stdio", "pegboard serve, async", "lowlevel")),
     Limit(
