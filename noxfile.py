@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -215,16 +216,19 @@ def lowest(session: nox.Session) -> None:
     named = {re.split(r"[\[<>=~! ]", one)[0] for path in PACKAGES.values() for one in requirements(path)}
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     free = re.compile(rf"(?:{'|'.join(map(re.escape, named))})(?:-binary)?==")
-    place = Path(session.create_tmp()).resolve()
-    (place / "constraints.txt").write_text("\n".join(pin for pin in pins if not free.match(pin)))
+    tools = {one.partition("[")[0] for one in TESTS} - named
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    session.chdir(place)  # beside pyproject.toml uv would pin every version
-    session.install(
-        *("--resolution", "lowest-direct", "-c", "constraints.txt"),
-        *(pin for pin in pins if pin.partition("==")[0] in {one.partition("[")[0] for one in TESTS} - named),
-        *editable,
-    )
-    session.chdir(ROOT)
+    with tempfile.TemporaryDirectory() as place:
+        session.chdir(place)  # in this repository uv would pin every version
+        Path("constraints.txt").write_text("\n".join(pin for pin in pins if not free.match(pin)))
+        resolved = ("--resolution", "lowest-direct", "-c", "constraints.txt")
+        session.install(*resolved, *(pin for pin in pins if pin.partition("==")[0] in tools), *editable)
+        session.chdir(ROOT)
+    installed = str(session.run("uv", "pip", "freeze", silent=True, external=True)).splitlines()
+    low = [one for one in installed if free.match(one) and one not in pins]
+    if not low:
+        session.error("nothing is lower than what is pinned")
+    session.log("lower than what is pinned: " + " ".join(low))
     session.run("pytest", "-q", *(session.posargs or [str(path / "tests") for path in PACKAGES.values()]))
 
 
