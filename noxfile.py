@@ -204,7 +204,7 @@ def pythons(session: nox.Session) -> None:
     loops = [loop for loop in LOOPS if (loop, sys.platform) != ("uvloop", "win32")]
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
     install(session, *TESTS, *ORACLES, *loops, *editable)
-    session.run("pytest", "-q", *session.posargs)
+    session.run("pytest", "-q", "-n", "auto", *session.posargs)
 
 
 @nox.session
@@ -229,7 +229,7 @@ def lowest(session: nox.Session) -> None:
     if not low:
         session.error("nothing is lower than what is pinned")
     session.log("lower than what is pinned: " + " ".join(low))
-    session.run("pytest", "-q", *(session.posargs or [str(path / "tests") for path in PACKAGES.values()]))
+    session.run("pytest", "-q", "-n", "auto", *(session.posargs or [str(path / "tests") for path in PACKAGES.values()]))
 
 
 @nox.session
