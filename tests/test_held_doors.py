@@ -177,6 +177,22 @@ async def test_a_tool_that_is_not_as_it_was_accepted_is_held_at_every_door(
     hold(await DOORS[door](host, "late"), how)
 
 
+async def test_what_became_of_a_tool_is_what_is_offered_now(accepted: Path, host_with: Any) -> None:
+    """A tool that was renamed twice and then removed: each time the last state is told."""
+    host = await host_with(mcp, Bridge([KEPT, ACCEPTED]), config=CONFIG)
+    await host.settle()
+    for name, changed in (
+        ("later", "it was renamed to later since"),
+        ("latest", "it was renamed to latest since"),
+        ("later", "it was renamed to later since"),
+        (None, "it was removed since it was accepted"),
+    ):
+        host.board.replace_source("origin", tools_of([KEPT] if name is None else [KEPT, {**ACCEPTED, "name": name}]))
+        assert host.session().missing("late").details["changed"] == changed
+    host.board.replace_source("origin", tools_of([KEPT, ACCEPTED]))
+    assert (await host.session().call("late")).text == "done"
+
+
 PROGRAM: dict[str, list[str]] = {
     "call": ["call", "late", "--json"],
     "dry run": ["call", "late", "--dry-run", "--json"],

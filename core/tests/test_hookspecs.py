@@ -16,7 +16,7 @@ HOOKS = {
     "provide_sources": ("settings",),
     "make_validator": ("schema", "foreign"),
     "make_guards": ("tool", "settings"),
-    "why_held": ("name", "origin", "settings"),
+    "why_held": ("name", "origin", "board", "settings"),
     "make_executor": ("tool", "settings"),
     "provide_observers": ("settings",),
     "provide_dialects": (),

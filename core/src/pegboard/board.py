@@ -550,7 +550,7 @@ class Board:
         """Every source and plugin, with what to ask of a tool of that name which it no longer has. Of one that is not
         up nobody but itself can tell whether it still has it."""
         hooks = [
-            functools.partial(ask, name=name, settings=one.settings)
+            functools.partial(ask, name=name, board=self, settings=one.settings)
             for one, ask in self.plugins.implementations("why_held")
         ]
         for record, source in self.sources:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import click
 
+    from pegboard.board import Board
     from pegboard.contract import Check, Dialect, Executor, Guard, Observer, ToolSource, Validator
     from pegboard.tools import Origin, Tool
 
@@ -107,7 +108,7 @@ def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:
 
 
 @hookspec
-def why_held(name: str, origin: Origin, settings: Any) -> tuple[str, str] | None:
+def why_held(name: str, origin: Origin, board: Board, settings: Any) -> tuple[str, str] | None:
     """Say of a tool that its origin no longer has whether a person has to decide about that first.
 
     Fires when a name is asked for that nothing on the board has, once for each plugin and each source that is up: keep

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import click
 
     from pegboard import Dialect, Origin, Tool, ToolSource
+    from pegboard.board import Board
     from pegboard_mcp.offers import Offers
 
 
@@ -70,13 +71,13 @@ def make_guards(tool: Tool, settings: McpSettings) -> None:
 
 
 @hookimpl
-def why_held(name: str, origin: Origin, settings: McpSettings) -> tuple[str, str] | None:
+def why_held(name: str, origin: Origin, board: Board, settings: McpSettings) -> tuple[str, str] | None:
     """What became of a tool that was accepted and that its origin no longer has, where `lock = "enforce"`."""
     if settings.lock != "enforce":
         return None
     from pegboard_mcp.lock.watch import watch_of
 
-    return watch_of(settings).why_gone(origin, name)
+    return watch_of(settings).why_gone(board, origin, name)
 
 
 @hookimpl

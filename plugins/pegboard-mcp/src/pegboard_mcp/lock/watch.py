@@ -164,7 +164,7 @@ class Watch:
                 said = "the tool %s of %s changed since it was accepted: %s"
                 self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool.face))))
 
-    def why_gone(self, origin: Origin, name: str) -> tuple[str, str] | None:
+    def why_gone(self, board: Any, origin: Origin, name: str) -> tuple[str, str] | None:
         """Of a tool that was accepted and that its origin no longer has: what became of it, and how that is accepted;
         None of one that nobody accepted."""
         from pegboard_mcp.lock.pins import Key, content_of, source_of
@@ -178,10 +178,21 @@ class Watch:
         if pin is None:
             return None
         content = None if pin.face is None else content_of(pin.face)
-        new = [tool for key, tool in reversed(self.held.items()) if key.source == source and key not in pins]
-        called = next((tool.name for tool in new if content_of(tool.face) == content), None)  # the latest
+        new = [tool for key, tool in self.held_on(board).items() if key.source == source and key not in pins]
+        called = next((tool.name for tool in new if content_of(tool.face) == content), None)
         why = "it was removed since it was accepted" if called is None else f"it was renamed to {called} since"
         return why, how_to_accept(name if called is None else called)
+
+    def held_on(self, board: Any) -> dict[Key, Tool]:
+        """Those of the tools that were held back which are offered still."""
+        from pegboard_mcp.lock.pins import source_of
+
+        absent = {key: board.not_hung.get(key.name) for key in self.held}
+        return {
+            key: self.held[key]
+            for key, one in absent.items()
+            if one is not None and source_of(one.origin) == key.source
+        }
 
     def _tell(self, name: str, fingerprint: str, said: str, *words: str) -> None:
         """Warn once of each face."""
@@ -308,8 +319,4 @@ def seen_on(board: Any, settings: McpSettings) -> dict[Key, Tool]:
         error = getattr(hung, "error", None)
         if _is_pinned(hung.tool) and (error is None or error.details.get("reason") != "conflict"):
             seen[Key(source_of(hung.tool.origin), hung.tool.name)] = hung.tool
-    for key, tool in watch_of(settings).held.items():
-        absent = board.not_hung.get(tool.name)
-        if absent is not None and source_of(absent.origin) == key.source:
-            seen[key] = tool
-    return seen
+    return seen | watch_of(settings).held_on(board)
