@@ -6,9 +6,10 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard import text as module
 from pegboard.text import HIDDEN, NOTHING, WORDS, clean, clean_value, describe, is_plain_json, visible, visible_json
 
 LIST = {
@@ -219,3 +220,79 @@ def test_counts_are_said_in_words():
     assert describe({"bidi": 2, "tags": 1200}) == (
         "marks that turn the direction of text (2), characters of the tags block, which only a model reads (1200)"
     )
+
+
+def _definition(text: str) -> tuple[str, dict[str, int]]:
+    """`clean` as one would say it: one character after the other, each judged by what stands around it."""
+    found: list[str] = []
+
+    def without(pattern: str, text: str, instead: str = "") -> str:
+        found.extend("".join(re.findall(pattern, text, re.VERBOSE)))
+        return re.sub(pattern, instead, text, flags=re.VERBOSE)
+
+    text, sequences = re.subn(
+        r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[()][012AB]|[78=>])"
+        r"|\x9b[0-?]+[ -/]*[@-~]",
+        "", text,
+    )  # fmt: skip
+    text = without("\\r(?!\\n)|[\\x0b\\x0c\\x85\\u2028\\u2029]", text, "\n")
+    never = f"(?![\\r{module._NEEDED}])[{''.join(HIDDEN.values())}]"
+    parts = re.split(f"({module._FLAGS})", text)
+    text = "".join(part if at % 2 else without(STRAY, without(never, part)) for at, part in enumerate(parts))
+    counts = {"escapes": sequences} if sequences else {}
+    for one in found:
+        kind = next(kind for kind, inside in HIDDEN.items() if re.match(f"[{inside}]", one))
+        counts[kind] = counts.get(kind, 0) + 1
+    return text, counts
+
+
+_CURSIVE, _PICTOGRAPHS, _INDIC, _VIRAMAS = module._CURSIVE, module._PICTOGRAPHS, module._INDIC, module._VIRAMAS
+_MONGOLIAN, _SELECTORS = module._MONGOLIAN, module._MONGOLIAN_SELECTORS
+STRAY = rf"""
+      (?<![{module.STYLED}]) (?<![0-9\#*](?=\ufe0f\u20e3)) [\ufe0e\ufe0f]
+    | (?<![{module._IDEOGRAPHS}]) [{module._NAME_SELECTORS}]
+    | (?<![{_MONGOLIAN}]) [{_SELECTORS}]
+    | (?<![{_MONGOLIAN}](?=.[\u1820\u1821])) (?<![{_MONGOLIAN}][{_SELECTORS}](?=.[\u1820\u1821])) \u180e
+    | (?<![{_CURSIVE}](?=\u200d)) (?<![{_CURSIVE}](?=\u200c[{_CURSIVE}]))
+      (?<![{_PICTOGRAPHS}](?=\u200d[{_PICTOGRAPHS}])) (?<![{module.STYLED}][\ufe0e\ufe0f](?=\u200d[{_PICTOGRAPHS}]))
+      (?<![{_VIRAMAS}]) (?<![{_INDIC}](?=.[{_VIRAMAS}])) (?<![{_INDIC}](?=\u200c[{module._SHIFTERS}]))
+      [\u200c\u200d]
+"""
+"""What may be needed and stands where it is not, each condition as the documentation of the module has it."""
+AROUND = (
+    *"a 1#*\n\r\t\\[]0m;@\x07\x1b\x9b\x00\x85\x0b\u2028\ufe0e\ufe0f\u20e3\u200c\u200d\u200b\u180e\u180b\u202e",
+    *"\u0628\u064e\u0915\u094d\u0995\u09cd\u1780\u17c9\u1820\u1821\u1822\u4e00\u845b\u00a9\u2764",
+    *"\U000e0100\U000e011f\U000e0120\U0001f468\U0001f3fd\U0001f3f4\U000e0067\U000e0062\U000e007f\ud800",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "\x1b[31m", "\x1b]0;t\x07", "\r\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(AROUND) | st.characters(exclude_categories=()), max_size=30).map("".join))
+@settings(max_examples=500)
+def test_cleaning_is_what_its_definition_says(text: str) -> None:
+    cleaned, counts = clean(text)
+    assert (cleaned, dict(counts)) == (_definition(text) if counts else (text, {}))
+    if not counts:
+        assert _definition(text) == (text, {})
+    assert clean(visible(text))[1] == {}
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [*module._NEEDED.replace("-", ""), "\u200b", "\U000e0041", "\x01", "\x1b", "\r", "\u2028", "\ud800", "\x1b[",
+     "\x1b]", "a\u200d", "a\u2028", "\u0915\u200d", "\u200b\u200d", "\U0001f468\ufe0f\u200d\u200d"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_flood_of_what_hides_is_taken_out_without_a_line_for_each(unit: str, lines_run) -> None:
+    clean(unit * 10), visible(unit * 10)  # what is made once
+    few, many = (lines_run(lambda size=size: clean(unit * size)) for size in (10, 2_000))
+    assert many <= few + 20
+    assert clean(unit * 2_000) == _definition(unit * 2_000)
+
+
+@pytest.mark.parametrize("unit", ["\u200d", "\u200b", "\U000e0041", "\x01", "\ufe0f", "\ud800"], ids=ascii)
+def test_a_run_of_what_hides_is_made_visible_definition(unit: str, lines_run) -> None:
+    visible(unit * 10)
+    few, many = (lines_run(lambda size=size: visible(unit * size)) for size in (10, 2_000))
+    assert many <= few + 20
+    assert visible(unit * 2_000) == visible(unit) * 2_000
