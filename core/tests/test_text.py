@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegboard import text as module
@@ -267,7 +267,13 @@ AROUND = (
 )  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(AROUND) | st.characters(exclude_categories=()), max_size=30).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(AROUND) | st.sampled_from([*BREAKS, "\n"]) | st.characters(exclude_categories=()), max_size=30
+    ).map("".join)
+)
+@example("\r\x0b")
+@example("\r\r\n\x85\n")
 @settings(max_examples=500)
 def test_cleaning_is_what_its_definition_says(text: str) -> None:
     cleaned, counts = clean(text)

@@ -254,13 +254,13 @@ def clean(text: str) -> tuple[str, Mapping[str, int]]:
 
 def _with_one_break(text: str, found: Counter[str]) -> str:
     """The text whose lines end with LF or CR LF; other line breaks are counted."""
+    if "\r" in text and (alone := text.count("\r") - text.count("\r\n")):  # first: another break behind it is no LF yet
+        found["\r"] += alone
+        text = "\r\n".join(part.replace("\r", "\n") for part in text.split("\r\n"))
     for one in BREAKS:
         if one in text:
             found[one] += text.count(one)
             text = text.replace(one, "\n")
-    if "\r" in text and (alone := text.count("\r") - text.count("\r\n")):
-        found["\r"] += alone
-        text = "\r\n".join(part.replace("\r", "\n") for part in text.split("\r\n"))
     return text
 
 
