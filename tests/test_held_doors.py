@@ -177,6 +177,17 @@ async def test_a_tool_that_is_not_as_it_was_accepted_is_held_at_every_door(
     hold(await DOORS[door](host, "late"), how)
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_tool_that_is_called_otherwise_by_clients_is_held_under_that_name_too(
+    accepted: Path, host_with: Any, mode: str
+) -> None:
+    from pegboard_mcp.dialect import wire_name
+
+    host = await host_with(mcp, Plugin([KEPT, {"name": "say so!"}]), config=CONFIG)
+    error = await by_mcp(host, wire_name("say so!"), mode=mode)
+    assert (error["code"], error["details"]["reason"]) == ("FORBIDDEN", "held"), error
+
+
 async def test_what_became_of_a_tool_is_what_is_offered_now(accepted: Path, host_with: Any) -> None:
     """A tool that was renamed twice and then removed: each time the last state is told."""
     host = await host_with(mcp, Bridge([KEPT, ACCEPTED]), config=CONFIG)

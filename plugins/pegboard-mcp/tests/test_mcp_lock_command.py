@@ -413,6 +413,7 @@ server.run()
 """
 ASKING = """
 import json, sys, trio
+from types import SimpleNamespace as Is
 from pegboard import open_host
 from pegboard_mcp.client.resource_tools import make_tools
 from pegboard_mcp.offers import Offers
@@ -441,6 +442,9 @@ async def main():
             await tell(f"{kind} by tool", lambda: session.call("read_resource", {"uri": uri}))
             named = {"uri": uri, "server": "offering"}
             await tell(f"{kind} by tool and server", lambda: session.call("read_resource", named))
+        for kind, ref in (("prompt", {"name": "greet"}), ("template", {"uri": "note://named/{name}"})):
+            asked = Is(ref=Is(type=f"ref/{kind}", **ref), argument=Is(name="name", value=""), context=None)
+            await tell(f"{kind} completed", lambda: shelf.complete(session, asked))
         listed = await session.call("list_resources", {})
         told["listed"] = "note://" in listed.text
         told["offered"] = sorted([*shelf.prompts, *map(str, shelf.resources), *map(str, shelf.templates)])

@@ -220,7 +220,8 @@ class BoardServer(Server[Any]):
         if name in tools:
             return name
         if self._aliases[0] is not tools:
-            self._aliases = (tools, {wire_name(own): own for own in tools if wire_name(own) != own})
+            known = (*self.host.board.not_hung, *tools)  # a call of what is held back hears why
+            self._aliases = (tools, {wire_name(own): own for own in known if wire_name(own) != own})
         return self._aliases[1].get(name, name)
 
     async def _fast_lane(self, ctx: Ctx, call_next: CallNext) -> Any:

@@ -114,10 +114,7 @@ class Shelf:
         """
         prompt = self.prompts.get(name)
         if prompt is None:
-            if held := self.offers.held_back(f"prompt:{name}"):
-                raise held
-            error = absent(f"there is no prompt {name[:80]!r}", servers_away(session.host))
-            raise _invalid(error.message, **error.details)
+            raise self._missing("prompt", name, session)
         known = {one.name for one in prompt.arguments}
         missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
         unknown = [one for one in arguments if one not in known]
@@ -136,6 +133,13 @@ class Shelf:
         if prompt.description:
             answer["description"] = prompt.description
         return answer
+
+    def _missing(self, kind: str, name: str, session: Session) -> Exception:
+        """Why there is none of that name: a person has to accept it first, or a server is not ready."""
+        if held := self.offers.held_back(f"{kind}:{name}"):
+            return held
+        error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
+        return _invalid(error.message, **error.details)
 
     # -- resources
 
@@ -182,12 +186,12 @@ class Shelf:
         if ref.type == "ref/prompt":
             prompt = self.prompts.get(ref.name)
             if prompt is None:
-                raise _invalid(f"there is no prompt {ref.name[:80]!r}")
+                raise self._missing("prompt", ref.name, session)
             complete = prompt.complete
         else:
             template = self.templates.get(ref.uri)
             if template is None and ref.uri not in self.resources:
-                raise _invalid("there is no such resource or template")
+                raise self._missing("template", ref.uri, session)
             complete = template.complete if template is not None else None
         found = [] if complete is None else await _held(complete(session, name, value, others), "the completion")
         values = [str(one) for one in found]
