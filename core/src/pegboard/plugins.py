@@ -9,11 +9,13 @@ One pluggy manager per board, never a global; hooks are asked one implementation
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import logging
 import os
 import time
+from contextvars import ContextVar
 from inspect import iscoroutinefunction
 from itertools import islice
 from types import FunctionType, MethodType, ModuleType
@@ -111,6 +113,27 @@ class PluginRecord(Shown):
         return f"{self.name!r} of {self.distribution}" if self.distribution else repr(self.name)
 
 
+WATCHER: ContextVar[Callable[[str], None] | None] = ContextVar("who shows what is waited for", default=None)
+"""Hears whose code runs while a board loads. Hooks are synchronous and nothing can end them: what can be done about one
+that hangs is to say whose it is."""
+
+
+@contextlib.contextmanager
+def waiting_for(record: PluginRecord, does: str) -> Iterator[None]:
+    """A stranger's code runs in the block: whoever watches is told, and Ctrl-C there says where it came.
+
+    .. versionadded:: 0.1
+    """
+    said = f"the plugin {record.label} {does}"
+    if (watcher := WATCHER.get()) is not None:
+        watcher(said)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"while {said}")
+        raise
+
+
 class _Manager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         """As pluggy does it, which looks up each name without running a property of the plugin. A module has none, and
@@ -165,7 +188,8 @@ class Plugins:
         self.records[record.name] = record
         started = time.perf_counter()
         try:
-            record.plugin = load()
+            with waiting_for(record, "is imported"):
+                record.plugin = load()
             self.manager.register(record.plugin, name=record.name)
         except KeyboardInterrupt:
             raise
@@ -326,7 +350,8 @@ class Plugins:
         """
         for record, implementation in list(self.implementations(hook)):
             try:
-                answer = implementation(settings=record.settings, **arguments)
+                with waiting_for(record, f"runs {hook}"):
+                    answer = implementation(settings=record.settings, **arguments)
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
@@ -341,7 +366,8 @@ class Plugins:
         """Ask for lists: every answer is read to its end, and each element must be of the kind."""
         for record, answer in self.ask(hook):
             try:
-                values = list(islice(answer, MAX_ANSWERS + 1))
+                with waiting_for(record, f"runs {hook}"):
+                    values = list(islice(answer, MAX_ANSWERS + 1))
                 if len(values) > MAX_ANSWERS:
                     raise PluginError(f"gave more than {MAX_ANSWERS:,} answers")
                 if wrong := [value for value in values if not kind(value)]:

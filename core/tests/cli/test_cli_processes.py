@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from pegboard import load_board
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 
@@ -512,3 +514,51 @@ def test_call_imports_no_more_than_it_needs(site):
     modules = modules_after("--plugin", "light", "call", "add", "a=1")
     assert not modules & {"rich", "hypothesis", "yaml", "asyncio", "pytest"}
     assert len(modules) <= 470
+
+
+HANGING = {
+    "import": ("import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(600)", "is imported"),
+    "hook": (
+        "from pegboard import hookimpl\n@hookimpl\ndef provide_tools():\n"
+        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(600)",
+        "runs provide_tools",
+    ),
+    "generator": (
+        "from pegboard import hookimpl\n@hookimpl\ndef provide_sources():\n"
+        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(600)\n    yield",
+        "runs provide_sources",
+    ),
+    "commands": (
+        "from pegboard import hookimpl\n@hookimpl\ndef register_commands(cli):\n"
+        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(600)",
+        "runs register_commands",
+    ),
+}
+
+
+@posix
+@pytest.mark.parametrize("where", HANGING)
+def test_ctrl_c_names_the_plugin_that_hangs_while_the_board_loads(start, site, where):
+    code, does = HANGING[where]
+    site.install("slow", code)
+    child = start("--plugin", "slow", *(["no_such_command"] if where == "commands" else ["list"]))
+    assert child.stderr.readline() == b"here\n"
+    status, out, err = interrupted(child)
+    said = f"interrupted while the plugin 'slow' of pegboard-test-slow {does}\n"
+    assert (status, out, err.decode()) == (130, b"", said)
+
+
+def test_the_wait_names_the_plugin_whose_hook_runs(site):
+    from pegboard.cli import _run
+
+    site.install("mine", "from pegboard import hookimpl\n@hookimpl\ndef provide_tools():\n    return []\n")
+    texts: list[str] = []
+
+    class Wait:
+        def __setattr__(self, name: str, value: str) -> None:
+            texts.append(value)
+
+    with _run._naming_plugins(Wait()):
+        load_board({}, ["mine"])
+    assert "loading: the plugin 'mine' of pegboard-test-mine is imported" in texts
+    assert "loading: the plugin 'mine' of pegboard-test-mine runs provide_tools" in texts

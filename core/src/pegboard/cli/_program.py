@@ -16,7 +16,7 @@ import click
 
 from pegboard.cli._output import OutputError, drop_stdout, emit, flush_answer, lend_stdout, note
 from pegboard.cli._run import ProgramRun, start_logging
-from pegboard.cli._text import printable
+from pegboard.cli._text import printable, printable_line
 from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
 
 if TYPE_CHECKING:
@@ -200,10 +200,13 @@ class Program(click.Group):
         self._asked_plugins = True
         run = ctx if isinstance(ctx, ProgramRun) else _run_of(ctx)
         plugins = run.load_board(lenient=True).plugins
+        from pegboard.plugins import waiting_for
+
         for record, register in plugins.implementations("register_commands"):
             self._owner = record.label
             try:
-                register(cli=self)
+                with waiting_for(record, "runs register_commands"):
+                    register(cli=self)
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
@@ -289,7 +292,7 @@ class Program(click.Group):
 
             note("".join(traceback.format_exception(problem)).rstrip())
         if isinstance(problem, (KeyboardInterrupt, click.Abort)):
-            note("interrupted")
+            note(printable_line(" ".join(["interrupted", *getattr(problem, "__notes__", ())[:1]])))
             return INTERRUPTED
         if isinstance(problem, click.ClickException):
             return _tell_usage(problem)

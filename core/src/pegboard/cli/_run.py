@@ -18,9 +18,10 @@ from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pegboard.board import Board
+    from pegboard.cli._waiting import Wait
     from pegboard.config import Config
     from pegboard.contract import Finding, SourceStatus, ToolSource
     from pegboard.host import Host
@@ -102,7 +103,7 @@ class ProgramRun(Shown):
             from pegboard.board import load_board
 
             self._require_mcp()
-            with waiting("loading the plugins"), loading_strangers():
+            with waiting("loading the plugins") as wait, _naming_plugins(wait), loading_strangers():
                 board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
             if not lenient:
                 self._require_tools(board)
@@ -284,6 +285,18 @@ class ProgramRun(Shown):
         from pegboard.cli._program import Program
 
         return Program().plugin_findings(self)
+
+
+@contextlib.contextmanager
+def _naming_plugins(wait: Wait) -> Iterator[None]:
+    """While a board loads the wait says which plugin's code runs: one that hangs is known by it."""
+    from pegboard.plugins import WATCHER
+
+    token = WATCHER.set(lambda said: setattr(wait, "text", f"loading: {said}"))
+    try:
+        yield
+    finally:
+        WATCHER.reset(token)
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
