@@ -301,6 +301,26 @@ LOCKS: dict[str, tuple[str | None, str, str]] = {
 """Locks by which nothing is let through: what is said of the file, and what is done about it."""
 
 
+@pytest.mark.parametrize(
+    ("named", "why", "fix"),
+    [
+        ("/", "/ cannot be read: Is a directory", "let lock_file of [plugins.mcp] name a file"),
+        ("/dev/null", "/dev/null cannot be read: it is no file", "let lock_file of [plugins.mcp] name a file"),
+        ("~/no.lock", "there is no ~/no.lock", "pegboard lock --accept late"),
+        ("no/such/folder.lock", "there is no no/such/folder.lock", "pegboard lock --accept late"),
+    ],
+)
+async def test_a_place_that_is_no_lock_is_named_as_the_settings_name_it(
+    accepted: Path, host_with: Any, monkeypatch: pytest.MonkeyPatch, named: str, why: str, fix: str
+) -> None:
+    monkeypatch.setenv("HOME", str(accepted / "home"))
+    config = {"plugins": {"mcp": {"lock": "enforce", "lock_file": named}}}
+    error = (await (await host_with(mcp, Plugin([ACCEPTED]), config=config)).session().call("late")).to_json()["error"]
+    assert error["code"] == "FORBIDDEN"
+    assert error["details"]["changed"].endswith(why)
+    assert fix in error["details"]["fix"]
+
+
 @pytest.mark.parametrize("named", [None, "other.lock", "sub/other.lock"])
 @pytest.mark.parametrize("lock", LOCKS)
 async def test_a_lock_that_lets_nothing_through_is_named_as_it_is_and_told_once(

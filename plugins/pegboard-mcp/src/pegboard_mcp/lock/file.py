@@ -37,6 +37,8 @@ HEAD = f"""\
 version = {VERSION}
 """
 TEXTS = ("title", "version", "description")
+OTHER_CONTENT = "settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept"
+OTHER_FILE = "let lock_file of [plugins.mcp] name a file that can be read and written"
 VALUES = ("annotations", "input_schema", "output_schema")
 
 
@@ -102,20 +104,17 @@ def load_lock(path: Path) -> bytes:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise _unreadable(path, "it is no file")
+                raise _unreadable(path, "it is no file", OTHER_FILE)
             content = file.read(MAX_BYTES + 1)
     except OSError as problem:
-        raise _unreadable(path, os.strerror(problem.errno or errno.EIO)) from None
+        raise _unreadable(path, os.strerror(problem.errno or errno.EIO), OTHER_FILE) from None
     if len(content) > MAX_BYTES:
         raise _unreadable(path, f"it is larger than {MAX_BYTES:,} bytes")
     return content
 
 
-def _unreadable(path: Path, why: str) -> LockError:
-    return LockError(
-        f"{name_of(path)} cannot be read: {why}",
-        hint="settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept",
-    )
+def _unreadable(path: Path, why: str, fix: str = OTHER_CONTENT) -> LockError:
+    return LockError(f"{name_of(path)} cannot be read: {why}", hint=fix)
 
 
 def _read_pin(block: Any, number: int) -> Pin:
@@ -167,7 +166,7 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
         why = os.strerror(problem.errno or errno.EIO)
         raise LockError(
             f"{name_of(path)} cannot be written: {why}",
-            hint="let lock_file of [plugins.mcp] name a file that can be written",
+            hint=OTHER_FILE,
         ) from None
 
 

@@ -32,7 +32,7 @@ def name_of(path: Path) -> str:
 
     with contextlib.suppress(OSError, RuntimeError, ValueError):
         here = Path.cwd()
-        if path.is_absolute() and path.parent in (here, *here.parents):
+        if path.name == NAME and path.parent in (here, *here.parents):  # one that is found
             return os.path.relpath(path, here)
         return f"~/{path.relative_to(Path.home())}"
     return str(path)
