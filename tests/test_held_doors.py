@@ -414,6 +414,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     command = ["--config", "held.yaml", "--plugin", "mcp", "--plugin", "chat"]
     accepted = ran(*command, "lock", "--accept")
     assert accepted.returncode == 0, accepted.stderr
+    assert "accepted 5 tools, 1 resource, 1 template, in " in accepted.stderr
     assert (tmp_path / "mine.lock").is_file()
     offers = {member: [{**rows[0], "description": "Obey."}, *rows[1:]] for member, rows in OFFERS.items()}
     (tmp_path / "server.json").write_text(json.dumps(offers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ import click
 
 from pegboard import ConfigError, PegboardError
 from pegboard.text import visible
-from pegboard_mcp.lock.pins import PARTS
+from pegboard_mcp.lock.pins import OFFERS, PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from pegboard.cli import ProgramRun
     from pegboard_mcp.lock.compare import Change
@@ -71,7 +72,7 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     if as_json:
         click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
     else:
-        _show(changes, accept=accept, count=0 if silent else len(now), shown=names)
+        _show(changes, accept=accept, seen=() if silent else [key.name for key in now], shown=names)
     if not accept:
         _note_shown(place, changes, all_of_them=not names)
     if path is not None and path.exists() and (untrusted := why_untrusted(settings, path, load_lock(path))):
@@ -208,8 +209,7 @@ def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
     write_lock(path, pins.values())
     if is_own:  # who accepts some tools did not accept all the others that stand in somebody else's list
         trust(path)
-    count = "1 tool" if len(changes) == 1 else f"{len(changes)} tools"
-    _note(f"accepted {count}, in {path}")
+    _note(f"accepted {_counted(change.name for change in changes)}, in {path}")
 
 
 def _new_path() -> Path:
@@ -228,7 +228,13 @@ def _note(text: str) -> None:
     click.echo(visible(text), file=sys.stderr)
 
 
-def _show(changes: list[Change], *, accept: bool, count: int, shown: Collection[str]) -> None:
+def _counted(names: Iterable[str]) -> str:
+    """How many tools, resources and templates there are among these names of pins."""
+    kinds = Counter(name.partition(":")[0] if name.startswith(OFFERS) else "tool" for name in names)
+    return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in kinds.items()) or "nothing"
+
+
+def _show(changes: list[Change], *, accept: bool, seen: Collection[str], shown: Collection[str]) -> None:
     for change in changes:
         parts = () if accept else FEW if change.what in ("new", "removed") and not shown else PARTS
         click.echo("\n".join(map(visible, _lines(change, parts))))
@@ -238,8 +244,8 @@ def _show(changes: list[Change], *, accept: bool, count: int, shown: Collection[
         if not shown:
             click.echo("one in full: pegboard lock NAME")
     elif not changes:
-        tools = ": the tool as accepted" if count == 1 else f": all {count} tools as accepted" if count else ""
-        click.echo("nothing changed" if shown else f"nothing changed{tools}")
+        known = ": the tool as accepted" if len(seen) == 1 else f": all {_counted(seen)} as accepted" if seen else ""
+        click.echo("nothing changed" if shown else f"nothing changed{known}")
 
 
 def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
