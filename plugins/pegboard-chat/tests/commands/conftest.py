@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -263,6 +264,8 @@ def chat_start(chat_place: Path, tmp_path: Path) -> Iterator[Callable[..., subpr
                 stream.close()
 
 
+CONTROL = r"(?:\x1b\[[0-?]*[ -/]*[@-~])*"
+"""What moves the cursor and colours (ECMA-48, 5.4)."""
 PROMPT = "\x1b[?2004h"
 """What the line editor writes once for each prompt: pasted text is marked from here on."""
 
@@ -276,17 +279,17 @@ class Terminal:
     seen: str = ""
     mark: int = 0
 
-    def until(self, text: str, within_s: float = 20) -> str:
+    def until(self, text: str, within_s: float = 120) -> str:
         """Wait until the text is shown, and return what was shown up to there since the last time."""
         end = time.monotonic() + within_s
-        while text not in self.seen[self.mark :]:
+        wanted = re.compile(CONTROL.join(map(re.escape, text)))  # what is typed may be drawn in several strokes
+        while not (found := wanted.search(self.seen, self.mark)):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.ours], [], [], left)[0]:
                 raise AssertionError(f"{text!r} was not shown: {self.seen!r}")
             if not self._read():
                 raise AssertionError(f"{text!r} was not shown, and the program ended: {self.seen!r}")
-        found = self.seen.index(text, self.mark) + len(text)
-        part, self.mark = self.seen[self.mark : found], found
+        part, self.mark = self.seen[self.mark : found.end()], found.end()
         return part
 
     def _read(self) -> bool:
