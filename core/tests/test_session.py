@@ -189,7 +189,7 @@ def test_an_unknown_profile_is_refused_with_a_near_one(make_plugin: Any) -> None
     assert caught.value.hint == "did you mean 'reader'?"
     with pytest.raises(ConfigError) as caught:
         load_board({}, []).view("reader")
-    assert caught.value.hint == "write one: [profiles.reader]"
+    assert caught.value.hint == "write one: [profiles.NAME]"
 
 
 async def test_near_names_are_found_among_thousands_by_their_beginning():

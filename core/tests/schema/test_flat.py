@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pegboard.schema.explain import explain
 from pegboard.schema.flat import FlatObject
+from pegboard.schema.jsontext import check_value
 from pegboard.validation import CoreValidator
 
 NAMES = st.sampled_from(["a", "b", "count", "counts", "is-odd", "é", "", "x" * 90])
@@ -46,7 +47,8 @@ def test_what_is_told_in_one_pass_is_what_the_walker_tells(schema: dict[str, Any
     faults = flat.faults_of(value)
     if faults is not None:
         assert faults == explain(schema, value)
-    assert list(CoreValidator(schema)(value)) == explain(schema, value)
+    if check_value(value) is None:  # of what no JSON text can hold the two need not agree
+        assert list(CoreValidator(schema)(value)) == explain(schema, value)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pegboard.schema.near import MAX_WORD, NearNames, hint_of
+from pegboard.schema.near import CUTOFF, MAX_WORD, NearNames, hint_of
 
 
 def test_the_nearest_come_first() -> None:
@@ -32,7 +32,7 @@ def test_when_the_work_is_done_nothing_is_near_any_more() -> None:
 def test_what_is_near_is_alike_to_difflib_too(word: str, names: list[str]) -> None:
     """`difflib` judges first, and its order stays: the nearest come first."""
     found = NearNames().find(word, names, 3)
-    alike = get_close_matches(word, dict.fromkeys(names), 9) if word else []
+    alike = get_close_matches(word, dict.fromkeys(names), 9, CUTOFF) if word else []
     assert found == [name for name in alike if name in found]
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 MAX_WORD = 100
 MAX_WORK = 200_000
 """Pairs of characters that may be compared, which takes some 20 ms."""
-CUTOFF = 0.6
-"""From which likeness on `difflib` suggests a name. It is not enough: it finds `openai` in `nope`."""
+CUTOFF = 0.5
+"""From which likeness of `difflib` on names are looked at: from 0.6 on, its own, it misses `__b` for `_b_b`. It is not
+enough: it finds `openai` in `nope`."""
 MAX_LISTED = 12
 
 
