@@ -3,7 +3,8 @@ begin with `on_` while `nox -s docs` builds; their names and arguments are its o
 
 - each package's README is a page of the site, and so is the generated reference of every public module: one that has an
   `__all__`, or is a `hookspecs`, and no part of whose name is private;
-- links that lead out of this folder lead to the page that the site has of it; of a file that is no page the name stays;
+- links that lead out of this folder lead to the page that the site has of it; of a file that is not a page the name
+stays;
 - no page asks another host for anything: no font, no script, no image.
 """
 

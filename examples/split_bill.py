@@ -16,7 +16,7 @@ def split_bill(total: float, people: int, tip_percent: float = 10) -> float:
 
 
 async def main() -> None:
-    async with open_host() as host:  # every plugin that is installed hangs on it
+    async with open_host() as host:  # every plugin that is installed is on it
         host.add(split_bill)
         session = host.session(user_id="ada")
         result = await session.call("split_bill", {"total": 84, "people": 3})

@@ -1,4 +1,4 @@
-"""A request whose JSON can be read is answered under its own id, whatever else is wrong with it, at every door."""
+"""A request whose JSON can be read is answered under its own id, whatever else is wrong with it, on every interface."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def over_websocket(folder: Path) -> Iterator[Callable[[bytes], Any]]:
 DOORS = {"stdio": over_stdio, "http": over_http, "sse": over_sse, "websocket": over_websocket}
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", DOORS)
 def test_a_request_of_mcp_that_is_refused_is_answered_under_its_id(folder: Path, door: str) -> None:
     with DOORS[door](folder) as ask:
         for name, wrong in WRONG.items():
@@ -184,7 +184,7 @@ def test_a_request_of_mcp_that_is_refused_is_answered_under_its_id(folder: Path,
         assert ask(b'{"id": "my own id", ')["id"] is None
 
 
-@pytest.mark.parametrize("door", ["stdio", "http", "websocket"])
+@pytest.mark.parametrize("interface", ["stdio", "http", "websocket"])
 def test_a_byte_order_mark_is_no_part_of_a_request(folder: Path, door: str) -> None:
     with DOORS[door](folder) as ask:
         answer = ask(b"\xef\xbb\xbf" + json.dumps({**INIT, "id": KEY}).encode())

@@ -1,4 +1,4 @@
-"""Servers that do not start: no door answers with a bare NOT_FOUND, and no list leaves them out in silence."""
+"""Servers that do not start: no interface answers with a bare NOT_FOUND, and no list leaves them out in silence."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def through_chat(command: list[str]) -> Any:
 
 @contextlib.contextmanager
 def serving(command: list[str]) -> Iterator[str]:
-    """A door over HTTP as long as the block: its address."""
+    """An HTTP server as long as the block: its address."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
         assert served.stderr is not None
         try:
@@ -189,7 +189,7 @@ DOORS: dict[str, Callable[[list[str]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", DOORS)
 def test_no_door_answers_an_unknown_name_without_the_servers_that_are_not_there(
     door: str, configured: Callable[..., list[str]]
 ) -> None:

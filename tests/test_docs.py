@@ -515,25 +515,25 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
 
 
 def test_every_name_of_the_fronts_is_documented() -> None:
-    text = section(reference("python-api"), "Doors over HTTP: `pegboard.fronts`")
+    text = section(reference("python-api"), "HTTP servers: `pegboard.fronts`")
     assert [name for name in pegboard.fronts.__all__ if not re.search(rf"`{name}\b", text)] == []
 
 
-# -- the floors are as they are drawn
+# -- the layers are as they are drawn
 
 DOORS = {"__init__", "__main__", "_api"}
-"""What leads into the house from outside, and stands on no floor."""
+"""The entry points, which stand on no layer."""
 SOURCE = ROOT / "core" / "src" / "pegboard"
 
 
 def floors() -> dict[str, int]:
-    """Each room's floor, as the table of the architecture has it."""
+    """Each module's layer, as the table of the architecture has it."""
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", (DOCS / "explanation" / "architecture.md").read_text("utf-8"), re.M)
     return {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)`", rooms)}
 
 
 def imported_rooms(path: Path) -> set[str]:
-    """The rooms that a module imports when it is imported itself."""
+    """The modules that a module imports when it is imported itself."""
     found: set[str] = set()
     waiting: list[ast.stmt] = list(ast.parse(path.read_text(encoding="utf-8")).body)
     while waiting:

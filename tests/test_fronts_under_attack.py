@@ -1,4 +1,4 @@
-"""Both fronts over HTTP against clients that mean no good: raw bytes over real sockets."""
+"""Both HTTP servers against clients that mean no good: raw bytes over real sockets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Tools:
 
 @pytest.fixture(params=["gateway", "http"])
 def front(request: Any, host_with: Any) -> Front:
-    """`async with front(**settings) as port`: one of the fronts, on a free port."""
+    """`async with front(**settings) as port`: one of the HTTP servers, on a free port."""
     return partial(serving, request.param, host_with)
 
 

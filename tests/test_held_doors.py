@@ -1,5 +1,5 @@
-"""What a person has to accept first is held at every door, whatever brings it: a call of it says FORBIDDEN, `held`,
-what changed and how it is accepted, and never a bare NOT_FOUND."""
+"""What a person has to accept first is held on every interface, whatever brings it: a call of it says FORBIDDEN,
+`held`, what changed and how it is accepted, and never a bare NOT_FOUND."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def hold(error: Any, how: str) -> None:
     assert error["message"].endswith(f"pegboard lock --accept {named}")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", DOORS)
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("how", NOW)
 async def test_a_tool_that_is_not_as_it_was_accepted_is_held_at_every_door(
@@ -293,9 +293,9 @@ async def test_nothing_is_held_of_a_plugin_that_could_not_be_asked(accepted: Pat
 
 LOCKS: dict[str, tuple[str | None, str, str]] = {
     "none": (None, "no tool is accepted yet: lock is enforce, and there is no {}", "pegboard lock --accept"),
-    "a merge": ("<<<<<<< mine", "{} cannot be read: it is no TOML", "settle the merge"),
+    "a merge": ("<<<<<<< mine", "{} cannot be read: it is not TOML", "settle the merge"),
     "a later one": ("version = 99\n", "{} cannot be read: it is of version 99", "settle the merge"),
-    "a long number": (f"version = {'9' * 5000}\n", "{} cannot be read: it is no TOML", "settle the merge"),
+    "a long number": (f"version = {'9' * 5000}\n", "{} cannot be read: it is not TOML", "settle the merge"),
     "not trusted": ("version = 1\n", "{} was found, not named, and nobody here accepted it", "pegboard trust {}"),
 }
 """Locks by which nothing is let through: what is said of the file, and what is done about it."""
@@ -305,7 +305,7 @@ LOCKS: dict[str, tuple[str | None, str, str]] = {
     ("named", "why", "fix"),
     [
         ("/", "/ cannot be read: Is a directory", "let lock_file of [plugins.mcp] name a file"),
-        ("/dev/null", "/dev/null cannot be read: it is no file", "let lock_file of [plugins.mcp] name a file"),
+        ("/dev/null", "/dev/null cannot be read: it is not a file", "let lock_file of [plugins.mcp] name a file"),
         ("~/no.lock", "there is no ~/no.lock", "pegboard lock --accept late"),
         ("no/such/folder.lock", "there is no no/such/folder.lock", "pegboard lock --accept late"),
     ],

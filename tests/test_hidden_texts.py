@@ -1,4 +1,6 @@
-"""A server that hides orders in everything it says: at no door anything of it is left, and each says that it was."""
+"""A server that hides orders in everything it says: on no interface anything of it is left, and each says that it
+was.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,7 @@ def through_chat(command: list[str]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def serving(command: list[str]) -> Iterator[str]:
-    """A door over HTTP as long as the block: its address."""
+    """An HTTP server as long as the block: its address."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
         assert served.stderr is not None
         try:
@@ -194,7 +196,7 @@ DOORS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", DOORS)
 def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str]], tmp_path: Path) -> None:
     answers = DOORS[door](configured())
     for name, answer in answers.items():
@@ -219,7 +221,9 @@ def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str
 
 
 @pytest.mark.parametrize("tool", ["shows", "fails", "refuses"])
-@pytest.mark.parametrize("door", [("call", "{}"), ("chat", "--model", "echo", "{} {{}}")], ids=lambda door: door[0])
+@pytest.mark.parametrize(
+    "interface", [("call", "{}"), ("chat", "--model", "echo", "{} {{}}")], ids=lambda door: door[0]
+)
 def test_a_person_is_told_what_was_taken_out(
     tool: str, door: tuple[str, ...], configured: Callable[..., list[str]]
 ) -> None:
@@ -229,7 +233,7 @@ def test_a_person_is_told_what_was_taken_out(
     assert "characters of the tags block" in said
 
 
-@pytest.mark.parametrize("door", ["python", "gateway", "stdio"])
+@pytest.mark.parametrize("interface", ["python", "gateway", "stdio"])
 def test_a_raw_server_says_what_it_said(door: str, configured: Callable[..., list[str]]) -> None:
     answers = DOORS[door](configured(results="raw"))
     shown = json.dumps(answers["shows"], ensure_ascii=False)

@@ -1,5 +1,5 @@
 """What `build` makes of a manifest is served by one command, from anywhere; and a tool that writes is refused in
-read-only mode through every door: the program, MCP, the gateway, the chat."""
+read-only mode through every interface: the program, MCP, the gateway, the chat."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> d
 
 @pytest.fixture
 def through(over_stdio: Callable[..., Any]) -> dict[str, Door]:
-    """Each door: the command with its configuration, the working directory and the environment, to the result."""
+    """Each interface: the command with its configuration, the working directory and the environment, to the result."""
 
     def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
         call = {"method": "tools/call", "params": {"name": "touch_made", "arguments": {}}}
@@ -151,7 +151,7 @@ def through(over_stdio: Callable[..., Any]) -> dict[str, Door]:
     }
 
 
-@pytest.mark.parametrize("door", ["program", "mcp", "gateway", "chat"])
+@pytest.mark.parametrize("interface", ["program", "mcp", "gateway", "chat"])
 def test_a_tool_that_writes_is_served_from_anywhere_and_refused_in_read_only_mode(
     door: str, through: dict[str, Door], folder: Path, elsewhere: Path
 ) -> None:

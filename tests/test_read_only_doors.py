@@ -1,4 +1,4 @@
-"""What read-only mode refuses is offered by no door, and a call of it says FORBIDDEN, read_only, at every one."""
+"""What read-only mode refuses is offered by no interface, and a call of it says FORBIDDEN, read_only, at every one."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ DOORS: dict[str, Door] = {
 
 @pytest.mark.parametrize("name", ["writes", "say so!", "risks"])
 @pytest.mark.parametrize("config", [{"read_only": True}, {"profile": "reader"}], ids=["host", "profile"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", DOORS)
 async def test_read_only_mode_holds_at_every_door(host_with: Any, door: str, config: dict[str, Any], name: str) -> None:
     if "profile" in config:
         config = {**config, "profiles": {"reader": {"read_only": True}}}
@@ -166,7 +166,7 @@ WHO: dict[tuple[str | None, bool], tuple[str, str | None]] = {
 
 
 @pytest.mark.parametrize(("user_id", "read_only"), WHO)
-@pytest.mark.parametrize("door", [*DOORS, "dry run", "many"])
+@pytest.mark.parametrize("interface", [*DOORS, "dry run", "many"])
 async def test_of_several_refusals_every_door_gives_that_of_the_caller_before_that_of_the_mode(
     host_with: Any, door: str, user_id: str | None, read_only: bool
 ) -> None:

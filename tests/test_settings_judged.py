@@ -1,4 +1,5 @@
-"""Each setting of each plugin has been judged: what may a file say of it that was merely found, and that nobody trusts?
+"""Each setting of each plugin has been judged: what may a file say of it that was discovered but not trusted, and that
+nobody trusts?
 
 `JUDGED` is closed. A new setting fails here until somebody has thought about it, marked it and written it down.
 """

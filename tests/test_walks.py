@@ -1,5 +1,5 @@
 """The walks through the whole system, with the packages that are installed: a good call, a bad one, a cancelled one, a
-stranger's plugin, a hook that grows."""
+third-party plugin, a hook that grows."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ async def test_a_deadline_among_three_calls_ends_one_and_leaves_nothing(autojump
     assert trio.current_time() < 60
 
 
-# 4. The stranger's plugin: made from the docs alone, no internals, no residue.
+# 4. A third-party plugin: made from the docs alone, no internals, no residue.
 
 
 def test_a_new_plugin_imports_nothing_but_the_public_api(tmp_path) -> None:

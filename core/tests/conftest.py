@@ -22,7 +22,9 @@ def _constant(answer: Any) -> Callable[[], Any]:
 
 @pytest.fixture(scope="session")
 def make_plugin() -> Callable[..., Any]:
-    """`make_plugin(name, hook=function or answer, ...)`: a plugin object; what is no function is a constant answer."""
+    """`make_plugin(name, hook=function or answer, ...)`: a plugin object; what is not a function is a constant
+    answer.
+    """
 
     def make(name: str, **hooks: Any) -> Any:
         plugin = types.SimpleNamespace(name=name)

@@ -67,7 +67,7 @@ def test_a_quarantined_plugin_is_named_with_its_cause():
     (one,) = findings(plugins=[Bad()])
     assert (one.what, one.where, one.severity) == ("a plugin is quarantined", "plugin 'bad'", "error")
     assert "no disk" in one.why
-    assert re.fullmatch(r'mend .*test_doctor_checks.py:\d+, or leave it out: without = \["bad"\]', one.fix)
+    assert re.fullmatch(r'repair .*test_doctor_checks.py:\d+, or leave it out: without = \["bad"\]', one.fix)
 
 
 def test_the_fix_of_an_installed_plugin_names_its_distribution():
@@ -87,7 +87,7 @@ def test_a_slow_import_is_a_warning_and_a_built_in_is_not_judged():
     assert "1.50 s" in one.why
 
 
-# -- what hangs
+# -- what is registered
 
 
 def test_a_tool_that_does_not_hang_is_named_with_its_fix():
@@ -175,7 +175,7 @@ def test_names_that_a_provider_would_refuse(name, refusing):
 def test_schemas_that_a_provider_would_refuse(schema, said):
     board = load_board({}, [Brings(plain(input_schema=schema, origin=Origin(source="s")))])
     if board.not_hung:
-        pytest.skip("the core does not hang it at all")
+        pytest.skip("the core is not registered it at all")
     assert any(said in one.why for one in board.findings())
 
 
@@ -313,7 +313,7 @@ def test_a_tool_that_its_permissions_keep_off_is_a_note_with_its_fix():
 
     guarded = plain(permissions=Permissions)
     (found,) = findings(guarded)
-    assert (found.what, found.why, found.severity) == ("a tool is off", "no path is allowed", "note")
+    assert (found.what, found.why, found.severity) == ("a tool is disabled", "no path is allowed", "note")
     assert "one" not in load_board({"strict": True}, [Brings(guarded)]).tools
     assert "one" in load_board({"tools": {"one": {"paths": ["."]}}}, [Brings(guarded)]).tools
 

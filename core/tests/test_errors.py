@@ -88,9 +88,9 @@ def test_a_fault_says_where_what_was_due_and_what_came() -> None:
 
 
 def test_a_wrong_configuration_lists_every_fault_and_a_hint() -> None:
-    error = ConfigError("wrong", [Fault(("a",), "b", "c"), Fault(("d",), "e", "f")], hint="mend it")
+    error = ConfigError("wrong", [Fault(("a",), "b", "c"), Fault(("d",), "e", "f")], hint="repair it")
     assert str(error) == "wrong\n  a: expected b, got c\n  d: expected e, got f"
-    assert (error.message, error.hint, len(error.faults)) == ("wrong", "mend it", 2)
+    assert (error.message, error.hint, len(error.faults)) == ("wrong", "repair it", 2)
 
 
 def test_errors_are_split_by_who_is_at_fault() -> None:

@@ -1,4 +1,4 @@
-"""What front doors over HTTP share: whom they let in, where they listen."""
+"""What HTTP servers share: who is let in, where they listen."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_caller_without_a_credential_is_nobody() -> None:
 
 @pytest.mark.parametrize("bind", ["no such host.", "256.1.1.1", "x" * 300])
 def test_what_is_no_address_is_refused(bind: str) -> None:
-    with pytest.raises(ConfigError, match="no address"):
+    with pytest.raises(ConfigError, match="not an address"):
         bound_socket(bind, 0)
 
 

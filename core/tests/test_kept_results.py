@@ -103,7 +103,7 @@ async def test_a_board_that_cannot_hang_read_result_still_answers(hosted: Any, m
         result = await host.session().call("big")
         assert result.ok
         assert "read_result" not in host.tools
-    assert "read_result cannot be hung" in caplog.text
+    assert "read_result cannot be registered" in caplog.text
 
 
 async def test_a_page_may_be_a_number_that_json_writes_with_a_point(hosted: Any) -> None:

@@ -346,7 +346,7 @@ def test_checks_that_fail_are_findings_themselves(make_plugin: Any) -> None:
     assert failed == {"plugin 'bad'": "SystemExit: no", "plugin 'worse'": "ValueError: no"}
 
 
-# guards, validators, executors: when a tool is hung ----------------------------------------
+# guards, validators, executors: when a tool is registered ----------------------------------------
 
 
 GUARDS: dict[str, Any] = {
@@ -678,7 +678,7 @@ def test_settings_that_have_to_be_said_are_missed_whenever_they_are_used(install
             _ = board.plugins.records["late"].settings
 
 
-# what is no ordinary exception, and nothing in a list ----------------------------------------
+# what is not an ordinary exception, and nothing in a list ----------------------------------------
 
 
 class Panic(BaseException):

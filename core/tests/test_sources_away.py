@@ -1,4 +1,4 @@
-"""An unknown name, while a source that could have brought it is not ready: the same answer through every door."""
+"""An unknown name, while a source that could have brought it is not ready: the same answer through every interface."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def by_remove(host: Any) -> ToolError:
     return raised.value
 
 
-@pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])
+@pytest.mark.parametrize("interface", [by_call, by_call_many, by_check, by_export, by_remove])
 @pytest.mark.parametrize("how", ["changed", "removed"])
 async def test_a_tool_that_is_held_back_says_so_at_every_door(
     how: str, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
@@ -146,7 +146,7 @@ class Slow(Source):
         await super().run(slot)
 
 
-@pytest.mark.parametrize("door", [by_call, by_call_many])
+@pytest.mark.parametrize("interface", [by_call, by_call_many])
 @pytest.mark.parametrize(
     ("name", "starts_s", "then", "prefix", "waits_s"),
     [
@@ -201,7 +201,7 @@ async def test_of_two_sources_that_start_the_one_that_could_bring_it_is_waited_f
         assert host.is_settling
 
 
-@pytest.mark.parametrize("door", [by_call, by_call_many, by_check, by_export, by_remove])
+@pytest.mark.parametrize("interface", [by_call, by_call_many, by_check, by_export, by_remove])
 @pytest.mark.parametrize("state", AWAY)
 async def test_an_unknown_name_says_which_source_is_not_ready_and_why(
     state: SourceState, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock

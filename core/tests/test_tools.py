@@ -88,7 +88,7 @@ def test_frozen_values_are_their_own_copies_and_thaw_makes_one_that_may_change()
 
 @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0", "x" * 129, 5, None, "tab\there"])
 def test_what_is_no_name_is_refused(name: Any) -> None:
-    with pytest.raises(ToolDefinitionError, match="no name for a tool"):
+    with pytest.raises(ToolDefinitionError, match="not a name for a tool"):
         Tool(name=name, handler=double)
 
 

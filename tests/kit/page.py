@@ -18,7 +18,7 @@ from pathlib import Path
 
 def main() -> None:
     asked, answers = sys.stdin, os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a block's own programs print is no answer
+    os.dup2(2, 1)  # what a block's own programs print is not an answer
     sys.stdin = io.StringIO()
     sys.path[0] = str(Path.cwd())
     sys.modules["page"] = page = types.ModuleType("page")

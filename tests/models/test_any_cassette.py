@@ -1,7 +1,8 @@
 """Any recorded traffic: every answer is read, as another reader reads it, and the conversation can go on with anybody.
 
-`--cassettes FOLDER` names a folder of VCR files. What in it is no request to a model that is spoken to here is skipped,
-and named. How our requests compare with the recorded ones is judged for known tapes alone, in `test_cassettes.py`.
+`--cassettes FOLDER` names a folder of VCR files. What in it is not a request to a model that is spoken to here is
+skipped, and named. How our requests compare with the recorded ones is judged for known tapes alone, in
+`test_cassettes.py`.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ KNOWN: list[Known] = [
     Known("gemini:*", _without_thoughts, "what the model thought goes back as it came; they leave it out"),
     Known("gemini:*", without("id"), "Gemini gave no ids: theirs are made up, and the order says the same"),
     Known("gemini:*", _plain_base64, "base64 has two alphabets, and both are read"),
-    Known("gemini:*", _named_result, "a result that is no object stands under a name that everybody chooses"),
+    Known("gemini:*", _named_result, "a result that is not an object stands under a name that everybody chooses"),
     Known("gemini:*", without("allowedFunctionNames"), "that a function must be called allows each that is declared"),
     Known("gemini:*", without("generationConfig", of={}), "an empty configuration says nothing"),
 ]

@@ -304,7 +304,7 @@ async def test_a_message_of_a_stranger_says_only_what_it_can(stage, faulty, hear
         Conversation("Be brief.")
         .ask("", "Hello?")
         .add(
-            Message("assistant", (TextContent(""),), (call, odd), model="stranger:x", dialect="stranger", raw={"a": 1}),
+            Message("assistant", (TextContent(""),), (call, odd), model="foreign:x", dialect="foreign", raw={"a": 1}),
             Message("tool", results=(ToolResult.empty().__class__(id="1", name="draw"), _named(odd))),
             Message("assistant"),
         )

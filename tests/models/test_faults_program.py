@@ -166,7 +166,9 @@ async def test_calls_that_no_tool_takes_are_shown_and_the_answer_comes(program, 
 
 
 async def test_nothing_of_a_key_is_shown_wherever_it_was_written(program, faulty, tmp_path) -> None:
-    """In its place, and where somebody put it by mistake: a name that is none, a value of another kind, an address."""
+    """In its place, and where somebody put it by mistake: a name that is not valid, a value of another kind, an
+    address.
+    """
     key = faulty.KEY
     good = "".join(f'[plugins.{name}]\napi_key = "{key}"\n' for name in ("openai", "anthropic", "cohere", "gemini"))
     good += f'[plugins.openai.servers.mine]\nbase_url = "https://example.org/v1"\napi_key = "{key}"\n'

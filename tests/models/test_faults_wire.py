@@ -365,7 +365,7 @@ async def test_no_redirect_takes_the_key_elsewhere(stage, faulty, fails, nursery
     ("provider", "stream"), [*((one, True) for one in PROVIDERS), ("openai", False), ("gemini", False)]
 )
 async def test_a_bomb_does_not_go_off(stage, faulty, fails, heard, provider, stream) -> None:
-    """Eighty megabytes of blanks in eighty kilobytes, and bytes that are no gzip."""
+    """Eighty megabytes of blanks in eighty kilobytes, and bytes that are not gzip."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = packer.compress(b'{"a": "') + b"".join(packer.compress(b" " * (1 << 20)) for _ in range(80))
     bomb += packer.flush()

@@ -165,7 +165,7 @@ async def test_every_tool_is_listed_and_called_over_mcp(built: Any) -> None:
             answer = await client.call_tool(name, one["examples"][0]["input"])
             if answer.is_error:
                 assert answer.content, name
-                # What is too long to be sent whole is no error of the call, and has none.
+                # What is too long to be sent whole is not an error of the call, and has none.
                 error = (answer.meta or {}).get(ERROR_META)
                 if error is None:
                     assert "read_result" in answer.content[-1].text, (name, answer)

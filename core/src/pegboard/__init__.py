@@ -1,6 +1,6 @@
-"""A board on which tools for language models hang.
+"""A board of tools for language models.
 
-A function becomes a tool, the tool hangs on a host, a session calls it::
+A function becomes a tool, the tool is registered on a host, a session calls it::
 
     from pegboard import open_host, tool
 

@@ -1,4 +1,4 @@
-"""The front doors of the library, light to import: trio comes in when a host opens."""
+"""The entry points of the library. Light to import: trio is imported when a host opens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def open_host(
         plugins: names: only these of the installed plugins. Objects: these and the built-ins alone, no entry points and
             no files. None: everything that is installed.
         without: plugins to leave out, built-ins too.
-        overrides: settings that lie over all others, as options of a program do.
+        overrides: settings that override all others, as options of a program do.
 
     Leaving the block cancels the sources, ends worker processes and closes resources in reverse order. An exception of
     the block leaves it as it is, in no group. From a program without trio use `open_host_sync`.

@@ -2,8 +2,8 @@
 
 A plugin is found on every start of the program, and `importlib.metadata` costs a short command a tenth of its time: it
 imports the email package, and reads the metadata of every distribution for the few that matter. So the files are read
-here directly; only those of distributions that bring a plugin are looked into further. Where a path holds what is no
-folder (a zip, an egg), or another finder offers distributions, `importlib.metadata` is asked as it stands.
+here directly; only those of distributions that bring a plugin are looked into further. Where a path holds what is not
+a folder (a zip, an egg), or another finder offers distributions, `importlib.metadata` is asked as it stands.
 
 Source of the format: https://packaging.python.org/en/latest/specifications/entry-points/
 """
@@ -88,7 +88,7 @@ def _asked() -> Iterator[Installed]:
 def _text_in(distribution: Distribution, name: str) -> str:
     try:
         return distribution.read_text(name) or ""
-    except Exception:  # noqa: BLE001 - another's finder, or a file that is no text: it costs this distribution alone
+    except Exception:  # noqa: BLE001 - another's finder, or a file that is not text: it costs this distribution alone
         return ""
 
 

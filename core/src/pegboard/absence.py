@@ -1,4 +1,4 @@
-"""Why a name is not there: the one place that says it, whatever door the name came through.
+"""Why a name is not there: the one place that says it, whatever interface the name came through.
 
 A name that nobody has may be mistyped, and then near ones are told. It may also be of a source that could not bring it:
 a server that does not start, or is still starting. Which sources those are says `Board.sources_away`; here is what
@@ -46,7 +46,7 @@ def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "too
         origin: whose tool it is.
         why: what changed.
         fix: how a person accepts it.
-        kind: what it is, where it is no tool.
+        kind: what it is, where it is not a tool.
     """
     details = {"reason": "held", "changed": why, "fix": fix, "source": str(origin), "retry": Retry.CHANGED.value}
     return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
@@ -76,7 +76,7 @@ def _explained(away: Sequence[SourceStatus]) -> str:
     if any(one.state.is_coming for one in away):
         told.append("Call again in a moment.")
     if any(one.state in DOWN for one in away):
-        told.append("pegboard doctor says how to mend it.")
+        told.append("pegboard doctor says how to repair it.")
     return " ".join(told)
 
 

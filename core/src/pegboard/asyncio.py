@@ -260,7 +260,7 @@ class AsyncioHost:
         self._thread.run_sync(partial(self._host.add, *made))
 
     def remove(self, *names: str) -> None:
-        """Take tools down; see `Host.remove`."""
+        """Remove tools; see `Host.remove`."""
         self._thread.run_sync(partial(self._host.remove, *names))
 
     def enable(self, *names: str) -> None:
@@ -277,7 +277,7 @@ class AsyncioHost:
         return partial(self._thread.run_sync, stop)
 
     async def settle(self, name: str | None = None, **options: Any) -> None:
-        """Wait until the sources have offered their first tools; see `Host.settle`."""
+        """Wait until the sources have offered their first tools; see `Host.wait_for_sources`."""
         await _ask_trio(self._thread, partial(self._host.settle, name, **options))
 
     def session(

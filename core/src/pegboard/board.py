@@ -1,7 +1,7 @@
-"""The board: plugins, settings, the registry, and how a tool is hung on it. It needs no running loop, and no trio.
+"""The board: plugins, settings, the registry, and how tools are registered. It needs no running loop, and no trio.
 
-Hanging a tool is the cold path: here the hooks are asked - who validates this schema, who guards this tool, who runs
-it - and what they answer goes into its plan.
+Registering a tool is the cold path: here the hooks are asked - who validates this schema, who guards this tool, who
+runs it - and what they answer goes into its plan.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PROGRAM = Origin()
 MAX_REASON = 600
 """The longest reason of a source's state, in characters."""
 MAX_GUARDS = 1_000
-"""More guards of one tool, from one plugin, are no list that an author meant."""
+"""More guards of one tool, from one plugin, are taken for a mistake."""
 UP = (SourceState.READY, SourceState.KNOWN)
 """States of a source whose list of tools is the one that it offers."""
 READ_RESULT = "read_result"
@@ -74,7 +74,7 @@ DIALECT_PACKAGES = {
 
 @attrs.frozen(eq=False, repr=False)
 class NotHung(Value):
-    """A tool that was offered and does not hang: whose it was, why not, and how to mend it.
+    """A tool that was rejected: its origin, the reason, and how to repair it.
 
     `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`: nothing
     is either, and somebody has to accept it (`HeldBackError`); `all_fix` is its `all_hint`.
@@ -96,7 +96,7 @@ class NotHung(Value):
 
 
 class ToolOffError(PluginError):
-    """A tool's permissions say that it must not hang as they stand: it is off until somebody configures it."""
+    """The permissions of a tool keep it disabled until somebody configures it."""
 
 
 class Board:
@@ -105,7 +105,7 @@ class Board:
     Attributes:
         config: the configuration in force.
         plugins: every plugin's record, and the hooks.
-        registry: what hangs.
+        registry: what is registered.
         runtime: what plans share; a host fills it.
         sources: the sources that plugins provide, with the plugin's record.
         not_hung: tools that were offered and refused.
@@ -157,8 +157,8 @@ class Board:
     def state_of(self, name: str, view: View | None = None) -> str:
         """How a registered tool is doing: `ready`, `disabled`, `conflict`, or the state of its source.
 
-        `refused`: sessions of the view (None: that of the configuration's own profile) are not offered it, since
-        read-only mode or their profile leaves it out.
+        `refused`: sessions that see these tools (None: that of the configuration's own profile) are not offered it,
+        since read-only mode or their profile leaves it out.
         """
         if name not in (view or self.view()).offered.plans:
             return "refused"
@@ -210,10 +210,10 @@ class Board:
                 one, ToolError(ErrorCode.INTERNAL_ERROR, f"{one.name!r} does not fit the profile: {problem}")
             )
 
-    # -- hanging and taking down
+    # -- registering and removing
 
     def add(self, *tools: Tool | Callable[..., Any], origin: Origin = PROGRAM) -> None:
-        """Hang tools, or functions that `tool` can make one of, in one swap: all of them or none.
+        """Register tools, or functions that `tool` can make one of, in one swap: all of them or none.
 
         Raises:
             ToolError: CONFLICT: a name is taken.
@@ -229,19 +229,19 @@ class Board:
         self.registry.change(put=put)
 
     def remove(self, *names: str) -> None:
-        """Take tools down; calls that are under way go on.
+        """Remove tools; calls that are under way go on.
 
         Raises:
-            ToolError: NOT_FOUND: nothing of that name hangs.
+            ToolError: NOT_FOUND: nothing of that name is registered.
         """
         self._require(names)
         self.registry.change(drop=names)
 
     def disable(self, *names: str) -> None:
-        """Let the tools hang, and answer FORBIDDEN.
+        """Keep the tools registered, answering FORBIDDEN.
 
         Raises:
-            ToolError: NOT_FOUND: nothing of that name hangs.
+            ToolError: NOT_FOUND: nothing of that name is registered.
         """
         self._require(names)
         plans = self.registry.plans
@@ -253,7 +253,7 @@ class Board:
         """Make disabled tools answer again.
 
         Raises:
-            ToolError: NOT_FOUND: nothing of that name hangs. CONFLICT: two plugins claim it.
+            ToolError: NOT_FOUND: nothing of that name is registered. CONFLICT: two plugins claim it.
         """
         self._require(names)
         put: dict[str, Hung] = {}
@@ -273,7 +273,7 @@ class Board:
     def replace_source(self, source: str, tools: Iterable[Tool]) -> None:
         """Swap all tools of a source for these, in one step.
 
-        A source never unseats a tool that hangs: its own hangs under the name that the source has for that
+        A source never replaces a registered tool: its own is registered under the name that the source has for that
         (`ToolSource.other_name`), or not at all. One that was disabled stays so.
         """
         old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
@@ -339,7 +339,7 @@ class Board:
         return wanted is None or wanted in (origin.distribution, origin.plugin, origin.source)
 
     def _try_hang(self, one: Tool) -> Hung | None:
-        """Hang a tool of a plugin: what cannot be hung is noted, and costs that tool alone."""
+        """Register a tool of a plugin: what cannot be registered is noted, and costs that tool alone."""
         try:
             return self._hang(one)
         except ToolOffError as off:
@@ -365,7 +365,7 @@ class Board:
         self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix, is_held=is_held, all_fix=all_fix)
 
     def _hang(self, one: Tool) -> Hung:
-        """Put the configuration's word over the author's, then make the plan."""
+        """Apply the configuration's settings over the author's, then make the plan."""
         if one.name == READ_RESULT:
             _require_own(one)
         said = self.config.tool_settings(one.name)
@@ -405,12 +405,12 @@ class Board:
                     if odd := [guard for guard in given if not isinstance(guard, Guard)]:
                         raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
                     guards += given
-            except (KeyboardInterrupt, PegboardError):  # who says what is wrong and how to mend it says it best
+            except (KeyboardInterrupt, PegboardError):  # who says what is wrong and how to repair it says it best
                 raise
             except BaseException as problem:
                 raise PluginError(
                     f"plugin {record.label} could not guard it: {reason_of(problem)}",
-                    hint=f"mend or uninstall {record.distribution or record.name}",
+                    hint=f"repair or uninstall {record.distribution or record.name}",
                 ) from problem
         if not guards:
             return ()
@@ -623,7 +623,7 @@ class Board:
                 self._hang_known(record, source)
 
     def _hang_known(self, record: PluginRecord, source: ToolSource) -> None:
-        """Hang the tools that a source offered when it last ran; what it remembers wrongly is no reason to fail."""
+        """Register the tools that a source offered when it last ran; what it remembers wrongly is no reason to fail."""
         try:
             remember = getattr(source, "known", None)
             known = remember() if remember is not None else None
@@ -634,7 +634,7 @@ class Board:
             raise
         except KeyboardInterrupt:
             raise
-        except BaseException as problem:  # noqa: BLE001 - a stranger's memory; the source tells anew when it runs
+        except BaseException as problem:  # noqa: BLE001 - the memory of a third party; the source tells anew when it runs
             log.warning("source %s of %s does not know its tools: %s", source.name, record.label, reason_of(problem))
 
     # -- dialects
@@ -796,7 +796,7 @@ def _is_conflict(hung: Hung) -> bool:
 
 
 def _conflict(claims: Sequence[Tool]) -> Refusal:
-    """What hangs where two plugins claim one name: both are named, and load order decides nothing."""
+    """What is registered where two plugins claim one name: both are named, and load order decides nothing."""
     name = claims[0].name
     owners = sorted(str(one.origin.distribution or one.origin.plugin) for one in claims)
     error = ToolError(
@@ -824,7 +824,7 @@ def load_board(
         plugins: names: only these of the installed plugins. Objects: these and the built-ins alone: no entry points
             and no files; variables of the environment hold all the same. None: everything that is installed.
         without: plugins to leave out, built-ins too.
-        overrides: settings that lie over all others, as options of a program do.
+        overrides: settings that override all others, as options of a program do.
 
     Raises:
         ConfigError: the configuration is wrong; it lists every fault.
@@ -842,7 +842,7 @@ def load_board(
         config.raise_held()  # a plugin that fails may be one that the configuration names wrongly
         raise
     was_collecting = gc.isenabled()
-    gc.disable()  # hanging makes many thousands of values, and all of them stay
+    gc.disable()  # registering makes many thousands of values, and all of them stay
     try:
         return Board(config, loaded)
     finally:

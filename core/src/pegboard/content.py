@@ -81,7 +81,7 @@ class BinaryContent(Value):
     def of_text(
         cls, text: str, mime_type: str = "text/plain", uri: str | None = None, name: str | None = None
     ) -> BinaryContent:
-        """An embedded text. Halves of surrogate pairs, which UTF-8 cannot say, become question marks."""
+        """An embedded text. Halves of surrogate pairs, which UTF-8 cannot encode, become question marks."""
         return cls(text.encode("utf-8", "replace"), mime_type, uri, name, is_text=True)
 
     @property
@@ -154,7 +154,7 @@ def content_from_json(block: Mapping[str, Any]) -> Content:
     """Read back one block that `to_json` wrote.
 
     Raises:
-        ValueError: the block is of no known type, or its bytes are no base64.
+        ValueError: the block is of no known type, or its bytes are not base64.
     """
     match block:
         case {"type": "text", "text": str(text)}:

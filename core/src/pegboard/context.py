@@ -309,7 +309,7 @@ def mask(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _clean_and_mask(text: str, secrets: tuple[str, ...]) -> str:
-    """A secret goes whether it is hidden in, or what hides is in it."""
+    """Mask secrets before and after cleaning: hidden characters may split a secret."""
     return mask(clean(mask(text, secrets))[0], secrets)
 
 

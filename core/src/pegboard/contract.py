@@ -60,7 +60,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 @attrs.frozen(eq=False, repr=False)
 class Guard(Shown):
-    """A check put on one tool when it is hung on the board.
+    """A check put on one tool when it is registered on the board.
 
     Args:
         name: unique among the guards of a tool; guards of a stage run in the order of their names, those that refuse in
@@ -168,7 +168,7 @@ _MEANINGS = {
     SourceState.READY: "it runs",
     SourceState.KNOWN: "it offered its tools when it last ran; the first call starts it",
     SourceState.BACKING_OFF: "it ended, or did not start; it is tried again after a pause, or at the next call",
-    SourceState.FAILED: "it cannot be started until somebody mends it; a call of its tools tries all the same",
+    SourceState.FAILED: "it cannot be started until somebody repairs it; a call of its tools tries all the same",
     SourceState.HELD: "none of its tools is on the board until somebody accepts them",
 }
 
@@ -197,7 +197,7 @@ class SourceStatus(Value):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a name that it does not have is one that it does not bring."""
+        """Whether a name that it does not list is certainly not one of its tools."""
         return self.state in (SourceState.READY, SourceState.KNOWN)
 
     def to_json(self) -> dict[str, Any]:
@@ -228,11 +228,12 @@ class ToolSource(Protocol):
     are taken down. It is cancelled when the host ends.
 
     It may also have `required: bool` (the host does not open unless the source is ready), `known()`, its tools as it
-    last offered them (those hang from the moment the board is loaded; None: nothing is known), and `other_name(name)`:
-    under which name a tool of its hangs where another has that one already; None: not at all. `may_bring(name)` says
-    whether a tool of that name could be its own, while it is not ready; a source without it may bring any.
-    `why_held(name)` gives, of a name that it once had and that a person has to decide about, what changed and how that
-    is accepted, two texts; None of any other name. `held` is what it has beside tools and a person has to accept
+    last offered them (those are registered from the moment the board is loaded; None: nothing is known), and
+    `other_name(name)`: under which name a tool of its is registered where another has that one already; None: not at
+    all. `may_bring(name)` says whether a tool of that name could be its own, while it is not ready; a source without
+    it may bring any. `why_held(name)` gives, of a name that it once had and that a person has to decide about, what
+    changed and how that is accepted, two texts; None of any other name. `held` is what it has beside tools and a
+    person has to accept
     first: a mapping of names, each as `KIND:NAME`, to the `HeldBackError` that says why.
 
     .. versionadded:: 0.1
@@ -284,7 +285,7 @@ class Export(Protocol):
         ...
 
     def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
-        """The calls that a message of the consumer holds; what is no call is an error result with its id."""
+        """The calls that a message of the consumer holds; what is not a valid call is an error result with its id."""
         ...
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
@@ -310,7 +311,7 @@ Severity = Literal["error", "warning", "note"]
 
 
 class Finding(NamedTuple):
-    """One thing that is or will be wrong, for `pegboard doctor`: what, where, why, and how to mend it.
+    """One thing that is or will be wrong, for `pegboard doctor`: what, where, why, and how to repair it.
 
     .. versionadded:: 0.1
     """

@@ -1,7 +1,7 @@
 """The core's own checks for `pegboard doctor`, as a plugin like any other.
 
-Each check looks at a board and says what is or will be wrong, where, why, and how to mend it. `DOCTORED` names them in
-the order they are asked. What an open host alone can know - resources that would not open - is asked by the command.
+Each check looks at a board and says what is or will be wrong, where, why, and how to repair it. `DOCTORED` names them
+in the order they are asked. What an open host alone can know - resources that would not open - is asked by the command.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def provide_checks() -> list[Check]:
 
 
 def check_plugins(board: Board) -> Iterator[Finding]:
-    """Plugins that are put aside, and those that are slow to import."""
+    """Plugins that are quarantined, and those that are slow to import."""
     for record in board.plugins:
         where = f"plugin {record.label}"
         if record.quarantined is not None:
@@ -76,11 +76,11 @@ def check_plugins(board: Board) -> Iterator[Finding]:
 
 
 def check_hanging(board: Board) -> Iterator[Finding]:
-    """Tools that were offered and do not hang, and names that two plugins claim."""
+    """Tools that were rejected, and names that two plugins claim."""
     for absent in board.not_hung.values():
         where = f"tool {absent.name} of {absent.origin}"
         if absent.is_off:
-            yield Finding("a tool is off", where, absent.why, absent.fix, "note")
+            yield Finding("a tool is disabled", where, absent.why, absent.fix, "note")
         elif not absent.is_held:
             yield Finding("a tool is not on the board", where, absent.why, absent.fix)
     yield from _held(board)
@@ -125,7 +125,7 @@ def check_annotations(board: Board) -> Iterator[Finding]:
 
 
 def check_validators(board: Board) -> Iterator[Finding]:
-    """Validators that broke on a schema; another one holds it, or its tool does not hang."""
+    """Validators that broke on a schema; another one holds it, or its tool is not registered."""
     for plugin, where in board.failed_validators.items():
         yield Finding("a validator failed", f"plugin {plugin}", where, "report it to its author, or uninstall it")
 
@@ -147,7 +147,9 @@ def check_configuration(board: Board) -> Iterator[Finding]:
     plans, config = board.registry.plans, board.config
     for name, near in tools_that_are_not_there(board):
         fix = f"write [tools.{near}]" if near else "remove it, or install the plugin that brings the tool"
-        yield Finding("settings of a tool that is not there", f"[tools.{name}]", "no such tool hangs", fix, "warning")
+        yield Finding(
+            "settings of a tool that is not there", f"[tools.{name}]", "no such tool is registered", fix, "warning"
+        )
     for name, profile in config.profiles.items():
         if plans and not any(profile.selects(hung.tool) for hung in plans.values()):
             yield Finding(
@@ -187,7 +189,7 @@ def check_names(board: Board) -> Iterator[Finding]:
     if len(board.tools) > MAX_TOOLS:
         yield Finding(
             "more tools than every provider takes", "the board",
-            f"{len(board.tools)} tools hang, and OpenAI takes {MAX_TOOLS} in one request",
+            f"{len(board.tools)} tools are registered, and OpenAI takes {MAX_TOOLS} in one request",
             "select fewer: [profiles.NAME] with tools, tags or categories", "warning",
         )  # fmt: skip
 
@@ -270,17 +272,17 @@ def check_running(board: Board) -> Iterator[Finding]:
     for plugin, count in board.runtime.failed_observers.items():
         why = f"it raised in {count} calls; the calls did not notice"
         yield Finding(
-            "an observer fails", f"plugin {plugin}", why, "mend it; pegboard --debug shows the cause", "warning"
+            "an observer fails", f"plugin {plugin}", why, "repair it; pegboard --debug shows the cause", "warning"
         )
     for name, counts in board.runtime.cleaned.items():
         yield Finding(
             "results hid characters", f"tool {plain(name)}", f"taken out of them: {describe(counts)}",
-            "look at where they come from: what hides can carry orders to a model; data that is none to read stays as "
+            "look at where they come from: what hides can carry orders to a model; data that is not text stays as "
             'it is with results = "raw"', "note",
         )  # fmt: skip
     for name, (state, reason) in board.source_states.items():
         if state.value in ("failed", "backing_off"):
-            yield Finding("a source is down", f"source {name}", reason or state.value, "mend what it connects to")
+            yield Finding("a source is down", f"source {name}", reason or state.value, "repair what it connects to")
 
 
 DOCTORED: tuple[Check, ...] = (

@@ -138,14 +138,15 @@ def _rebuild(cls: type[ToolError], code: str, message: str, details: dict[str, A
 
 @attrs.frozen(eq=False, repr=False)
 class Fault(Value):
-    """One thing that is wrong with a value that came from outside: where, what was due, what came instead.
+    """One thing that is wrong with a value that came from outside: where, what was expected, what came instead.
 
     Args:
         path: keys and indices from the root, as in `("items", 2, "qty")`; empty for the value itself.
         expected: what would have been right, as words: `"integer"`, `"one of fast, safe"`.
         got: what came, shortened; never the whole of a large value, never a secret.
         hint: how to repair it, where that can be said: a near miss of a name, the fix of a setting.
-        due: the JSON types that would have been right, where the fault is one of type; the repair of strings that
+        expected_types: the JSON types that would have been right, where the fault is one of type; the repair of
+            strings that
             hold JSON reads it.
 
     .. versionadded:: 0.1
@@ -179,7 +180,7 @@ class Fault(Value):
 
 
 def format_path(path: Iterable[Step]) -> str:
-    """`("items", 2, "qty")` as `items[2].qty`; a key that is no plain word is quoted in brackets."""
+    """`("items", 2, "qty")` as `items[2].qty`; a key that is not a plain word is quoted in brackets."""
     text = ""
     for step in path:
         if not text and type(step) is str and step.isidentifier() and len(step) <= MAX_STEP:
@@ -194,10 +195,10 @@ def format_path(path: Iterable[Step]) -> str:
 
 
 def reason_of(problem: BaseException, limit: int = 300) -> str:
-    """Type and text of what a stranger's code raised, in one line; an exception whose own text breaks is its type."""
+    """Type and text of what third-party code raised, in one line; an exception whose own text breaks is its type."""
     try:
         text = " ".join(str(problem).split())
-    except Exception:  # noqa: BLE001 - it is the stranger's `__str__`
+    except Exception:  # noqa: BLE001 - it is a third-party `__str__`
         text = ""
     return f"{type(problem).__name__}: {text}"[:limit] if text else type(problem).__name__
 
@@ -220,7 +221,7 @@ def place_of(problem: BaseException) -> str | None:
 
 
 class PegboardError(Exception):
-    """What a person in front of the host reads: one line, and a hint that says how to mend it; in a traceback too."""
+    """What a person in front of the host reads: one line, and a hint that says how to repair it; in a traceback too."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -252,7 +253,9 @@ class ConfigError(PegboardError):
 
 
 class UntrustedError(ConfigError):
-    """A file that was merely found says what it may not: one sentence, in which its faults are named already."""
+    """A file that was discovered but not trusted says what it may not: one sentence, in which its faults are named
+    already.
+    """
 
     def __str__(self) -> str:
         return self.message
@@ -275,9 +278,9 @@ class PluginError(PegboardError):
 
 
 class HeldBackError(PluginError):
-    """A tool must not hang until a person has looked at it: what `make_guards` raises where nothing failed.
+    """A tool must not be registered until a person has looked at it: what `make_guards` raises where nothing failed.
 
-    The tool stays off the board, and doctor says why and how to let it hang. No host refuses to open for it, a strict
+    The tool stays off the board, and doctor says why and how to register it. No host refuses to open for it, a strict
     one neither.
 
     Args:

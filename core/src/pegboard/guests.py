@@ -1,4 +1,4 @@
-"""What plugins hand over and is asked later, so that it ends or bends no more than itself: validators and checks."""
+"""Validators and checks of third-party plugins, called so that a failure stays with its plugin."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ask_checks(make: Callable[[], Any], board: Any, label: str) -> list[Finding]
             continue
         found += [readable(one) for one in answers if _is_finding(one)]
         odd = [one for one in answers if not _is_finding(one)]
-        found += [_failed(where, f"a check gave what is no finding: {type(one).__name__}") for one in odd[:1]]
+        found += [_failed(where, f"a check gave what is not a finding: {type(one).__name__}") for one in odd[:1]]
     return found
 
 
@@ -115,7 +115,7 @@ def _failed(where: str, why: str) -> Finding:
 
 
 def _is_finding(one: object) -> bool:
-    """Whether it says what, where, why and how to mend it, in texts that a person could read."""
+    """Whether it says what, where, why and how to repair it, in texts that a person could read."""
     if not isinstance(one, Finding):
         return False
     parts: tuple[Any, ...] = one

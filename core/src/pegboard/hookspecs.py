@@ -86,7 +86,7 @@ def provide_sources(settings: Any) -> Iterable[ToolSource] | None:
 def make_validator(schema: Any, foreign: bool) -> Validator | None:
     """Give a compiled check for one JSON Schema, or None if you cannot hold all of it to the letter.
 
-    Fires when a tool is hung, for its input and its output schema. `foreign` is true where the schema came from
+    Fires when a tool is registered, for its input and its output schema. `foreign` is true where the schema came from
     outside (a server, a manifest): there an unknown keyword is an annotation, in a plugin's own schema it is a
     mistake. Two plugins that both answer are a CONFLICT, which calls of the tool answer until `validator` of the
     configuration names one; the core's own answers where nobody else does. An exception counts as None and is shown
@@ -100,8 +100,9 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
 def make_guards(tool: Tool, settings: Any) -> Iterable[Guard] | Guard | None:
     """Give the guards of one tool, each with its stage; what gives none costs nothing.
 
-    Fires when a tool is hung on the board. None: none. If it raises, that tool is not hung: a guard that cannot
-    be made must not be missing. A `HeldBackError` says that a person has to look at the tool first, and nothing failed.
+    Fires when a tool is registered on the board. None: none. If it raises, that tool is not registered: a guard that
+    cannot be made must not be missing. A `HeldBackError` says that a person has to look at the tool first, and nothing
+    failed.
 
     .. versionadded:: 0.1
     """
@@ -123,8 +124,8 @@ def why_held(name: str, origin: Origin, board: Board, settings: Any) -> tuple[st
 def make_executor(tool: Tool, settings: Any) -> Executor | None:
     """Say where a tool runs, or None to leave it where it would run.
 
-    Fires when a tool is hung. Two plugins that both answer are a CONFLICT: the tool answers it until
-    `executor` under `[tools.NAME]` names one plugin. An exception: the tool is not hung.
+    Fires when a tool is registered. Two plugins that both answer are a CONFLICT: the tool answers it until
+    `executor` under `[tools.NAME]` names one plugin. An exception: the tool is not registered.
 
     .. versionadded:: 0.1
     """
@@ -153,10 +154,10 @@ def provide_dialects() -> Iterable[Dialect] | None:
 
 @hookspec
 def provide_checks(settings: Any) -> Iterable[Check] | None:
-    """Give checks for `pegboard doctor`; each finding says how to mend it.
+    """Give checks for `pegboard doctor`; each finding says how to repair it.
 
     Fires once for each run of doctor. None: none. An exception is itself a finding, and so is a check that raises,
-    gives what is no `Finding`, or does not end in time.
+    gives what is not a `Finding`, or does not end in time.
 
     .. versionadded:: 0.1
     """

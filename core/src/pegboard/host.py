@@ -52,7 +52,7 @@ class Host:
     Attributes:
         board: the board.
         runtime: what its plans share.
-        air: when the loop last had air, in seconds of `time.perf_counter`.
+        last_checkpoint: when the loop last passed a checkpoint, in seconds of `time.perf_counter`.
 
     .. versionadded:: 0.1
     """
@@ -69,7 +69,7 @@ class Host:
         self._source_moved = trio.Event()
         self._answered: set[str] = set()  # sources that offered tools, failed or ended at least once
 
-    # -- what hangs
+    # -- what is registered
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -85,19 +85,19 @@ class Host:
         return self.board.search(text, category=category, tag=tag)
 
     def add(self, *tools: Tool | Callable[..., Any]) -> None:
-        """Hang tools, or functions that become some, in one swap.
+        """Register tools, or functions that become some, in one swap.
 
         Raises:
             ToolError: CONFLICT: a name is already registered.
-            PluginError: a tool cannot be hung; the message says why and how to mend it.
+            PluginError: a tool cannot be registered; the message says why and how to repair it.
         """
         self.board.add(*tools)
 
     def remove(self, *names: str) -> None:
-        """Take tools down; calls that are under way go on.
+        """Remove tools; calls that are under way go on.
 
         Raises:
-            ToolError: NOT_FOUND: nothing of that name hangs.
+            ToolError: NOT_FOUND: nothing of that name is registered.
         """
         self.board.remove(*names)
 
@@ -106,7 +106,7 @@ class Host:
         self.board.enable(*names)
 
     def disable(self, *names: str) -> None:
-        """Let tools hang and answer FORBIDDEN; raises as `Board.disable`."""
+        """Keep tools registered, answering FORBIDDEN; raises as `Board.disable`."""
         self.board.disable(*names)
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
@@ -205,15 +205,17 @@ class Host:
                 if state in (SourceState.FAILED, SourceState.BACKING_OFF):
                     raise PluginError(
                         f"the source {source.name!r} of {record.label} is required, and did not start: {reason}",
-                        hint="mend it, or let it be not required; pegboard doctor explains",
+                        hint="repair it, or let it be not required; pegboard doctor explains",
                     )
                 await self._source_moved.wait()
 
     # -- what calls need
 
     async def breathe(self) -> None:
-        """Give the loop air: calls that never wait do not starve it."""
-        self.air = perf_counter()  # before the wait too: of a thousand calls that come at once one breathes
+        """Pass a trio checkpoint: calls that never wait do not starve other tasks."""
+        self.air = (
+            perf_counter()
+        )  # before the wait too: of a thousand calls that come at once one passes the checkpoint
         await trio.lowlevel.checkpoint()
         self.air = perf_counter()
 
@@ -234,12 +236,12 @@ class Host:
         )
 
     def offer_read_result(self) -> None:
-        """Hang `read_result`, now that there is something to read."""
+        """Register `read_result`, now that there is something to read."""
         if READ_RESULT.name not in self.board.registry.plans:
             try:
                 self.board.add(READ_RESULT)
             except PegboardError:
-                log.exception("read_result cannot be hung, so what was cut cannot be read on")
+                log.exception("read_result cannot be registered, so what was cut cannot be read on")
 
     # -- life
 
@@ -256,7 +258,7 @@ class Host:
                         # Of the core's own it helps nobody to know which: what is told is the file of --log-json.
                         str(said) if record.builtin and said else failed,
                         hint=(said and said.hint)
-                        or "mend its settings, or uninstall it; this is fatal because the configuration names it",
+                        or "repair its settings, or uninstall it; this is fatal because the configuration names it",
                     ) from problem
                 log.exception("plugin %s could not open its resources", record.label, exc_info=problem)
                 self._lost[record.name] = reason_of(problem)

@@ -1,4 +1,4 @@
-"""Results that were too large to show: kept for their session, bounded in memory and time, read page by page."""
+"""Results that were too large to show, stored for their session: bounded in memory and time, read page by page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kept(Value):
 
 
 class KeptResults:
-    """The kept results of one session.
+    """The stored results of one session.
 
     Args:
         max_bytes: what they may take together; the oldest goes first, and what is larger alone is not kept at all.
@@ -77,7 +77,7 @@ class KeptResults:
         return _rebuilt(result, (TextContent(pages[0]), TextContent(note), *others), None, {"cut": cut}, max_bytes)
 
     def page(self, key: str, number: int) -> ToolResult:
-        """One page of a kept result.
+        """One page of a stored result.
 
         Raises:
             ToolError: NOT_FOUND: it was never kept here, or is forgotten; INVALID_INPUT: it has no such page.

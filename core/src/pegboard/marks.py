@@ -1,4 +1,5 @@
-"""What a person should look at before a model reads it: names that look like others, titles that are, texts that order.
+"""What a person should look at before a model reads it: names that look like others, titles that are names of others,
+texts that read like orders.
 
 Nothing is refused for a mark: what reads like an order may be good advice, and two honest servers may have much the
 same names. `pegboard list` shows the kinds, `pegboard doctor` says where and why.
@@ -253,7 +254,7 @@ def skeleton(text: str) -> str:
 
 
 def _normalized(form: Literal["NFKC", "NFKD"], text: str) -> str:
-    import unicodedata  # nearly all names are ASCII, and every command loads this room
+    import unicodedata  # nearly all names are ASCII, and every command loads this module
 
     return unicodedata.normalize(form, text)
 

@@ -1,4 +1,4 @@
-"""Finding plugins, and keeping one bad plugin from harming the rest.
+"""Loads plugins, and keeps one bad plugin from harming the rest.
 
 Every plugin has a `PluginRecord`. What goes wrong with it - its import, its hooks, what they answer - quarantines it:
 it is unregistered, named with its distribution and the cause, and everything else works. It is fatal instead where
@@ -39,7 +39,7 @@ log = logging.getLogger("pegboard")
 
 _HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 MAX_ANSWERS = 100_000
-"""More tools, sources or dialects than that are no list that an author meant."""
+"""More tools, sources or dialects than that are taken for a mistake."""
 _ASKED_AT_LOAD = ("provide_tools", "provide_sources", "make_validator", "make_guards", "make_executor", "why_held")
 """The hooks by which a plugin gives something to a board while it loads, or to a call, where nothing may fail."""
 
@@ -70,7 +70,7 @@ class PluginRecord(Shown):
         named: whether the configuration or the caller asked for it by name; its failure is fatal then.
         import_s: seconds that its import took.
         settings: an instance of its settings class, or None; see `Plugins.structure_settings` for when it is made.
-        quarantined: why it was put aside, or None.
+        quarantined: why it was quarantined, or None.
         cure: what to do about that, with the place in the plugin's code where that is known.
         provides: how many of each thing it gave, by hook.
 
@@ -120,7 +120,7 @@ that hangs is to say whose it is."""
 
 @contextlib.contextmanager
 def waiting_for(record: PluginRecord, does: str) -> Iterator[None]:
-    """A stranger's code runs in the block: whoever watches is told, and Ctrl-C there says where it came.
+    """A third party's code runs in the block: whoever watches is told, and Ctrl-C there says where it came.
 
     .. versionadded:: 0.1
     """
@@ -137,7 +137,7 @@ def waiting_for(record: PluginRecord, does: str) -> Iterator[None]:
 class _Manager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         """As pluggy does it, which looks up each name without running a property of the plugin. A module has none, and
-        most of its names are no hooks: to look all of them up takes a third of the time in which Python starts."""
+        most of its names are not hooks: to look all of them up takes a third of the time in which Python starts."""
         if isinstance(plugin, ModuleType):
             one = vars(plugin).get(name)
             if not isinstance(one, _HOOKABLE) or (type(one) is FunctionType and not hasattr(one, "pegboard_impl")):
@@ -169,7 +169,7 @@ class Plugins:
 
     @property
     def quarantined(self) -> list[PluginRecord]:
-        """Plugins that were put aside."""
+        """Plugins that were quarantined."""
         return [record for record in self if record.quarantined is not None]
 
     @property
@@ -193,7 +193,7 @@ class Plugins:
             self.manager.register(record.plugin, name=record.name)
         except KeyboardInterrupt:
             raise
-        except BaseException as problem:  # noqa: BLE001 - whatever a stranger's import raises
+        except BaseException as problem:  # noqa: BLE001 - whatever a third party's import raises
             self.quarantine(record, "import", problem)
         finally:
             record.import_s = time.perf_counter() - started
@@ -211,7 +211,7 @@ class Plugins:
             self.quarantine(first, "name", problem)
 
     def quarantine(self, record: PluginRecord, where: str, problem: BaseException) -> None:
-        """Put a plugin aside, with the cause.
+        """Quarantine a plugin, with the cause.
 
         Raises:
             PluginError: its failure is fatal.
@@ -285,10 +285,10 @@ class Plugins:
             if len(wrong) == 1:
                 raise wrong[0]
             raise UntrustedError.of_faults([fault for one in wrong for fault in one.faults], hint=wrong[0].hint)
-        # Where a value is missing, what it should have been is no second fault.
+        # Where a value is missing, what it should have been is not a second fault.
         faults = [*config.held, *(one for problem in wrong for one in problem.faults if one.path not in held)]
         hint = next((problem.hint for problem in wrong if problem.hint), None)
-        others = [problem.message for problem in wrong if problem.hint]  # of those that are no count of faults
+        others = [problem.message for problem in wrong if problem.hint]  # of those that are not a count of faults
         counted = ConfigError.of_faults(faults, hint=hint)
         raise ConfigError("; ".join(dict.fromkeys(others)) or counted.message, faults, hint=hint) from wrong[0]
 
@@ -321,7 +321,7 @@ class Plugins:
                 raise PluginError(f"provide_settings gave {_kind(cls)}, expected an attrs class")
         except KeyboardInterrupt:
             raise
-        except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+        except BaseException as problem:  # noqa: BLE001 - whatever a third party's hook raises
             self.quarantine(record, "provide_settings", problem)
             return
         try:
@@ -354,7 +354,7 @@ class Plugins:
                     answer = implementation(settings=record.settings, **arguments)
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # noqa: BLE001 - whatever a stranger's hook raises
+            except BaseException as problem:  # noqa: BLE001 - whatever a third party's hook raises
                 self.quarantine(record, hook, problem)
             else:
                 if answer is not None:
@@ -513,8 +513,8 @@ def _cure(record: PluginRecord, problem: BaseException) -> str:
     if said:
         return f"{said} ({place})" if place else said
     if isinstance(problem, ModuleNotFoundError) and problem.name:
-        where = f", or mend {place}" if place else ""
+        where = f", or repair {place}" if place else ""
         return f"install what brings the module {problem.name!r}{where}, or {other}"
     if place and name and f"{os.sep}site-packages{os.sep}" in place:  # somebody else's
         return f"pip install --upgrade {name}, or {other}; it failed at {place}"
-    return f"mend {place}, or {other}" if place else f"mend it, or {other}"
+    return f"repair {place}, or {other}" if place else f"repair it, or {other}"

@@ -1,4 +1,4 @@
-"""What hangs on the board, as an immutable snapshot that is swapped whole.
+"""What is on the board, as an immutable snapshot that is swapped whole.
 
 Readers take `snapshot` once and see one state of the board, without a lock: a tool that is replaced while a call runs
 is still the tool that the call was made of. Writers build the next snapshot and swap it in one assignment.
@@ -33,7 +33,7 @@ class Snapshot(Shown):
 
     Args:
         version: grows by one with every change.
-        plans: everything that hangs, by name; what is disabled or in conflict hangs as a `Refusal`.
+        plans: everything that is registered, by name; what is disabled or in conflict is a `Refusal`.
     """
 
     version: int
@@ -83,11 +83,11 @@ class Registry:
 
     @property
     def plans(self) -> Mapping[str, Hung]:
-        """Everything that hangs now."""
+        """Everything that is registered now."""
         return self.snapshot.plans
 
     def change(self, *, put: Mapping[str, Hung] | None = None, drop: Iterable[str] = ()) -> None:
-        """Take down `drop`, then hang `put`, in one swap."""
+        """Remove `drop`, then register `put`, in one swap."""
         plans = dict(self.snapshot.plans)
         for name in drop:
             plans.pop(name, None)
@@ -147,7 +147,7 @@ def search(
 ) -> list[Tool]:
     """Tools whose name, title, description, category or tags hold every word of `text`, the best match first.
 
-    A word in the name weighs more than one in the tags, and that more than one in the description; ties go by name.
+    A word in the name counts more than one in the tags, and that more than one in the description; ties go by name.
     """
     words = (text or "").casefold().split()
     found: list[tuple[int, str, Tool]] = []

@@ -1,4 +1,4 @@
-"""Who is calling, what they may use, and what is kept for them: one per connection, chat or program run."""
+"""Who is calling, what they may use, and what is stored for them: one per connection, chat or program run."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AIR_S = 0.001
-"""Calls in a row that never wait give the loop air at least this often."""
+"""Calls in a row that never wait pass a checkpoint at least this often."""
 SETTLE_S = 35.0
 """How long a call of a name that is not there waits for sources that are about to offer their first tools and could
 bring it: longer than the 30 s that a server may take to start, so that the answer says why one did not."""
 AT_ONCE = 64
-"""How many calls of `call_many` begin before the loop has air: trio runs all tasks that can go on in one turn."""
+"""How many calls of `call_many` begin before the loop passes a checkpoint: trio runs all tasks that can go on in one
+turn.
+"""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -312,7 +314,7 @@ class Session:
         return result
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
-        """Answer what was no call at all, a broken line of a batch, and let the observers hear it."""
+        """Answer what was not a valid call at all, a broken line of a batch, and let the observers hear it."""
         return self._heard(stamped(ToolResult.of_error(clean_error(error)[0]), id, clean(name)[0], 0.0), line)
 
     def _heard(self, result: ToolResult, line: Any = None) -> ToolResult:

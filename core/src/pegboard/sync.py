@@ -108,12 +108,12 @@ class SyncHost:
         return self.session(user_id).call(name, arguments, timeout_s=timeout_s)
 
     def add(self, *tools: Tool | Callable[..., Any]) -> None:
-        """Hang tools; see `Host.add`."""
+        """Register tools; see `Host.add`."""
         with _while_it_runs():
             trio.from_thread.run_sync(self._host.add, *tools, trio_token=self._token)
 
     def remove(self, *names: str) -> None:
-        """Take tools down; see `Host.remove`."""
+        """Remove tools; see `Host.remove`."""
         with _while_it_runs():
             trio.from_thread.run_sync(self._host.remove, *names, trio_token=self._token)
 

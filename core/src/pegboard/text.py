@@ -254,7 +254,9 @@ def clean(text: str) -> tuple[str, Mapping[str, int]]:
 
 def _with_one_break(text: str, found: Counter[str]) -> str:
     """The text whose lines end with LF or CR LF; other line breaks are counted."""
-    if "\r" in text and (alone := text.count("\r") - text.count("\r\n")):  # first: another break behind it is no LF yet
+    if "\r" in text and (
+        alone := text.count("\r") - text.count("\r\n")
+    ):  # first: another break behind it is not a LF yet
         found["\r"] += alone
         text = "\r\n".join(part.replace("\r", "\n") for part in text.split("\r\n"))
     for one in BREAKS:

@@ -1,4 +1,4 @@
-"""What hangs on the board: `Tool`, what is asked of it: `ToolCall`, and `@tool`, which makes one of a function."""
+"""What is on the board: `Tool`, what is asked of it: `ToolCall`, and `@tool`, which makes one of a function."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RateLimit(Value):
         """Read `"10/minute"`, `"5/10s"`, `"1000/day"`.
 
         Raises:
-            ValueError: the text is no rate.
+            ValueError: the text is not a rate.
         """
         if isinstance(text, RateLimit):
             return text
@@ -230,7 +230,7 @@ def _checked_name(name: object) -> str:
         or clean(name)[1]  # some of what hides counts as printable: blank letters, selectors
     ):
         raise ToolDefinitionError(
-            f"{str(name)[:40]!r} is no name for a tool",
+            f"{str(name)[:40]!r} is not a name for a tool",
             hint=f"use 1 to {MAX_NAME} printable characters; ^[a-zA-Z_][a-zA-Z0-9_-]{{0,63}}$ fits every provider",
         )
     return name
@@ -267,11 +267,11 @@ class Tool(Shown):
         secrets: names that `CallContext.secret` may ask for; their values are masked everywhere.
         permissions: an attrs class, structured from `[tools.NAME]` and reached as `CallContext.permissions`. A property
             `why_off` of it that gives `(why, fix)` keeps the tool off the board, and doctor says both; None lets it
-            hang.
+            be registered.
         run: where the handler runs: "async" in the loop, "inplace" in the loop because it cannot wait, "thread", or
             "process", where a deadline can end it.
         results: "clean": what hides in the texts of its results is taken out; "raw": they stay as they are, since they
-            are no texts to read but data to work with.
+            are not texts to read but data to work with.
         signature: how the handler's parameters are structured, where the schema was derived from them.
 
     .. versionadded:: 0.1
@@ -331,8 +331,8 @@ class Tool(Shown):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the face as canonical JSON, `sha256:` and 64 hex digits. Approvals bind to it: a tool that
-        changed is another tool."""
+        """SHA-256 of the public definition as canonical JSON, `sha256:` and 64 hex digits. Approvals bind to it: a
+        tool that changed is another tool."""
         import hashlib
 
         canonical = json.dumps(self.face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

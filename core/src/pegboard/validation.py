@@ -1,6 +1,6 @@
 """The core's own validator: fastjsonschema for the schemas that it holds to the letter, as a plugin like any other.
 
-A schema is looked at when a tool is hung (`schema.check`, `schema.lower`), and compiled at the first call, which
+A schema is looked at when a tool is registered (`schema.check`, `schema.lower`), and compiled at the first call, which
 costs milliseconds; the compiled ones that were used of late are kept. On the hot path a validator is one call of the
 generated function. Only when that refuses does the walker (`schema.explain`) say everything that is wrong. A schema so
 large that compiling would hold the loop is never compiled: there the walker is the validator.
@@ -61,7 +61,7 @@ class _TooLongError(Exception):
 
     def __init__(self, longest: int, text: str) -> None:
         super().__init__()
-        self.fault = Fault((), f"texts of at most {longest:,} characters where a pattern is due", shorten(text))
+        self.fault = Fault((), f"texts of at most {longest:,} characters where a pattern is expected", shorten(text))
 
 
 @hookimpl
@@ -135,7 +135,7 @@ class CoreValidator:
             return [problem.fault]
         except _OutOfStepsError:
             return [Fault((), "a value that can be checked in bounded time", shorten(value), "send less at once")]
-        except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is no JSON the generated code may raise anything
+        except Exception as problem:  # noqa: BLE001 - mostly "refused"; on what is not JSON the generated code may raise anything
             return self._explained(value, problem)
         return ()
 

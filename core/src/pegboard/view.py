@@ -39,12 +39,12 @@ class View(Protocol):
 
     @property
     def plans(self) -> Mapping[str, Hung]:
-        """What hangs, by name."""
+        """What is registered, by name."""
         ...
 
 
 class WholeBoard:
-    """The view of a session without a profile."""
+    """The visible tools of a session without a profile."""
 
     profile: str | None = None
 
@@ -69,9 +69,9 @@ class WholeBoard:
 
 
 class ProfileView:
-    """The view of a session with a profile; its plans carry the profile's limits.
+    """The visible tools of a session with a profile; their plans carry the profile's limits.
 
-    The view is shared by all sessions of the profile and keeps its plans while their tools stay, so that a rate limit
+    They are shared by all sessions of the profile and keep their plans while the tools stay, so that a rate limit
     goes on counting when other tools come and go.
     """
 
@@ -114,7 +114,7 @@ class ProfileView:
 
     @property
     def plans(self) -> Mapping[str, Hung]:
-        """What hangs for this profile."""
+        """What is registered for this profile."""
         return self.snapshot.plans
 
     def _made_of(self, name: str, hung: Hung) -> tuple[Hung, Hung]:

@@ -46,9 +46,9 @@ def test_a_value_alone_is_that_of_the_one_parameter(schema: Any, texts: Any, kno
     ("schema", "texts", "said"),
     [
         (TWO, ["2+2"], "KEY is one of expression, digits"),
-        (NOTHING, ["2+2"], "'2+2' is no argument: the tool takes none"),
-        (ONE, ["2+2", "digits=3"], "'2+2' is no argument; write KEY=VALUE or KEY:=JSON"),
-        (ONE, ["=1"], "'=1' is no argument"),
+        (NOTHING, ["2+2"], "'2+2' is not an argument: the tool takes none"),
+        (ONE, ["2+2", "digits=3"], "'2+2' is not an argument; write KEY=VALUE or KEY:=JSON"),
+        (ONE, ["=1"], "'=1' is not an argument"),
     ],
 )
 def test_a_value_that_belongs_to_no_parameter_is_wrong_usage(schema: Any, texts: Any, said: str) -> None:
@@ -59,7 +59,7 @@ def test_a_value_that_belongs_to_no_parameter_is_wrong_usage(schema: Any, texts:
 def test_the_program_takes_a_value_alone(run, tools):
     assert run("call", "echo", "hello").out == "hello\n"
     assert run("call", "fail", "hello").status == 2
-    assert run("call", "add_async", "1").err.startswith("error: '1' is no argument; write KEY=VALUE")
+    assert run("call", "add_async", "1").err.startswith("error: '1' is not an argument; write KEY=VALUE")
     assert "NOT_FOUND" in run("call", "ecko", "hello").err
 
 

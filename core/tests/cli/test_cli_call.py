@@ -43,9 +43,9 @@ def test_arguments_come_from_a_file_or_stdin(run, tools, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["value", "more"], "'value' is no argument; write KEY=VALUE or KEY:=JSON"),
-        (["=1"], "is no argument"),
-        ([":=1"], "is no argument"),
+        (["value", "more"], "'value' is not an argument; write KEY=VALUE or KEY:=JSON"),
+        (["=1"], "is not an argument"),
+        ([":=1"], "is not an argument"),
         (["value:=nope"], "value: not valid JSON"),
         (["value=1", "value=2"], "given twice"),
         (["--args", "[1]"], "--args: expected a JSON object"),

@@ -33,7 +33,7 @@ CASES = {
     "no tool": (["show", "ad"], "there is no tool 'ad'", "did you mean add"),
     "no tool at all": (["call"], "Missing argument 'NAME'", "pegboard call --help"),
     "no plugin": (["--plugin", "nope", "list"], "no plugin 'nope' is installed", "there are: "),
-    "a name that is none": (["new", "plugin", "1x"], "'1x' is no name", "small letters"),
+    "a name that is not valid": (["new", "plugin", "1x"], "'1x' is not a name", "small letters"),
     "an option": (["list", "--nope"], "No such option", "pegboard list --help"),
     "no profile": (["--profile", "nope", "list"], "a profile that is configured", "."),
 }
@@ -84,8 +84,8 @@ BROKEN = {
         ":4",
         "install what brings the module 'no_such_module'",
     ),
-    "syntax": ("from pegboard import hookimpl\ndef f(:\n", ":2", "mend "),
-    "raises": ("x = 1\nraise ValueError('no')\n", ":2", "mend "),
+    "syntax": ("from pegboard import hookimpl\ndef f(:\n", ":2", "repair "),
+    "raises": ("x = 1\nraise ValueError('no')\n", ":2", "repair "),
     "a tool that cannot be one": (
         "from pegboard import hookimpl, tool\n@hookimpl\ndef provide_tools():\n"
         "    @tool\n    def f(*args):\n        ...\n    return [f]\n",
@@ -110,14 +110,14 @@ def test_doctor_names_the_line_and_the_module_of_a_broken_plugin(run, site, how)
 def test_batch_names_one_line(run, tools):
     answer = run("batch", input='{"name": "add"}\n\n{"name": "add", \n')
     said = answer.lines[1]["error"]["message"]
-    assert said.startswith("line 3 is no call: not valid JSON")
+    assert said.startswith("line 3 is not a valid call: not valid JSON")
     assert said.count("line") == 1
     assert answer.lines[1]["error"]["details"]["line"] == 3
 
 
-@pytest.mark.parametrize("problem", [PluginError("broken", hint="mend it"), ConfigError("wrong", hint="mend it")])
+@pytest.mark.parametrize("problem", [PluginError("broken", hint="repair it"), ConfigError("wrong", hint="repair it")])
 def test_a_traceback_shows_the_hint(problem):
-    assert "hint: mend it" in "".join(traceback.format_exception(problem))
+    assert "hint: repair it" in "".join(traceback.format_exception(problem))
     assert "hint" not in str(problem)
 
 

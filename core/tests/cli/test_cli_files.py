@@ -1,5 +1,5 @@
-"""Wherever the program takes a file: one that is not there, is a folder, may not be read, is no UTF-8 or is broken is
-told in one line that names it as it was written, and says what was due."""
+"""Wherever the program takes a file: one that is not there, is a folder, may not be read, is not UTF-8 or is broken is
+told in one line that names it as it was written, and says what was expected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT = ALL[:4]
 WRITABLE = ("behind a file", "a folder")
 """What is wrong with a file that is to be written."""
 
-# words with `{}` for the file; how the file is called; what was due; what may be wrong with it; the plugin
+# words with `{}` for the file; how the file is called; what was expected; what may be wrong with it; the plugin
 DOORS = {
     "--config": (["--config", "{}", "list"], "my.toml", "TOML|a file that is there", ALL),
     "--config yaml": (["--config", "{}", "list"], "my.yaml", "YAML|a file that is there", ALL),
@@ -81,7 +81,7 @@ def _make(name, how):
     return str(path)
 
 
-@pytest.mark.parametrize(("door", "words", "name", "due", "how", "plugins"), [*_cases()])
+@pytest.mark.parametrize(("interface", "words", "name", "due", "how", "plugins"), [*_cases()])
 def test_a_wrong_file_is_named_as_it_was_written(run, tools, monkeypatch, door, words, name, due, how, plugins):
     written = _make(name, how)
     if door == "PEGBOARD_CONFIG":

@@ -1,4 +1,4 @@
-"""The thinking part of `batch`: bytes into lines, results into bytes."""
+"""The part without I/O of `batch`: bytes into lines, results into bytes."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def say(run, tools, monkeypatch):
     return say
 
 
-@pytest.mark.parametrize(("door", "words", "near", "meant", "there", "plugins"), [*_cases()])
+@pytest.mark.parametrize(("interface", "words", "near", "meant", "there", "plugins"), [*_cases()])
 def test_a_near_miss_is_told_what_was_meant(say, door, words, near, meant, there, plugins):
     said = say(door, words, near, plugins)
     assert meant in said
@@ -82,7 +82,7 @@ def test_a_near_miss_is_told_what_was_meant(say, door, words, near, meant, there
         assert f"did you mean {meant}" in said
 
 
-@pytest.mark.parametrize(("door", "words", "near", "meant", "there", "plugins"), [*_cases()])
+@pytest.mark.parametrize(("interface", "words", "near", "meant", "there", "plugins"), [*_cases()])
 @pytest.mark.parametrize("rubbish", RUBBISH)
 def test_rubbish_is_told_what_there_is(say, door, words, near, meant, there, plugins, rubbish):
     said = say(door, words, rubbish, plugins)

@@ -206,9 +206,9 @@ def test_the_log_sends_nothing_of_a_stranger_to_the_terminal_but_text(capsys: py
     before = list(root.handlers)
     try:
         start_logging(debug=True)
-        logging.getLogger("pegboard.strangers").warning("said %s", "\x1b]0;title\x07 \x9b31m \u202ereversed")
+        logging.getLogger("pegboard.others").warning("said %s", "\x1b]0;title\x07 \x9b31m \u202ereversed")
     finally:
         root.handlers[:] = before
         logging.getLogger("pegboard").setLevel(level)
-    said = "WARNING pegboard.strangers: said \\x1b]0;title\\x07 \\x9b31m \\u202ereversed\n"
+    said = "WARNING pegboard.others: said \\x1b]0;title\\x07 \\x9b31m \\u202ereversed\n"
     assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Where the configuration is read from, and what is said about a file that is none."""
+"""Where the configuration is read from, and what is said about a file that is not valid."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_the_faults_of_both_files_are_told_at_once(load, write):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.toml", b"x = '\xff'", "no UTF-8 (line 1)"),
+        ("a.toml", b"x = '\xff'", "not UTF-8 (line 1)"),
         ("a.toml", "x = 1\nx = 2", "overwrite a value"),
         ("a.toml", "[plugins.x]\n[plugins.x]", "declare a table twice"),
         ("a.toml", "x = 2026-13-45", "line 1"),

@@ -1,5 +1,5 @@
-"""A file that was merely found makes nothing looser: whatever layers lie on each other, what holds is at most as loose
-as the trusted ones alone have it, or the configuration is refused."""
+"""A file that was discovered but not trusted makes nothing looser: whatever layers lie on each other, what holds is at
+most as loose as the trusted ones alone have it, or the configuration is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file that was merely found may not say, until somebody accepted it as it stands."""
+"""What a file that was discovered but not trusted may not say, until somebody accepted it as it stands."""
 
 from __future__ import annotations
 

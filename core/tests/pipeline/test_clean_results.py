@@ -1,4 +1,6 @@
-"""Every text that leaves a call is freed of what hides in it, whoever wrote it; data that is none to read is not."""
+"""Every text that leaves a call is freed of what hides in it, whoever wrote it; data that is not valid to read is
+not.
+"""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""When an answer comes: deadlines, threads that hang, worker processes, air for the loop."""
+"""When an answer comes: deadlines, threads that hang, worker processes, checkpoints."""
 
 from __future__ import annotations
 
@@ -729,7 +729,7 @@ async def test_a_tool_that_no_process_could_find_is_not_hung(hosted: Any, worker
 
     wants.__qualname__ = "wants"
     async with hosted() as host:
-        with pytest.raises(ToolDefinitionError, match="no function of a module"):
+        with pytest.raises(ToolDefinitionError, match="not a function of a module"):
             host.add(Tool(name="it", handler=lambda: 1, run="process"))
         with pytest.raises(ToolDefinitionError, match="async"):
             host.add(tool(run="process")(workers_module.later))

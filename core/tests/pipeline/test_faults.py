@@ -258,18 +258,18 @@ RUBBISH: dict[str, Callable[[], Any]] = {
     "a huge integer inside": lambda: [10**5000],
     "a circle": circle,
     "a deep value": deep,
-    "keys that are no text": lambda: {1: 2},
+    "keys that are not text": lambda: {1: 2},
     "a mapping that breaks": BrokenMapping,
     "attributes that break": Falling,
     "a generator": lambda: (x for x in "ab"),
     "a coroutine": lambda: trio.sleep(1),
     "something to be awaited": Later,
     "an exception": lambda: ValueError("/home/ada"),
-    "content that is none": lambda: ToolResult(content=("text",)),
-    "text that is none": lambda: ToolResult(content=(TextContent(7),)),  # type: ignore[arg-type]
-    "bytes that are none": lambda: ImageContent("abc"),  # type: ignore[arg-type]
-    "a media type that is none": lambda: BinaryContent(b"abc", mime_type=4),  # type: ignore[arg-type]
-    "data that is no object": lambda: ToolResult(data=[1, 2]),  # type: ignore[arg-type]
+    "content that is not valid": lambda: ToolResult(content=("text",)),
+    "text that is not valid": lambda: ToolResult(content=(TextContent(7),)),  # type: ignore[arg-type]
+    "bytes that are not valid": lambda: ImageContent("abc"),  # type: ignore[arg-type]
+    "a media type that is not valid": lambda: BinaryContent(b"abc", mime_type=4),  # type: ignore[arg-type]
+    "data that is not an object": lambda: ToolResult(data=[1, 2]),  # type: ignore[arg-type]
     "data with NaN": lambda: ToolResult(data={"a": float("nan")}),
     "details of an error that have no JSON form": lambda: ToolError("CONFLICT", "no", thing=Odd()),
     "details that have no JSON form": lambda: ToolResult(details={"thing": Odd()}),

@@ -111,7 +111,7 @@ async def test_a_subclass_of_a_promised_type_takes_the_long_way_and_is_checked(h
 
     @tool(run="inplace")
     def flag() -> int:
-        return True  # a bool is no integer in JSON
+        return True  # a bool is not an integer in JSON
 
     @tool(run="inplace")
     def whole() -> float:

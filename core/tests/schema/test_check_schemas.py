@@ -1,4 +1,4 @@
-"""Which schemas are schemas, and what is said of those that are none."""
+"""Which schemas are schemas, and what is said of those that are not valid."""
 
 from __future__ import annotations
 

@@ -285,8 +285,8 @@ def test_methods_partials_wrappers_and_objects_are_seen_through() -> None:
 
 
 def test_what_is_no_python_function_is_refused() -> None:
-    assert "len is no Python function" in str(refusal(len))
-    assert "dict is no Python function" in str(refusal(dict))
+    assert "len is not a Python function" in str(refusal(len))
+    assert "dict is not a Python function" in str(refusal(dict))
 
 
 def test_starred_positional_only_and_bare_parameters_are_refused_with_the_cure() -> None:
@@ -332,7 +332,7 @@ def test_a_hint_that_cannot_be_found_is_named_with_its_parameter() -> None:
 
     assert "tool one: parameter 'x': the hint 'Missing' cannot be resolved" in str(refusal(one))
     assert "'Nowhere' is not found" in str(refusal(two))
-    assert "is no type" in str(refusal(three))
+    assert "is not a type" in str(refusal(three))
     assert "parameter 'x'" in str(refusal(four))
 
 
@@ -517,10 +517,10 @@ def test_foreign_markers_are_read_by_their_attributes() -> None:
         (Annotated[int, MinLen(1)], "a bound of length fits str, list, set and dict, not int"),
         (Annotated[bytes, MaxLen(1)], "a bound of length"),
         (Annotated[int, Pattern("a")], "a pattern fits str alone"),
-        (Annotated[str, Pattern("(")], "is no regular expression"),
-        (Annotated[int, Ge(float("nan"))], "is no number"),
-        (Annotated[int, Ge("1")], "is no number"),  # type: ignore[arg-type]
-        (Annotated[float, Ge(True)], "is no number"),
+        (Annotated[str, Pattern("(")], "is not a regular expression"),
+        (Annotated[int, Ge(float("nan"))], "is not a number"),
+        (Annotated[int, Ge("1")], "is not a number"),  # type: ignore[arg-type]
+        (Annotated[float, Ge(True)], "is not a number"),
     ],
 )
 def test_bounds_that_do_not_fit_are_refused(hint: Any, words: str) -> None:

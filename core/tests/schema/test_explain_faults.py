@@ -1,4 +1,4 @@
-"""What is said of a value that breaks its schema: where, what was due, what came, and how to mend it."""
+"""What is said of a value that breaks its schema: where, what was expected, what came, and how to repair it."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def test_any_text_is_read_or_refused_with_a_reason(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("NaN", "NaN is no JSON number"),
-        ("[-Infinity]", "-Infinity is no JSON number"),
+        ("NaN", "NaN is not a JSON number"),
+        ("[-Infinity]", "-Infinity is not a JSON number"),
         ("1e999", "the number 1e999 is too large"),
         ("1" * 4_301, "more than 4,300 digits"),
         ('{"a": [' + "1" * 5_000 + "]}", "more than 4,300 digits"),

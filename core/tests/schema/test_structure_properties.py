@@ -192,7 +192,7 @@ def derived(hint: Any) -> Any:
 
 
 def derivable(hint: Any) -> bool:
-    """Whether it is no union of what cannot be told apart; nothing else that is built here may be refused."""
+    """Whether it is not a union of what cannot be told apart; nothing else that is built here may be refused."""
     try:
         derived(hint)
     except ToolDefinitionError as error:

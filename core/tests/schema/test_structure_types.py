@@ -199,7 +199,7 @@ def test_two_classes_of_one_name_have_two_definitions() -> None:
         (attrs.make_class("C", ["x"]), "has no type hint"),
         (attrs.make_class("C", {"x": attrs.field(type=complex)}), "field 'x' of C"),
         (attrs.make_class("C", {"x": attrs.field(type="Nowhere")}), "'Nowhere' is not found"),
-        (TypedDict("D", {"a-b": int}), "is no Python name"),
+        (TypedDict("D", {"a-b": int}), "is not a Python name"),
         (str | dt.date, "str and date cannot be told apart"),
         (list[int] | list[str], "cannot be told apart"),
         (list[int] | set[int], "cannot be told apart"),

@@ -96,7 +96,7 @@ def test_a_new_plugin_is_named_after_what_was_asked(tmp_path):
 
 @pytest.mark.parametrize("name", ["Coin", "../coin", "1coin", "coin_", "", "c" + "\n"])
 def test_what_is_no_name_for_a_plugin_is_refused(tmp_path, name):
-    with pytest.raises(PegboardError, match="no name"):
+    with pytest.raises(PegboardError, match="not a name"):
         make_plugin(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

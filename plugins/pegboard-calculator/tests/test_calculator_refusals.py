@@ -16,7 +16,7 @@ from pegboard_calculator._numbers import Arithmetic, Meter, Real
 REFUSED = {
     "": (1, "nothing to calculate"),
     "   ": (1, "nothing to calculate"),
-    "2 +": (4, "ends where a value is due"),
+    "2 +": (4, "ends where a value is expected"),
     "2 + * 3": (5, "a value is missing before *"),
     "(2": (1, "( is never closed; add )"),
     "[1, 2": (1, "[ is never closed; add ]"),

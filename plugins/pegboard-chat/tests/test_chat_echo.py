@@ -56,7 +56,7 @@ async def test_anything_else_is_answered_with_how_to_ask(chat: Any, all_events: 
     text = (await all_events(chat.ask(question)))[-1].text
     assert 'add {"a": 1, "b": 1}' in text
     assert 'roll {"notation": "2d6"}' in text
-    assert len(chat.conversation.messages) == 2, "the lines that show how to ask are no calls"
+    assert len(chat.conversation.messages) == 2, "the lines that show how to ask are not valid calls"
 
 
 async def test_a_question_after_how_to_ask_is_a_call_again(chat: Any, all_events: Any) -> None:

@@ -583,7 +583,7 @@ async def test_leaving_before_a_call_began_says_that_it_did_not_run(
     async with chat.ask("go") as events:
         async for event in events:
             if isinstance(event, CallStarted):
-                await trio.testing.wait_all_tasks_blocked()  # a call may give the loop air before its tool runs
+                await trio.testing.wait_all_tasks_blocked()  # a call may pass a checkpoint before its tool runs
                 break
     begun, never = (result.error for result in results_of(chat))
     assert (begun.code, never.code) == (ErrorCode.OUTCOME_UNKNOWN, ErrorCode.FORBIDDEN)

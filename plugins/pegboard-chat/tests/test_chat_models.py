@@ -169,8 +169,8 @@ async def test_an_unknown_provider_is_answered_with_what_was_meant(name: str, hi
 
 async def test_a_bridge_that_is_put_aside_is_not_to_be_installed_again() -> None:
     board = board_of(plugin_of("openai", "no provider"))
-    assert "openai: put aside, pegboard doctor says why" in str((await failing(board)).hint)
-    assert "the plugin openai is put aside" in str((await failing(board, "openai:gpt")).hint)
+    assert "openai: quarantined, pegboard doctor says why" in str((await failing(board)).hint)
+    assert "the plugin openai is quarantined" in str((await failing(board, "openai:gpt")).hint)
 
 
 async def test_a_colon_without_a_model_is_a_slip() -> None:

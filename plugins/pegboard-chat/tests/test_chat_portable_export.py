@@ -223,7 +223,7 @@ def test_arguments_that_were_cut_off_are_told_with_their_end() -> None:
     made = export(tool("write", "text", text={"type": "string"}))
     message = error_of(made.call_of("1", "write", '{"text": "it was a dark'))
     assert message == (
-        "the arguments are no JSON object: unterminated string that starts at line 1, column 10; "
+        "the arguments are not a JSON object: unterminated string that starts at line 1, column 10; "
         """they end in '{"text": "it was a dark' and look cut off: send the whole call again"""
     )
     answer = made.call_of("1", "write", '{"text": tru')

@@ -274,7 +274,7 @@ def test_what_may_be_sent_again(status: int, headers: dict[str, str], body: str,
 
 @pytest.mark.parametrize("text", ["", "   ", "<html>", "{'a': 1}", "nonsense", '{"a": 1} and more', '{"a": NaN}'])
 def test_what_is_no_json_says_so(text: str) -> None:
-    with pytest.raises(ModelError, match="no JSON") as caught:
+    with pytest.raises(ModelError, match="not JSON") as caught:
         read_json("acme", text)
     assert caught.value.details["reason"] == "no_json"
 

@@ -34,7 +34,7 @@ def read(*pieces: bytes, max_bytes: int = 10_000) -> list[ServerEvent]:
         (b"data: \xef\xbb\xbf\n\n", [("", "\ufeff")]),
         (b"data: broken \xff utf\n\n", [("", "broken \ufffd utf")]),
         (b"data: a\r\n\r\ndata: b\r\rdata: c\n\n", [("", "a"), ("", "b"), ("", "c")]),
-        (b"data: \xe2\x80\xa8 and \x0b are no ends of lines\n\n", [("", "\u2028 and \x0b are no ends of lines")]),
+        (b"data: \xe2\x80\xa8 and \x0b are not ends of lines\n\n", [("", "\u2028 and \x0b are not ends of lines")]),
         (b"", []),
         (b"\xef\xbb", []),
     ],

@@ -407,7 +407,7 @@ async def test_an_answer_that_was_not_streamed_is_read_whole() -> None:
     ("body", "reason", "words"),
     [
         (b"<html>Welcome to the hotel</html>", "no_json", "base_url"),
-        (b"", "no_json", "no JSON"),
+        (b"", "no_json", "not JSON"),
         (b'{"a": [1, 2', "half_answer", "broke off"),
         (b"\xff\xfe", "no_json", "UTF-8"),
     ],

@@ -88,7 +88,7 @@ async def test_a_cut_call_is_told_a_good_one_is_made_and_its_image_follows(provi
     assert asked == {"role": "user", "content": "What is there?"}
     assert repeated["tool_plan"] == made["tool_plan"] == "I look."
     assert json.loads(repeated["tool_calls"][0]["function"]["arguments"]) == {"INVALID_JSON": '{"what": "a c'}
-    assert refused["content"].startswith("INVALID_INPUT: the arguments are no JSON")
+    assert refused["content"].startswith("INVALID_INPUT: the arguments are not a JSON object")
     assert made["tool_calls"][0]["function"] == {"name": alias, "arguments": '{"what": "a cat"}'}
     assert seen["content"].startswith("here is a cat\n")
     assert [part["type"] for part in image["content"]] == ["text", "image_url"]

@@ -214,7 +214,7 @@ def test_every_encoding_that_is_listed_is_one_of_python_and_holds_ascii() -> Non
         assert "abc\n".encode(codec).decode(codec) == "abc\n"
 
 
-# -- what is no text
+# -- what is not text
 
 
 @pytest.fixture

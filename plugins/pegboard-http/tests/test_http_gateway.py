@@ -110,8 +110,8 @@ async def test_every_error_code_has_its_status(host_with: Any, code: ErrorCode) 
 @pytest.mark.parametrize(
     ("send", "status", "says"),
     [
-        (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b'{"a": 1'), 400, "no JSON"),
-        (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b""), 400, "no JSON"),
+        (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b'{"a": 1'), 400, "not JSON"),
+        (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b""), 400, "not JSON"),
         (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b"[1]"), 400, "JSON object"),
         (partial(httpx2.Request, "POST", "/tools/add", headers=JSON, content=b'{"a": 1, "c": 2}'), 400, "b: expected"),
         (partial(httpx2.Request, "POST", "/tools/add", content=b'{"a": 1, "b": 2}'), 415, "application/json"),

@@ -118,8 +118,8 @@ def test_umlauts_and_kanji_hide_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
         (b"\xff\xfe", "UTF-8"),
         (b'{"a": NaN}', "NaN"),
         (b'{"a": 1e999}', "too large"),
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_read_says_why_and_how_to_make_one(tmp_path):
     with pytest.raises(ManifestError, match="cannot be read") as caught:
         load(tmp_path / "nothing")
     assert "toolgen" in caught.value.hint
-    with pytest.raises(ManifestError, match="no path"):
+    with pytest.raises(ManifestError, match="not a path"):
         load("a\0b")
 
 
@@ -244,7 +244,7 @@ CROSS = {
         "tools[0].binding.stdin.parameter",
     ),
     "a parameter that nobody uses": (subprocess_tool(TEXT), "tools[0].binding"),
-    "a pattern that is none": (
+    "a pattern that is not valid": (
         subprocess_tool(WIDTH, TEXT, exits=[{"stderr": "(", "code": "NOT_FOUND"}]),
         "tools[0].binding.exits[0].stderr",
     ),
@@ -260,11 +260,11 @@ CROSS = {
         "tools[0].binding.body.parameter",
     ),
     "an open schema": (a_tool(input_schema={"type": "object"}, examples=[{"input": {}}]), "tools[0].input_schema"),
-    "properties that are none": (
+    "properties that are not valid": (
         a_tool(input_schema={"type": "object", "properties": [], "additionalProperties": False}),
         "tools[0].input_schema.properties",
     ),
-    "no rate": (a_tool(constraints={"rate_limit": "often"}), "tools[0].constraints.rate_limit"),
+    "not a rate": (a_tool(constraints={"rate_limit": "often"}), "tools[0].constraints.rate_limit"),
     "a reference to nothing": (a_tool(output_schema={"$ref": "#/$defs/eror"}), "tools[0].output_schema"),
     "a reference to the outside": (
         a_tool(output_schema={"$ref": "https://example.com/schema"}),

@@ -299,7 +299,7 @@ def test_headers_that_frame_a_request_are_no_parameters(name):
 def test_a_pipe_and_a_device_are_no_manifests(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for file in (tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(ManifestError, match="is no file"):
+        with pytest.raises(ManifestError, match="is not a file"):
             load(file)
 
 

@@ -588,7 +588,7 @@ async def test_a_certificate_that_nobody_signed_is_not_trusted(serve, tool_of, t
 
 
 async def test_a_server_without_tls_is_named(serve, tool_of, autojump_clock):
-    server = await serve(b"", talk=sends(b"this is no TLS"))
+    server = await serve(b"", talk=sends(b"this is not TLS"))
     ask = await tool_of(server.url.replace("http", "https"))
     assert_error(await ask(), "UPSTREAM_ERROR", reason="no_network", says="TLS with")
 

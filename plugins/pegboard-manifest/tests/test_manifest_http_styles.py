@@ -250,7 +250,7 @@ def test_an_object_in_a_query_is_read_back_as_it_was(value, style):
     st.booleans(),
 )
 def test_a_value_in_a_path_stays_in_its_segment_or_is_refused(value, style, explode):
-    """Whatever the value, what stands in the path has no slash, no backslash and is no dots, however often decoded."""
+    """Whatever the value, what stands in the path has no slash, no backslash and is not dots, however often decoded."""
     text = or_refused(styles.path_text, style, explode, "id", value, ("id",))
     if text is None:
         return

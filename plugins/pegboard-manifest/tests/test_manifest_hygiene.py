@@ -178,7 +178,7 @@ def test_a_folder_outside_of_the_working_directory_is_given_as_it_is(tmp_path) -
 def test_no_tool_writes_what_decides_over_tools(tmp_path, path: str) -> None:
     roots = Roots(tmp_path, ["."])
 
-    with pytest.raises(OutsideError, match="no configuration"):
+    with pytest.raises(OutsideError, match="not a configuration"):
         roots.resolve(path)
     assert roots.resolve(path, write=False) == f"./{path}"
 
@@ -259,7 +259,7 @@ def test_what_decides_what_the_board_runs_is_not_written(name, tmp_path):
     assert name in PROTECTED
     roots = Roots(tmp_path, ["."])
     for path in (name, f"sub/{name.upper()}", f"{name}/below"):
-        with pytest.raises(OutsideError, match="no configuration"):
+        with pytest.raises(OutsideError, match="not a configuration"):
             roots.resolve(path)
     assert roots.resolve(name, write=False) == f"./{name}"
 

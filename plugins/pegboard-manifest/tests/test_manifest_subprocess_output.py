@@ -50,19 +50,19 @@ def test_a_delimiter_is_the_bindings() -> None:
 @pytest.mark.parametrize(
     ("parser", "data", "says"),
     [
-        ("json", b"", "no JSON: it wrote nothing"),
-        ("json", b"\n", "no JSON: it wrote nothing"),
+        ("json", b"", "not JSON: it wrote nothing"),
+        ("json", b"\n", "not JSON: it wrote nothing"),
         ("json", b"not json", "not valid JSON"),
         ("json", b'{"a": "\xff"}', "not valid UTF-8 at byte 7"),
-        ("json", b"NaN", "NaN is no JSON number"),
+        ("json", b"NaN", "NaN is not a JSON number"),
         ("json", b"1e999", "too large"),
         ("json", b"[" * 100 + b"]" * 100, "more than 64 levels"),
         ("json", b'{"a": 1} {"b": 2}', "not valid JSON"),
         ("jsonl", b'{"a": 1}\n{"a"\n', "line 2: not valid JSON"),
         ("jsonl", b"1\n\xff\n", "line 2: not valid UTF-8"),
         ("csv", b"a\n\xff\n", "not valid UTF-8 at byte 2"),
-        ("csv", b'a,b\n1,2\n"open', "no CSV: line 3"),
-        ("csv", b"a\n" + b"x" * 200_000, "no CSV: line 2: field larger than field limit"),
+        ("csv", b'a,b\n1,2\n"open', "not CSV: line 3"),
+        ("csv", b"a\n" + b"x" * 200_000, "not CSV: line 2: field larger than field limit"),
     ],
 )
 def test_output_that_is_not_what_the_binding_says_is_the_programs_fault(parser: str, data: bytes, says: str) -> None:

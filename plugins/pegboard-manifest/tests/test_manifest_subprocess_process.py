@@ -424,7 +424,7 @@ async def test_more_environment_than_the_system_takes_is_too_long(make_tool, ses
 async def test_a_nul_in_a_fixed_word_is_the_manifests_fault(make_tool, session_with) -> None:
     session = await session_with(make_tool([*PYTHON, ""], {"kind": "literal", "value": "a\x00"}))
 
-    assert_error(await session.call("tool", {}), "INTERNAL_ERROR", says="mend the binding")
+    assert_error(await session.call("tool", {}), "INTERNAL_ERROR", says="repair the binding")
 
 
 # Programs that do not end by themselves.

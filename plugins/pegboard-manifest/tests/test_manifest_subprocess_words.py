@@ -133,7 +133,7 @@ def test_a_value_becomes_words_as_its_style_says(entry: dict[str, Any], value: A
         (PATH, "-x", "a path inside the allowed folders, not a leading dash; put ./ before it"),
         (PATH, "https://x/y", "a path inside the allowed folders, not a URL"),
         (PATH, "/etc/passwd", "a path inside the folders that this tool may use"),
-        (PATH, "tool.manifest.json", "a path that is no configuration of the board"),
+        (PATH, "tool.manifest.json", "a path that is not a configuration of the board"),
         (PATH, 5, "a path"),
         (PATH, "a\nb", "a path inside the allowed folders, not the control character U+000A"),
     ],

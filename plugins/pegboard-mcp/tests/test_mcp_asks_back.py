@@ -330,9 +330,9 @@ REFUSED = {
         "51 fields",
     ),
     "no form": ({"message": "?", "requestedSchema": []}, "expected an object schema"),
-    "an address that is none": ({"mode": "url", "message": "?", "url": "file:///etc"}, "expected an address"),
+    "an address that is not valid": ({"mode": "url", "message": "?", "url": "file:///etc"}, "expected an address"),
     "an unknown mode": ({"mode": "s3cret\x1b[31m\nmode", "message": "?"}, "expected form or url"),
-    "no parameters": ([], "expected an object"),
+    "not parameters": ([], "expected an object"),
     "a long prompt": (sampling(systemPrompt=LONG), "100,001"),
     "a long text": (sampling(messages=[{"role": "user", "content": {"type": "text", "text": LONG}}]), "100,001"),
     "a long request": (sampling(metadata={"a": "x" * 4_000_000}), "4,000,"),
@@ -546,7 +546,7 @@ async def test_a_call_that_is_over_asks_nothing_more(stage: Stage, host: Any) ->
         await call.answer("sampling/createMessage", sampling())
 
 
-# Roots, and methods that are none.
+# Roots, and methods that are not valid.
 
 
 async def test_roots_are_the_configured_folders(stage: Stage, host: Any) -> None:

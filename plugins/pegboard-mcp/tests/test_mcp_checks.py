@@ -81,7 +81,7 @@ def test_a_tool_that_is_left_out_is_a_warning_and_a_good_server_is_none(look: An
 def test_an_allowed_tool_that_a_server_has_not_is_a_warning(look: Any) -> None:
     said = look(one=python(SERVER, allowed_tools=("good", "bad", "godo")), none=python(SERVER, load_tools=False))
     assert [(one.severity, one.what, one.why) for one in said] == [
-        ("warning", "a part of an MCP server is left out", "its inputSchema is no object"),
+        ("warning", "a part of an MCP server is left out", "its inputSchema is not an object"),
         ("warning", "an MCP server has no such tool", "`allowed_tools` names 'godo'"),
     ]
 
@@ -115,7 +115,7 @@ def test_servers_that_other_programs_have_are_named_and_not_started(look: Any, t
     settings = McpSettings(servers={"mine": ServerSettings(command="x")})
     (only,) = check_found_files(settings)
     assert (only.severity, only.why) == ("note", "Claude Code has files")
-    assert only.fix.startswith("take them over: pegboard config import ")
+    assert only.fix.startswith("import them: pegboard config import ")
     assert not mark.exists()
 
 

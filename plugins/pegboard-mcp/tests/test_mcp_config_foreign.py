@@ -128,8 +128,8 @@ def test_vs_codes_settings_and_claude_codes_projects_are_read(
     [
         ("", "", "expecting value (line 1)"),
         ("{", "", "line 1"),
-        (b"\xff", "", "bytes that are no UTF-8 (line 1)"),
-        (b'{"mcpServers":\n "\xff"}', "", "bytes that are no UTF-8 (line 2)"),
+        (b"\xff", "", "bytes that are not UTF-8 (line 1)"),
+        (b'{"mcpServers":\n "\xff"}', "", "bytes that are not UTF-8 (line 2)"),
         ("[]", "", "a list"),
         ("{}", "", "one without"),
         ('{"mcpServers": []}', "mcpServers", "a list"),

@@ -168,7 +168,7 @@ def test_line_ends_stay_what_they_are(run: Import, here: Path) -> None:
         ('[plugins.mcp]\nservers = {a = {command = "x"}}\n', "in a form that nothing can be put behind"),
         ("plugins = 3\n", "in a form that nothing can be put behind"),
         ("= 3\n", "no TOML"),
-        ("a = \xff", "no UTF-8"),
+        ("a = \xff", "not UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_added_to_is_left_as_it_is(run: Import, here: Path, content: str, why: str) -> None:
@@ -188,7 +188,7 @@ def test_servers_in_dotted_keys_may_have_others_behind_them(run: Import, here: P
 
 def test_a_yaml_configuration_is_left_as_it_is(run: Import, here: Path) -> None:
     (here / "agent.yaml").write_text("timeout_s: 3\n")
-    with pytest.raises(ConfigError, match="no TOML file") as caught:
+    with pytest.raises(ConfigError, match="not a TOML file") as caught:
         run("claude.json")
     assert "--print" in (caught.value.hint or "")
 
@@ -199,9 +199,9 @@ def test_a_yaml_configuration_is_left_as_it_is(run: Import, here: Path) -> None:
         ("{", (), "expected a file of MCP servers"),
         ('{"mcpServers": {}}', (), "no MCP servers that are switched on"),
         ('{"mcpServers": {"a": {"command": "x"}}}', ("b",), "no server 'b'"),
-        ('{"mcpServers": {"a": {"command": "x", "url": "https://h"}}}', (), "cannot be taken over"),
-        ('{"mcpServers": {"a": {"command": "${command:x}"}}}', (), "cannot be taken over"),
-        ('{"mcpServers": {"a": {"url": "${A}", "command": 3}}}', (), "cannot be taken over"),
+        ('{"mcpServers": {"a": {"command": "x", "url": "https://h"}}}', (), "cannot be imported"),
+        ('{"mcpServers": {"a": {"command": "${command:x}"}}}', (), "cannot be imported"),
+        ('{"mcpServers": {"a": {"url": "${A}", "command": 3}}}', (), "cannot be imported"),
     ],
 )
 def test_wrong_input_takes_nothing_over(run: Import, here: Path, text: str, names: tuple[str, ...], why: str) -> None:

@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_never_overwritten(run: Connec
 def test_bytes_that_are_no_text_are_refused(run: Connect) -> None:
     path = lay("cursor")
     path.write_bytes(b'{"mcpServers": {"a": "\xff"}}')
-    with pytest.raises(ConfigError, match="no UTF-8"):
+    with pytest.raises(ConfigError, match="not UTF-8"):
         run("cursor")
     assert path.read_bytes() == b'{"mcpServers": {"a": "\xff"}}'
 
@@ -235,7 +235,7 @@ def test_two_boards_may_be_connected_under_two_names(run: Connect) -> None:
     assert b'"reader"' not in path.read_bytes()
     run("cursor", "--name", "all of it", "--remove")
     assert path.read_bytes() == before
-    with pytest.raises(ConfigError, match="no name"):
+    with pytest.raises(ConfigError, match="not a name"):
         run("cursor", "--name", "a\nb")
 
 
@@ -290,7 +290,7 @@ def test_the_program_connects_and_disconnects(home: Path) -> None:
     path.write_text("{")
     refused = pegboard("connect", "claude-code")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 2)
-    assert "hint: mend the file" in refused.stderr
+    assert "hint: repair the file" in refused.stderr
 
 
 def lay_project(text: str = OTHERS % "mcpServers") -> Path:

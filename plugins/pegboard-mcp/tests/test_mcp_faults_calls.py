@@ -250,6 +250,6 @@ async def test_an_answer_that_is_none_fails_its_call_at_once_and_that_alone(host
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
     assert result.error.details["reason"] == "protocol"
-    assert "its `result` is no object" in result.error.message
+    assert "its `result` is not an object" in result.error.message
     assert "update the server" in result.error.message
     assert (await session.call("echo", {"said": "on"})).text == "on"

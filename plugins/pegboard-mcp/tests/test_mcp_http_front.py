@@ -1,4 +1,6 @@
-"""Streamable HTTP on real sockets: what is let in, who calls, both eras, the lane and what it leaves to the SDK."""
+"""Streamable HTTP on real sockets: what is let in, who calls, both eras, the fast path and what it leaves to the
+SDK.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def text_of(answer: Any) -> str:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_sdks_client_lists_and_calls_in_both_eras(over_http: Callable[..., Any], mode: Any) -> None:
     async with over_http() as served, Client(served.url, mode=mode) as client:
-        for a in range(3):  # the first goes the SDK's way, others through the lane
+        for a in range(3):  # the first goes the SDK's way, others through the fast path
             result = await client.call_tool("add", {"a": a, "b": 2})
             assert result.structured_content == {"result": a + 2}
         assert "add" in [tool.name for tool in (await client.list_tools()).tools]
@@ -127,7 +129,7 @@ async def test_parallel_calls_of_one_client_do_not_wait_for_each_other(
         assert served.tools.outcomes == ["done"]
 
 
-# -- the lane answers as the SDK does
+# -- the fast path answers as the SDK does
 
 
 async def test_the_lane_answers_a_modern_call_as_the_sdk_does(over_http: Callable[..., Any]) -> None:
@@ -271,7 +273,7 @@ async def test_more_sessions_than_are_allowed_are_refused(over_http: Callable[..
 async def test_an_answer_to_no_question_changes_nothing(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         session = await served.open_session()
-        for key in ("lane-1", "other", 7):
+        for key in ("fast-1", "other", 7):
             answer = {"jsonrpc": "2.0", "id": key, "result": {}}
             assert (await served.raw.post(served.url, json=answer, headers=session)).status_code == 202
 
@@ -309,7 +311,7 @@ async def test_an_error_of_the_client_is_what_a_question_comes_to(over_http: Cal
                 assert stream.headers["content-type"] == "text/event-stream"
                 lines = (json.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: "))
                 question = await anext(lines)
-                assert question["id"].startswith("lane-")
+                assert question["id"].startswith("fast-")
                 answer = {"jsonrpc": "2.0", "id": question["id"], **said}
                 assert (await served.raw.post(served.url, json=answer, headers=session)).status_code == 202
                 result = (await anext(lines))["result"]
@@ -488,7 +490,7 @@ async def test_host_and_origin_are_held(over_http: Callable[..., Any], headers: 
             assert (await served.call("add", {"a": 1, "b": 2}, **headers)).status_code == status
 
 
-# -- what is no request
+# -- what is not a request
 
 
 @pytest.mark.parametrize(

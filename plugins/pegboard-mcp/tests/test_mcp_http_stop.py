@@ -63,7 +63,7 @@ async def gone(served: Any) -> bool:
 @pytest.mark.parametrize("warm", [False, True])
 async def test_a_call_in_flight_is_answered_and_a_new_one_refused(over_http: Callable[..., Any], warm: bool) -> None:
     async with over_http() as served:
-        if warm:  # the lane's; else the SDK's
+        if warm:  # the fast path's; else the SDK's
             await served.call("add", {"a": 1, "b": 2})
         answers = []
 
@@ -120,13 +120,13 @@ async def test_a_question_that_is_open_can_still_be_answered(over_http: Callable
         assert last["result"]["content"][0]["text"] == "yes"
 
 
-@pytest.mark.parametrize("kind", ["lane", "sdk", "session"])
+@pytest.mark.parametrize("kind", ["fast", "sdk", "session"])
 async def test_a_call_that_takes_longer_than_the_limit_is_answered_that_nobody_knows(
     over_http: Callable[..., Any], kind: str
 ) -> None:
     async with over_http(stop_timeout_s=0.2) as served:
         answers = []
-        if kind == "lane":
+        if kind == "fast":
             await served.call("add", {"a": 1, "b": 2})
         session = await served.open_session() if kind == "session" else None
 

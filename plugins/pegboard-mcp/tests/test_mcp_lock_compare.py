@@ -1,4 +1,4 @@
-"""What a change of a tool's face means for those who call it."""
+"""What a change of a tool's public definition means for those who call it."""
 
 from __future__ import annotations
 

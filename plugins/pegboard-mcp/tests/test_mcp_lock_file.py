@@ -129,9 +129,9 @@ def test_what_hides_in_a_text_is_escaped_in_the_file() -> None:
         ("version = 2", "of version 2"),
         ("", "of version None"),
         ("version = true", "of version True"),
-        ("<<<<<<< mine", "no TOML"),
-        ("version = 1\ntools = 1", "no list"),
-        ("version = 1\ntools = [1]", "block 1 is no table"),
+        ("<<<<<<< mine", "not TOML"),
+        ("version = 1\ntools = 1", "not a list"),
+        ("version = 1\ntools = [1]", "block 1 is not a table"),
         ("version = 1\n[[tools]]\nname = 'a'\nfingerprint = 'x'", "block 1 has no source"),
         ("version = 1\n[[tools]]\nsource = 's'\nname = 1\nfingerprint = 'x'", "block 1 has no name"),
         ("version = 1\nx = " + "[" * 5_000, "nested too deep"),
@@ -157,7 +157,7 @@ def test_other_files_are_refused_with_why(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(LockError, match="not UTF-8"):
         read_lock(path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LockError, match="no file"):
+    with pytest.raises(LockError, match="not a file"):
         read_lock(tmp_path / "pipe")
     monkeypatch.setattr(file, "MAX_BYTES", 100)
     path.write_text("#" * 101)

@@ -115,7 +115,7 @@ def test_a_lock_that_cannot_be_read_is_said(here: Path, caplog: pytest.LogCaptur
     (here / "pegboard.lock").write_text("<<<<<<< mine")
     settings = McpSettings(lock=lock)
     if lock == "enforce":
-        with pytest.raises(PluginError, match="cannot be read: it is no TOML"):
+        with pytest.raises(PluginError, match="cannot be read: it is not TOML"):
             check_tool(a_tool(), settings)
         check_tool(Tool(name="own", handler=handler), settings)
     else:

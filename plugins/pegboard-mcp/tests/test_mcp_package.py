@@ -1,4 +1,4 @@
-"""The package's door: what it exports, and how little it imports."""
+"""The package's interface: what it exports, and how little it imports."""
 
 from __future__ import annotations
 

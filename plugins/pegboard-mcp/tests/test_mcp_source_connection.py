@@ -38,7 +38,7 @@ class Peer:
         self.write, self._receive = anyio.create_memory_object_stream[Any](100)
 
     def why(self) -> LinkError:
-        return LinkError("closed" if self.gone.is_set() else "silent", "the peer says why", "mend the peer")
+        return LinkError("closed" if self.gone.is_set() else "silent", "the peer says why", "repair the peer")
 
     async def explain(self) -> LinkError:
         return self.why()
@@ -130,7 +130,7 @@ async def test_what_nobody_asked_for_is_dropped(peers: Any) -> None:
         peer.say({"id": connections.FIRST_ID + 1000, "result": {"wrong": True}})
         peer.say({"id": "what", "error": {"code": 1, "message": "?"}})
         peer.say({"id": "9" * 400, "result": {}})
-        peer.say(ValueError("a line that is no message"))
+        peer.say(ValueError("a line that is not a message"))
         for params in ({}, {"progressToken": message["id"]}, {"progressToken": "x", "progress": True}, {"progress": 1}):
             peer.say({"method": "notifications/progress", "params": params})
         peer.say({"method": "notifications/cancelled", "params": {"requestId": message["id"]}})
@@ -177,8 +177,18 @@ async def test_an_error_is_raised_with_its_number(peers: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "said", "meant", "says"),
     [
-        (-32700, "Failed to parse JSON response: 4 validation errors for union[...]", -32012, "no message of JSON-RPC"),
-        (-32700, "Failed to parse SSE message: 4 validation errors for union[...]", -32012, "no message of JSON-RPC"),
+        (
+            -32700,
+            "Failed to parse JSON response: 4 validation errors for union[...]",
+            -32012,
+            "not a message of JSON-RPC",
+        ),
+        (
+            -32700,
+            "Failed to parse SSE message: 4 validation errors for union[...]",
+            -32012,
+            "not a message of JSON-RPC",
+        ),
         (-32700, "Failed to parse JSON response: the answer is longer than the limit of 5,000 bytes", -32010, "5,000"),
         (-32000, "SSE stream failed: Server-sent event exceeded the 5000 byte limit.", -32010, "5,000 bytes"),
         (-32600, "Unexpected content type: text/html", -32012, "'text/html'"),

@@ -18,7 +18,8 @@ from pegboard.testing import assert_error, assert_ok
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The SDK's streams of events are left to the garbage collector where a connection ends; the fault is not ours to mend.
+# The SDK's streams of events are left to the garbage collector where a connection ends; the fault is not ours to
+# repair.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Async generator .* was garbage collected:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator:pytest.PytestUnraisableExceptionWarning"),

@@ -216,7 +216,7 @@ async def test_a_server_that_does_not_start_is_tried_again_until_it_does(
     await served.until(lambda: len(served.lines("starts")) >= 4)
     assert served.source.trouble is not None
 
-    (served.folder / "mended").touch()
+    (served.folder / "repaired").touch()
     await served.ready()
     assert served.source.trouble is None
     assert_ok(await served.call("add", a=1, b=2), text="3")

@@ -73,9 +73,9 @@ def test_what_cannot_be_read_is_a_value_error(said: bytes) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ('{"jsonrpc":"2.0","id":1,"result":5}', "its `result` is no object"),
-        ('{"jsonrpc":"2.0","id":1,"error":"no"}', "its `error` is no object"),
-        ('{"id":1,"result":{}}', "it is no message of JSON-RPC 2.0"),
+        ('{"jsonrpc":"2.0","id":1,"result":5}', "its `result` is not an object"),
+        ('{"jsonrpc":"2.0","id":1,"error":"no"}', "its `error` is not an object"),
+        ('{"id":1,"result":{}}', "it is not a message of JSON-RPC 2.0"),
         ('{"jsonrpc":"2.0","id":1,"method":"x","result":5}', None),
         ('{"jsonrpc":"2.0","id":true,"result":5}', None),
         ('{"jsonrpc":"2.0","id":1}', None),

@@ -290,7 +290,7 @@ def test_other_choices_are_passed_over(stream) -> None:
         ("error", {"message": "tool_use_failed", "status_code": 400}, "tool_use_failed"),
         ("", {"object": "error", "message": "too long"}, "too long"),
         ("", {"choices": [{"error": {"code": 502, "message": "upstream"}, "finish_reason": "error"}]}, "upstream"),
-        ("", ["no", "chunk"], "no object"),
+        ("", ["no", "chunk"], "not an object"),
     ],
 )
 def test_an_error_in_the_middle_names_the_provider(event, data, says) -> None:

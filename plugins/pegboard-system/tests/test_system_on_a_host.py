@@ -88,7 +88,7 @@ async def test_without_allowed_commands_the_tool_is_not_on_the_board() -> None:
 def test_doctor_says_why_no_command_may_run() -> None:
     findings = load_board({}, plugins=[pegboard_system.plugin]).findings()
     [found] = [finding for finding in findings if finding.where.startswith("tool execute_command")]
-    assert (found.what, found.severity) == ("a tool is off", "note")
+    assert (found.what, found.severity) == ("a tool is disabled", "note")
     assert "allowed_commands" in found.fix
 
 

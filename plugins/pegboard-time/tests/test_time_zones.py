@@ -118,13 +118,13 @@ def test_any_name_is_a_zone_or_invalid_input_with_names_that_there_are(text: str
 def test_an_unknown_name_says_which_argument_and_what_it_may_have_meant() -> None:
     with pytest.raises(ToolError) as caught:
         Zones().read("Tokyo", "to_timezone")
-    assert caught.value.message == "to_timezone: 'Tokyo' is no time zone; did you mean Asia/Tokyo?"
+    assert caught.value.message == "to_timezone: 'Tokyo' is not a time zone; did you mean Asia/Tokyo?"
     with pytest.raises(ToolError, match="write a name of the IANA database, as in Europe/Paris"):
         Zones().read("qqqqqq", "timezone")
 
 
 def test_where_the_host_stands_is_not_told() -> None:
-    with pytest.raises(ToolError, match="no time zone"):
+    with pytest.raises(ToolError, match="not a time zone"):
         Zones().read("localtime", "timezone")
 
 

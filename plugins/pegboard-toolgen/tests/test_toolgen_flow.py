@@ -604,7 +604,7 @@ def test_routes_that_no_document_covers_are_named(api: Api, run: Callable[..., R
     ("name", "text", "says"),
     [
         ("names.lock", "{}", "names.lock is not one"),
-        ("tools.draft.json", "[]", "tools.draft.json is no JSON object"),
+        ("tools.draft.json", "[]", "tools.draft.json is not a JSON object"),
         ("tools.draft.json", '{"generated": {"tools": [1]}}', "tools.draft.json is not what was written"),
         (".toolgen/base.json", '{"tools": {}}', "base.json is not what was written"),
         ("tool.manifest.json", "{", "tool.manifest.json cannot be read"),

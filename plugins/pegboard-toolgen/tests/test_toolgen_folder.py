@@ -100,7 +100,7 @@ def test_the_states_of_files_are_told_apart(folder: Folder) -> None:
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../x", "a//b", "", "a\\b", "c:x", "./a"])
 def test_no_path_leads_out_of_the_folder(folder: Folder, name: str) -> None:
-    with pytest.raises(ConfigError, match="no path inside"):
+    with pytest.raises(ConfigError, match="not a path inside"):
         folder.write({name: b""})
 
 
@@ -132,7 +132,7 @@ def test_the_folder_of_outputs_is_one(tmp_path: Path) -> None:
     project.mkdir()
     (project / "link").symlink_to(tmp_path)
     (project / "file").write_text("")
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         open_folder(project / "file")
     assert open_folder(project / "llm-tooling").path == project / "llm-tooling"
     assert open_folder(project / "link" / "x").path == tmp_path / "x"

@@ -89,7 +89,7 @@ def test_everything_that_can_be_said_is_read() -> None:
         ("[tools.a]\nexamples = 1", "expected a list of tables"),
         ("[servers.a]\nauth = [{ kind = 'x' }]", "auth[0].kind"),
         ("[servers.a]\nsecret = 'x'", "servers.a.secret"),
-        ("x = ", "no TOML"),
+        ("x = ", "not TOML"),
     ],
 )
 def test_what_nobody_knows_is_refused_with_its_place(text: str, says: str) -> None:

@@ -37,8 +37,8 @@ def discover(tmp_path: Path) -> Make:
     ("bad", "why"),
     [
         (b"def f(:\n", "its source cannot be read (SyntaxError)"),
-        (b"x = '\xff\xfe'\n", "its file is no text in the encoding it claims"),
-        (b"# coding: no-such-code\n", "its file is no text in the encoding it claims"),
+        (b"x = '\xff\xfe'\n", "its file is not text in the encoding it claims"),
+        (b"# coding: no-such-code\n", "its file is not text in the encoding it claims"),
         (b"x = 1\0\n", "its source cannot be read"),
         (b"x = " + b"(" * 500 + b")" * 500, "its source cannot be read"),
         (b"x = " + b"-" * 90_000 + b"1", "its source cannot be read"),
@@ -95,7 +95,7 @@ def test_links_that_leave_the_package_and_files_that_are_none_are_not_read(disco
     assert {one.id: one.why for one in found.left_out} == {
         "module lib.away": "its file is a link that leaves the package",
         "module lib.loop": "its file cannot be read",
-        "module lib.pipe": "its file is no regular file",
+        "module lib.pipe": "its file is not a regular file",
     }
 
 

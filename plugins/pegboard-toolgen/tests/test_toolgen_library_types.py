@@ -210,7 +210,7 @@ def test_items_of_a_list_are_coerced_one_by_one(
         ("Iterator[int]", "an iterator"),
         ("type[int]", "a class"),
         ("t.Pattern[str]", "a compiled pattern"),
-        ("dict[int, str]", "a mapping whose keys are no texts"),
+        ("dict[int, str]", "a mapping whose keys are not texts"),
         ("dict[str, Decimal]", "a mapping to values that JSON has no form for"),
         ("list[list[Decimal]]", "two lists deep"),
         ("set[Decimal]", "a set of values"),

@@ -111,7 +111,7 @@ def merges(count: int) -> str:
         ("a: &a " + "[" * 100 + "x" + "]" * 100 + "\nb: " + "[" * 150 + "*a" + "]" * 150, "unfolds into more"),
         ("a: &a [*a]", "alias that leads to itself"),
         ("a: *b", "alias that leads to itself or to nothing"),
-        ("{[1]: 2}", "a key that is no text"),
+        ("{[1]: 2}", "a key that is not text"),
         ("a: b: c: [", "neither JSON nor YAML at line 1"),
         ("a: \x01", "neither JSON nor YAML"),
     ],
@@ -126,9 +126,9 @@ def test_yaml_that_breaks_a_bound_is_refused(text: str, why: str) -> None:
     [
         (b'{"openapi": "3.0.0"', "not valid JSON"),
         (b"\xff\xfe\xfa", "not valid UTF-8"),
-        (b"just words", "no OpenAPI document"),
-        (b"[]", "no OpenAPI document"),
-        (b"", "no OpenAPI document"),
+        (b"just words", "not an OpenAPI document"),
+        (b"[]", "not an OpenAPI document"),
+        (b"", "not an OpenAPI document"),
         (b'{"openapi": ' + b"[" * 300 + b"]" * 300 + b"}", "nested more than"),
     ],
 )
@@ -157,7 +157,7 @@ def test_large_documents_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_mapping_that_is_no_json_is_refused() -> None:
-    with pytest.raises(DiscoveryError, match="is no JSON"):
+    with pytest.raises(DiscoveryError, match="is not JSON"):
         discover_openapi({"openapi": "3.1.0", "paths": {1: object()}})
 
 
@@ -332,7 +332,9 @@ def test_a_slow_server_is_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_server_without_a_document_says_so(site: Site) -> None:
     site.has("/a", b"{}")
 
-    with pytest.raises(DiscoveryError, match="no OpenAPI document was found there: the answer is no OpenAPI") as caught:
+    with pytest.raises(
+        DiscoveryError, match="no OpenAPI document was found there: the answer is not an OpenAPI document"
+    ) as caught:
         discover_openapi(f"{site.url}/a")
     assert caught.value.hint == "name the URL of the document itself"
     with pytest.raises(DiscoveryError, match="the server answered 404"):
@@ -343,10 +345,10 @@ def test_a_server_without_a_document_says_so(site: Site) -> None:
     ("url", "why"),
     [
         ("http://user:secret@127.0.0.1/x", "credentials"),
-        ("http://[::1/x", "no URL"),
-        ("http:///x", "no URL"),
-        ("http://127.0.0.1:99999/x", "no URL"),
-        ("http://a b/x", "no URL"),
+        ("http://[::1/x", "not a URL"),
+        ("http:///x", "not a URL"),
+        ("http://127.0.0.1:99999/x", "not a URL"),
+        ("http://a b/x", "not a URL"),
         ("http://127.0.0.1:1/x", "did not answer"),
     ],
 )

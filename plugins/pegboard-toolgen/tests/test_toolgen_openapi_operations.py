@@ -146,8 +146,8 @@ def test_one_bad_operation_costs_that_operation() -> None:
         "http:* /circle": "a reference leads in a circle",
         "http:* /gone": "the reference '#/nowhere' points to nothing",
         "http:COPY /more": "the method 'COPY' cannot be sent",
-        "http:GET /bad": "it is no object",
-        "http:POST /bad": "its parameters are no list",
+        "http:GET /bad": "it is not an object",
+        "http:POST /bad": "its parameters are not a list",
         "http:PUT /bad": "a parameter says no name or no place",
         "http:QUERY /bad": "the method 'query' cannot be sent",
     }
@@ -178,7 +178,7 @@ def test_what_runs_code_that_is_sent_is_marked(path: str, said: dict[str, Any], 
 def test_a_path_that_is_no_object_is_reported() -> None:
     found = discover({"/odd": 7, "/fine": {"get": {"responses": {"200": {"description": "x"}}}}})
     assert [draft.id for draft in found.drafts] == ["http:GET /fine"]
-    assert ("http:* /odd", "it is no object") in [(left.id, left.why) for left in found.left_out]
+    assert ("http:* /odd", "it is not an object") in [(left.id, left.why) for left in found.left_out]
 
 
 def test_webhooks_are_reported() -> None:

@@ -69,7 +69,7 @@ def test_later_files_lie_over_earlier_ones() -> None:
         ([{"get_a": [{"op": "remove", "path": "/nothing"}]}], "operation 0: there is no /nothing"),
         ([{"get_a": None}, {"get_a": {"title": "x"}}], "takes the tool out"),
         ([{"get_a": {"id": "other"}}], "the id of a tool stays"),
-        ([{"get_a": [{"op": "replace", "path": "", "value": 1}]}], "no object"),
+        ([{"get_a": [{"op": "replace", "path": "", "value": 1}]}], "not an object"),
     ],
 )
 def test_an_override_that_matches_nothing_is_an_error(files: list[dict[str, Any]], says: str) -> None:
@@ -105,7 +105,7 @@ def test_no_folder_is_no_override(tmp_path: Path) -> None:
 
 def test_what_is_no_folder_or_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "overrides").write_text("{}")
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         read_overrides(Folder(tmp_path))
     (tmp_path / "overrides").unlink()
     (tmp_path / "overrides").mkdir()
@@ -120,7 +120,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
     (here / "overrides").symlink_to(elsewhere)
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         read_overrides(Folder(here))
 
 

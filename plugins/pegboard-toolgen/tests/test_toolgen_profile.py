@@ -239,7 +239,7 @@ def test_the_scan_of_routes_ends(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         profile_project(tmp_path / "nothing")
 
 

@@ -40,7 +40,7 @@ def judge(value: Any, kind: Any, path: str = "body") -> list[str]:
     if isinstance(origin, type) and issubclass(origin, Iterable):
         return _judge_list(value, typing.get_args(kind)[0], path)
     if origin in (typing.IO, os.PathLike):
-        return [f"{path}: {value!r:.60} is no file"]
+        return [f"{path}: {value!r:.60} is not a file"]
     if inspect.isclass(kind):
         return _judge_class(value, kind, path)
     raise TypeError(f"{path}: a type that nobody thought of: {kind!r}")
@@ -70,7 +70,7 @@ def _is_meant(value: Any, kind: Any) -> bool:
 
 def _judge_mapping(value: Any, kinds: Sequence[Any], path: str) -> list[str]:
     if not isinstance(value, dict):
-        return [f"{path}: {value!r:.60} is no object"]
+        return [f"{path}: {value!r:.60} is not an object"]
     return (
         [complaint for key, inner in value.items() for complaint in judge(inner, kinds[1], f"{path}.{key}")]
         if kinds
@@ -80,7 +80,7 @@ def _judge_mapping(value: Any, kinds: Sequence[Any], path: str) -> list[str]:
 
 def _judge_list(value: Any, kind: Any, path: str) -> list[str]:
     if not isinstance(value, list):
-        return [f"{path}: {value!r:.60} is no list"]
+        return [f"{path}: {value!r:.60} is not a list"]
     return [complaint for at, inner in enumerate(value) for complaint in judge(inner, kind, f"{path}[{at}]")]
 
 
@@ -97,12 +97,12 @@ def _judge_class(value: Any, kind: type, path: str) -> list[str]:
     }
     if kind in plain:
         right = isinstance(value, plain[kind]) and (kind is bool or not isinstance(value, bool))
-        return [] if right else [f"{path}: {value!r:.60} is no {kind.__name__}"]
+        return [] if right else [f"{path}: {value!r:.60} is not {kind.__name__}"]
     if issubclass(kind, enum.Enum):
         allowed = [member.value for member in kind]
         return [] if value in allowed else [f"{path}: {value!r:.60} is none of {allowed}"]
     if not isinstance(value, dict):
-        return [f"{path}: {value!r:.60} is no {kind.__name__}"]
+        return [f"{path}: {value!r:.60} is not {kind.__name__}"]
     members = _members(kind)
     complaints = [f"{path}: {kind.__name__} has no {name!r}" for name in value if name not in members]
     complaints += [

@@ -645,7 +645,7 @@ def _interaction(url: str, body: Any, answer: bytes, status: int, way: str, meth
 
 
 def record(folder: Path, way: str) -> None:
-    """A folder of recordings: one tape for each answer, one with all of them, and some that are none."""
+    """A folder of recordings: one tape for each answer, one with all of them, and some that are not valid."""
     suffix = "json" if way == "base64" else "yaml"
 
     def write(name: str, *interactions: Any) -> None:

@@ -72,7 +72,7 @@ def _tape(path: Path, name: str) -> Tape:
 
 
 def _exchange(one: Any) -> Exchange | str:
-    """One interaction, or why it is no request to a model that is spoken to here."""
+    """One interaction, or why it is not a request to a model that is spoken to here."""
     try:
         request, response = one["request"], one["response"]
         url, method = request["uri"], request.get("method", "POST").upper()
@@ -86,7 +86,7 @@ def _exchange(one: Any) -> Exchange | str:
     try:
         body = _json_of(request)
     except ValueError:
-        return f"{place}: its body is no JSON"
+        return f"{place}: its body is not JSON"
     api = api_of(url, body)
     if not isinstance(body, dict) or api is None:
         return f"{place}: not spoken here"

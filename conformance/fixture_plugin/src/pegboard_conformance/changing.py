@@ -19,7 +19,7 @@ def _tool_number(number: int) -> Tool:
         return f"tool {number}"
 
     return Tool(
-        name=f"test_changed_{number}", handler=handler, description=f"The tool that hangs after change {number}."
+        name=f"test_changed_{number}", handler=handler, description=f"The tool that is there after change {number}."
     )
 
 

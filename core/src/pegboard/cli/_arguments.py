@@ -36,7 +36,7 @@ def read_arguments(texts: Sequence[str], schema: Mapping[str, Any], known: Mappi
         known: arguments that are given otherwise; those of the texts lie over them.
 
     Raises:
-        click.UsageError: a text is no argument, or a name is given twice.
+        click.UsageError: a text is not an argument, or a name is given twice.
     """
     if len(texts) == 1 and schema and not _is_pair(texts[0], schema):
         key = _only_parameter(schema, texts[0], known)
@@ -49,7 +49,7 @@ def read_arguments(texts: Sequence[str], schema: Mapping[str, Any], known: Mappi
         if not sign or not key:
             if not schema:
                 continue  # of a tool that is not there: the call says so
-            raise click.UsageError(f"{text[:60]!r} is no argument; write KEY=VALUE or KEY:=JSON")
+            raise click.UsageError(f"{text[:60]!r} is not an argument; write KEY=VALUE or KEY:=JSON")
         if key in values:
             raise click.UsageError(f"the argument {key[:60]!r} is given twice")
         values[key] = _read_json(key, value) if is_json else _read(key, value, schema)
@@ -70,9 +70,9 @@ def _only_parameter(schema: Mapping[str, Any], text: str, known: Mapping[str, An
         return every[0]
     keys = ", ".join(required or every)
     raise click.UsageError(
-        f"{text[:60]!r} is no argument; write KEY=VALUE or KEY:=JSON, where KEY is one of {keys}"
+        f"{text[:60]!r} is not an argument; write KEY=VALUE or KEY:=JSON, where KEY is one of {keys}"
         if keys
-        else f"{text[:60]!r} is no argument: the tool takes none"
+        else f"{text[:60]!r} is not an argument: the tool takes none"
     )
 
 

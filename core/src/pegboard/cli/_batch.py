@@ -88,8 +88,8 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
     Out:  {"id": "1", "name": "roll_dice", "ok": true, "content": [...], "data": {...}, ...}
 
     Results come in the order of the lines, each as soon as it and those before it are done. Calls overlap where their
-    tools are read-only or declare that they may; any other waits for those before it. A line that is no
-    call is answered with INVALID_INPUT.
+    tools are read-only or declare that they may; any other waits for those before it. A line that is not
+    a valid call is answered with INVALID_INPUT.
     """
     if answer() is None:
         raise OutputError(None)
@@ -352,7 +352,7 @@ class Batch:
     # -- one line
 
     def _understand(self, number: int, line: bytes | TooLong) -> tuple[Session, ToolCall] | ToolResult:
-        """Who calls what; or the answer to what is no call."""
+        """Who calls what; or the answer to what is not a valid call."""
         if isinstance(line, TooLong):
             known = call_of(line.members)
             return self._no_call(number, f"it is longer than {self._max_line:,} bytes", known.id, known.name)
@@ -375,7 +375,7 @@ class Batch:
         return session, call
 
     def _no_call(self, number: int, why: str, id: str = "", name: str = "") -> ToolResult:  # noqa: A002 - the field's name
-        error = ToolError(ErrorCode.INVALID_INPUT, f"line {number} is no call: {why}", line=number)
+        error = ToolError(ErrorCode.INVALID_INPUT, f"line {number} is not a valid call: {why}", line=number)
         return self._session.refuse_line(error, id=id, name=name[:MAX_NAME])
 
     def _session_of(self, user: str) -> Session:

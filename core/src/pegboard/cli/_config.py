@@ -47,7 +47,7 @@ class _ConfigGroup(click.Group):
 
     def _ask(self, ctx: click.Context) -> None:
         program = ctx.find_root().command
-        assert isinstance(program, Program), "the group hangs in no other program"
+        assert isinstance(program, Program), "the group is in no other program"
         program.list_commands_of_plugins(ctx)
 
 

@@ -1,4 +1,4 @@
-"""The end of a process that has to be gone soon, whatever still holds it.
+"""Ends a process within a time limit, whatever still runs in it.
 
 What can be cancelled ends by itself and takes its children along. What cannot is left behind with the process: a thread
 that hangs, a handler that shields itself or blocks the loop, a library that joins its threads at exit. Children that
@@ -24,7 +24,7 @@ TERM_PART = 0.8
 
 
 def leave_within(limit_s: float, status: int, words: str) -> None:
-    """Have the process gone by then; what ends before that has ended by itself.
+    """End the process by then at the latest; what ends earlier has ended by itself.
 
     Args:
         limit_s: in seconds.

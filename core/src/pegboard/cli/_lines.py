@@ -1,4 +1,4 @@
-"""The thinking part of `batch`: bytes into lines, results into bytes. No I/O."""
+"""Lines of `batch`: bytes into lines, results into bytes. No I/O."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def command(
     run: ProgramRun, category: str | None, tag: str | None, text: str | None, tokens: bool, everything: bool,
     sources: bool, wait_s: float, as_json: bool,
 ) -> None:  # fmt: skip
-    """The tools on the board, with where they come from and how they hang."""
+    """The tools on the board, with their origin and state."""
     statuses, board = run.look_at_sources(wait_s), run.load_board()
     if sources:
         emit_sources(statuses, as_json=as_json)

@@ -3,9 +3,9 @@
 A stdout that closes or fills is an answer that did not arrive: `OutputError`, a line on stderr, exit 1. Everything is
 written and flushed here, so that nothing is left for the interpreter to fail on when it shuts down.
 
-In a process of its own, the program keeps stdout to itself (`keep_stdout`): what strangers print, in a tool, when a
-plugin is imported, in a worker process, is on stderr. A command of a plugin is no stranger: `sys.stdout` is the answer
-while it runs (`lend_stdout`).
+In a process of its own, the program keeps stdout to itself (`keep_stdout`): what third-party code prints, in a tool,
+when a plugin is imported, in a worker process, is on stderr. A command of a plugin is trusted with stdout:
+`sys.stdout` is the answer while it runs (`lend_stdout`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def answer() -> TextIO | None:
 def answer_descriptor() -> int | None:
     """The descriptor of the process's stdout, which the program keeps to itself; None where that is closed.
 
-    For a command that speaks a protocol there: nothing that strangers print comes in between.
+    For a command that speaks a protocol there: nothing that third-party code prints comes in between.
 
     .. versionadded:: 0.1
     """
@@ -94,7 +94,9 @@ def keep_stdout() -> None:
 
 @contextlib.contextmanager
 def loading_strangers() -> Iterator[None]:
-    """From here on `sys.stdout` is stderr: strangers' code runs. In a command of a plugin only until the block ends."""
+    """From here on `sys.stdout` is stderr: third-party code runs. In a command of a plugin only until the block
+    ends.
+    """
     if _kept is None:
         yield
         return
@@ -190,13 +192,13 @@ def note(text: str) -> None:
 
 
 def drop_stdout() -> None:
-    """Let what is still buffered go nowhere: the interpreter would fail on it once more when it shuts down."""
+    """Discard what is still buffered: the interpreter would fail on it again when it shuts down."""
     _drop(answer())
 
 
 def settle() -> None:
-    """Let what cannot be written go nowhere, as to a terminal that is gone: for it the interpreter, when it shuts down,
-    would end with status 120 and not with the program's own."""
+    """Discard what cannot be written, as to a terminal that is gone. Otherwise the interpreter would
+    end with status 120 and not with the program's own."""
     for stream in (answer(), sys.stdout, sys.stderr):
         try:
             if stream is not None:

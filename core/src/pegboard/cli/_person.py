@@ -1,4 +1,4 @@
-"""The person at the terminal: asked on stderr, heard on stdin.
+"""The person at the terminal: questions go to stderr, answers come from stdin.
 
 A question comes first, with the tool that asks and where it comes from. What it is about - arguments, what a server
 wants to send, a form - is a third-party text: it is shown in full, page by page, each line of it behind a bar, so that
@@ -183,7 +183,7 @@ async def _read(question: str) -> str:
     try:
         line = await read_typed_line()
     except BaseException:
-        note("")  # nobody answered: what is said next is no part of the question's line
+        note("")  # nobody answered: what is said next is not part of the question's line
         raise
     if not line.endswith(("\n", "\r")):
         note("")
@@ -191,7 +191,7 @@ async def _read(question: str) -> str:
 
 
 def forget_typed() -> None:
-    """Take no notice of what was typed before now: it is no answer to what is asked next."""
+    """Discard what was typed before now: it does not answer what is asked next."""
     if sys.platform != "win32":
         import termios
 
@@ -227,7 +227,7 @@ def _turns() -> trio.lowlevel.RunVar[trio.Lock]:
 
 
 def _turn() -> trio.Lock:
-    """Held by whoever asks: two questions at once could not be told apart."""
+    """A lock for who asks: two questions at once could not be told apart."""
     import trio
 
     try:

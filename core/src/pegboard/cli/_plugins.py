@@ -1,4 +1,4 @@
-"""`pegboard plugins`: what is installed, what it provides, what is put aside and why."""
+"""`pegboard plugins`: what is installed, what it provides, what is quarantined and why."""
 
 from __future__ import annotations
 

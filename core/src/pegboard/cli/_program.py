@@ -97,7 +97,7 @@ class Program(click.Group):
     def __init__(self) -> None:
         super().__init__(
             "pegboard", callback=_start, params=_options(), invoke_without_command=True, epilog=EPILOG,
-            help="A board on which tools for language models hang: list them, call them, check them.",
+            help="A board of tools for language models: list them, call them, check them.",
             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         )  # fmt: skip
         self._asked_plugins = False
@@ -149,7 +149,7 @@ class Program(click.Group):
         except PegboardError:
             if name not in ELSEWHERE:
                 raise
-            command = None  # whatever keeps the board from loading, this is no command
+            command = None  # whatever keeps the board from loading, this is not a command
         if command is not None:
             return name, command, args[1:]
         if ctx.resilient_parsing or name.startswith("-"):
@@ -209,7 +209,7 @@ class Program(click.Group):
                     register(cli=self)
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # noqa: BLE001 - a stranger's hook; it loses its commands
+            except BaseException as problem:  # noqa: BLE001 - a third-party hook; it loses its commands
                 self.lost.append(f"plugin {record.label} could not add its commands: {reason_of(problem)}")
             finally:
                 self._owner = ""
@@ -361,7 +361,7 @@ def _unknown_word(problem: click.ClickException, ctx: click.Context) -> tuple[st
 
 
 def tell_error(message: str, hint: str | None) -> None:
-    """An error for a person: one line where it is one, and how to mend it."""
+    """An error for a person: one line where it is one, and how to repair it."""
     head, _, faults = message.partition("\n")
     lines = faults.splitlines()
     if len(lines) == 1 and head.endswith(" cannot be read"):  # the fault of a whole file names it again

@@ -64,7 +64,7 @@ class ProgramRun(Shown):
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """What the options say, as settings that lie over all others."""
+        """What the options say, as settings that override all others."""
         said: dict[str, Any] = {}
         if self.profile is not None:
             said["profile"] = self.profile
@@ -179,7 +179,7 @@ class ProgramRun(Shown):
         return self._board
 
     def _require_tools(self, board: Board) -> None:
-        """Hold that `[tools.NAME]` means a tool, where every tool that could be meant is known by now."""
+        """Require that `[tools.NAME]` means a tool, where every tool that could be meant is known by now."""
         from pegboard.config import ConfigFault
         from pegboard.doctor import tools_that_are_not_there
 
@@ -324,7 +324,7 @@ def start_logging(*, debug: bool) -> None:
                 super().emit(record)
 
     class Formatter(logging.Formatter):
-        """What strangers say is in these lines too."""
+        """Third-party text is in these lines too."""
 
         def format(self, record: logging.LogRecord) -> str:
             return printable(super().format(record))

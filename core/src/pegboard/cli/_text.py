@@ -1,7 +1,7 @@
 """Untrusted text on a terminal: what could move the cursor, reorder the line or hide in it is made visible.
 
-Names, descriptions and results come from strangers. Escapes that a terminal obeys, and the characters that only pretend
-that a text is another, are shown as `\\x1b` and `\\u202e`: those that `pegboard.text` lists. JSON keeps every
+Names, descriptions and results come from third parties. Escapes that a terminal obeys, and the characters that only
+pretend that a text is another, are shown as `\\x1b` and `\\u202e`: those that `pegboard.text` lists. JSON keeps every
 character, written as its own escape.
 """
 

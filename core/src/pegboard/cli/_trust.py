@@ -34,11 +34,11 @@ def command(file: str | None) -> None:
         emit_line(f"  with {one}")
     if problem is not None:
         note(f"warning: what it names was not accepted, for it does not load: {problem}")
-        note(f"hint: mend that, then say pegboard trust {shlex.quote(str(path))} again")
+        note(f"hint: repair that, then run pegboard trust {shlex.quote(str(path))} again")
 
 
 def _require_readable(path: Path) -> None:
-    """Hold that a configuration can be read at all: trust in one that is broken would end with its mending.
+    """Require that a configuration can be read at all: trust in one that is broken would end with its repairing.
 
     Raises:
         ConfigError: it cannot.

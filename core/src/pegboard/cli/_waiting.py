@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN_AFTER_S = 0.5
-"""A shorter wait is none: a line that comes and goes at once only disturbs."""
+"""A shorter wait is not shown: a line that comes and goes at once only disturbs."""
 STEP_S = 0.1
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ASCII_FRAMES = "|/-\\"
@@ -46,7 +46,7 @@ class Wait(Shown):
 
 
 class _Line:
-    """The line at the bottom of the terminal: the innermost wait that is long enough to be told of."""
+    """The line at the bottom of the terminal: the innermost wait that is long enough to be shown."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

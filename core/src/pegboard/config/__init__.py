@@ -1,4 +1,4 @@
-"""Configuration: files, variables, options; who said what; and what may be shown of it.
+"""Configuration: files, variables, options; the origin of each value; what may be shown of it.
 
 `load_config` reads what holds here into a `Config`. Plugins declare their own settings as attrs classes, with `setting`
 where a field is secret or may widen what tools may do. Nothing is imported for files that are not there.

@@ -2,7 +2,7 @@
 
 Loading settles what can be settled without plugins: files, variables, the core's own settings, tools and profiles. What
 a plugin or a tool declares is structured when its class is known, with `plugin_settings` and `structure_permissions`.
-Both refuse what a file that was merely found may not say: there is no way to the value around that check.
+Both refuse what a file that was discovered but not trusted may not say: there is no way to the value around that check.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MIN_SECRET = 6
 
 @attrs.frozen(eq=False, repr=False)
 class Row(Value):
-    """One setting as `pegboard config` shows it: key, value with secrets masked, and who said it.
+    """One setting as `pegboard config` shows it: key, value with secrets masked, and its origin.
 
     .. versionadded:: 0.1
     """
@@ -60,11 +60,11 @@ class Row(Value):
 
 
 class Config:
-    """What holds, and who said it; made by `load_config`.
+    """The settings in force and their origins; made by `load_config`.
 
     Args:
         tree: the layers merged.
-        safe: the same without what was merely found; None where there is no such file.
+        safe: the same without what was discovered but not trusted; None where there is no such file.
         files: the files that were read, in the order they lie on each other.
         faults: what was wrong with them, to be told with what is wrong with their values.
         state_dir: where trusted files are noted; None: the platform's.
@@ -145,7 +145,7 @@ class Config:
         return faults
 
     def _has_sections(self) -> bool:
-        """Whether what should be tables are, so that plugins can read theirs."""
+        """Whether the sections are tables, so that plugins can read theirs."""
         return not any(_faults_of_section(name, self._tree.values.get(name, {})) for name in SECTIONS)
 
     def _untrusted_own(self) -> list[tuple[Step, ...]]:
@@ -164,8 +164,8 @@ class Config:
         return list(dict.fromkeys(paths))
 
     def _changed(self, places: list[tuple[Step, ...]], *, known: bool = True) -> list[tuple[Step, ...]]:
-        """Those of the places at which a found file says another value than there is without it; only where there is
-        one, if `known`."""
+        """The places at which a discovered file changes a value; with `known`, only where
+        there was one."""
         safe = self._safe or self._tree
         there = [place for place in places if self._found_at(place) and not (known and safe.at(place) is None)]
         return [place for place in there if self._tree.at(place) != safe.at(place)]
@@ -198,19 +198,19 @@ class Config:
         """A plugin's own settings: its section, structured into its attrs class.
 
         Raises:
-            ConfigError: with every fault at once; or a file that was merely found says what it may not.
+            ConfigError: with every fault at once; or a file that was discovered but not trusted says what it may not.
             PluginError: the class names a type that cannot be resolved.
         """
         key = self._find_key("plugins", name) or name
         return self._settings_at(("plugins", key), self._tree.at(("plugins", key)) or {}, cls)
 
     def structure_permissions(self, tool: str, cls: type[T] | None) -> T | None:
-        """The permissions that a tool declares, from the keys under `[tools.NAME]` that are no limits.
+        """The permissions that a tool declares, from the keys under `[tools.NAME]` that are not limits.
 
         With None for a tool that declares none, every such key is unknown.
 
         Raises:
-            ConfigError: with every fault at once; or a file that was merely found says what it may not.
+            ConfigError: with every fault at once; or a file that was discovered but not trusted says what it may not.
         """
         key = self._find_key("tools", tool)
         if key is None and cls is None:
@@ -222,7 +222,7 @@ class Config:
         return None if cls is None else self._settings_at(path, raw, cls)
 
     def check_unknown(self, known_plugins: Iterable[str], quarantined: Iterable[str] = ()) -> None:
-        """Hold that each section `[plugins.NAME]` belongs to a plugin; those of quarantined ones are not unknown.
+        """Require that each section `[plugins.NAME]` belongs to a plugin; those of quarantined ones are not unknown.
 
         Raises:
             ConfigError: naming every section that no plugin has, with the nearest that one has.
@@ -300,11 +300,11 @@ class Config:
 
     @property
     def untrusted(self) -> tuple[tuple[Step, ...], ...]:
-        """The paths of all values that come from a file which was merely found and not accepted."""
+        """The paths of all values that come from a file which was discovered and not trusted."""
         return tuple(path for path, _ in leaves(self._tree.values) if path and self._found_at(path))
 
     def _paths_of_found_files(self) -> frozenset[tuple[Step, ...]]:
-        """Every path at which, or somewhere below which, a file speaks that was merely found."""
+        """Every path at which, or somewhere below which, a file speaks that was discovered but not trusted."""
         if self._safe is None:
             return frozenset()
         said = [path for path, origin in self._tree.origins.items() if origin in self._tree.found]
@@ -340,7 +340,9 @@ class Config:
         origin = self._tree.origin_of(paths[0])
         fix = f"look at the file{also}, then accept it as it stands: pegboard trust {_quoted(origin.name)}"
         faults = [
-            ConfigFault(path, "a file that you trust to say this", "one that was merely found", origin=origin)
+            ConfigFault(
+                path, "a file that you trust to say this", "one that was discovered but not trusted", origin=origin
+            )
             for path in paths
         ]
         raise UntrustedError.of_faults(faults, hint=fix)
@@ -375,7 +377,7 @@ class Config:
             yield (*path, *below), Path(file)
 
     def _refuse_unread(self, cls: type, path: tuple[Step, ...], raw: Mapping[str, Any]) -> None:
-        """Hold that a file which was found and accepted names no other that nobody accepted, or that has changed.
+        """Require that a file which was found and accepted names no other that nobody accepted, or that has changed.
 
         Raises:
             ConfigError: naming the files, and how to trust them.
@@ -400,8 +402,8 @@ class Config:
         )
 
     def check_loosened(self, tool: str, author: Limits, now: Limits) -> None:
-        """Hold that no file which was merely found makes a limit of a tool looser than it is without that file: as the
-        tool's author, its source, the host and every other file have it.
+        """Require that no file which was discovered but not trusted makes a limit of a tool looser than it is without
+        that file: as the tool's author, its source, the host and every other file have it.
 
         Args:
             tool: its name.
@@ -434,7 +436,7 @@ class Config:
     # -- origins, and what may be shown
 
     def origin_of(self, path: Iterable[Step]) -> ValueOrigin:
-        """Who said the value at this path, as in `("plugins", "tasks", "url")`."""
+        """The origin of the value at this path, as in `("plugins", "tasks", "url")`."""
         return self._tree.origin_of(path)
 
     def describe(self) -> list[Row]:
@@ -542,13 +544,13 @@ class Config:
         )
 
     def _origin_near(self, path: tuple[Step, ...]) -> ValueOrigin:
-        """Who said the value; or, where it is missing, the table in which it is missed."""
+        """The origin of the value; or, where it is missing, of the table in which it is missing."""
         places = (path[:length] for length in range(len(path), 0, -1))
         return next((origin for place in places if (origin := self._tree.origin_of(place)) is not DEFAULT), DEFAULT)
 
 
 def _quotes(got: str) -> bool:
-    """Whether what came is quoted there, and not said in words of our own."""
+    """Whether the fault quotes the value itself."""
     return got[:1] in "\"'-+.0123456789"
 
 
@@ -592,7 +594,7 @@ def _with_those_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ..
     paths from its own table on.
 
     It is asked even where fields are wrong, so that one list names everything. Of a place that is named already the
-    field has the word, and the class says how to mend it where the field does not.
+    field has the word, and the class says how to repair it where the field does not.
     """
     find = getattr(cls, "find_faults", None)
     if find is None:
@@ -612,7 +614,7 @@ def _default_of(field: attrs.Attribute[Any]) -> Any:
 
 
 def _plain_default(value: Any) -> Any:
-    """A default as a file would say it."""
+    """A default as a file would write it."""
     if isinstance(value, (set, frozenset)):
         return sorted(map(str, value))
     if isinstance(value, (list, tuple)):
@@ -644,7 +646,7 @@ def _structure_core(said: Mapping[str, Any]) -> tuple[CoreSettings | None, list[
 
 
 def _structure_each(section: Any, one: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[Fault]]:
-    """Each table of a section; what is no table has its fault already."""
+    """Each table of a section; what is not a table has its fault already."""
     made, faults = {}, []
     for key, table in section.items() if isinstance(section, dict) else ():
         if isinstance(table, dict):

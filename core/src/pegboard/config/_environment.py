@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PREFIX = "PEGBOARD_"
 NO_SETTINGS = frozenset({"PEGBOARD_CONFIG"})
-"""Variables of the prefix that are no settings: `PEGBOARD_CONFIG` names a file, as `--config` does."""
+"""Variables of the prefix that are not settings: `PEGBOARD_CONFIG` names a file, as `--config` does."""
 SECTIONS = ("plugins", "tools", "profiles")
 _CORE = tuple(field.name for field in attrs.fields(CoreSettings))
 
@@ -41,7 +41,7 @@ def environment_layers(environ: Mapping[str, str], values: Mapping[str, Any]) ->
             layers.append(_layer(name, path, environ[name]))
         else:
             faults.append(_unknown(name, steps))
-    if environ.get("READ_ONLY"):  # two variables of one setting: the one that brakes lies on top
+    if environ.get("READ_ONLY"):  # two variables of one setting: the stricter value wins
         brakes = environ["READ_ONLY"].strip().lower() not in FALSE
         layers.insert(len(layers) if brakes else 0, _layer("READ_ONLY", ("read_only",), environ["READ_ONLY"]))
     return layers, faults

@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """The file is no configuration; the text says what is wrong, with the line where it is known."""
+    """The file is not a configuration; the text says what is wrong, with the line where it is known."""
 
 
 def read_file(path: Path, content: bytes, *, named: str | None = None) -> dict[str, Any] | None:
@@ -47,7 +47,7 @@ def read_file(path: Path, content: bytes, *, named: str | None = None) -> dict[s
         named: as a person wrote it, for the errors.
 
     Raises:
-        ConfigError: it is no TOML or YAML, no table, or out of bounds; the fault names the line.
+        ConfigError: it is not TOML or YAML, no table, or out of bounds; the fault names the line.
     """
     try:
         text = _decode(content)
@@ -136,7 +136,7 @@ def _decode(content: bytes) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = content[: problem.start].count(b"\n") + 1
-        raise _RefusedError(f"bytes that are no UTF-8 (line {line})") from None
+        raise _RefusedError(f"bytes that are not UTF-8 (line {line})") from None
 
 
 def _table(value: Any) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def check_bounds(value: Any) -> None:
-    """Hold that there are no more values than `MAX_VALUES`, nested no deeper than `MAX_DEPTH`."""
+    """Require that there are no more values than `MAX_VALUES`, nested no deeper than `MAX_DEPTH`."""
     level: list[Any] = [value]
     left = MAX_VALUES
     for _ in range(MAX_DEPTH):
@@ -191,7 +191,7 @@ def _read_toml(text: str) -> Any:
     except RecursionError:
         raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
     except ValueError:
-        raise _RefusedError("a date or a number that is none, as 2026-13-45") from None
+        raise _RefusedError("a date or a number that does not exist, as 2026-13-45") from None
 
 
 def _read_yaml(text: str) -> Any:
@@ -211,7 +211,7 @@ def _read_yaml(text: str) -> Any:
     except RecursionError:
         raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
     except (ValueError, OverflowError):
-        raise _RefusedError("a date or a number that is none, as 2026-13-45") from None
+        raise _RefusedError("a date or a number that does not exist, as 2026-13-45") from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -256,7 +256,7 @@ class _Builder:
                 continue
             key = self.build(key_node, depth + 1)
             if not isinstance(key, str):
-                self._refuse(key_node, "a key that is no text; put it in quotes")
+                self._refuse(key_node, "a key that is not text; put it in quotes")
             if key in table:
                 self._refuse(key_node, "a key that stands there twice")
             table[key] = value

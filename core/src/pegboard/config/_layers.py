@@ -1,4 +1,4 @@
-"""Values with their origins: what one file, the environment or the command line says, and how they lie on each other.
+"""Values with their origins: what one file, the environment or the command line says, and how they override each other.
 
 Tables are merged key by key, everything else is replaced whole. A text whose meaning only its setting can tell - it
 came from the environment, or through one `${VAR}` - is `LooseText`, and is read by the type of the setting.
@@ -26,7 +26,7 @@ MAX_DEPTH = 32
 
 @attrs.frozen(eq=False, repr=False)
 class ValueOrigin(Value):
-    """Where a value was said: a file, an environment variable, an option of the program, the program that opened the
+    """Where a value was set: a file, an environment variable, an option of the program, the program that opened the
     host; or nowhere, then it is the default.
 
     .. versionadded:: 0.1
@@ -77,7 +77,7 @@ class LooseText(str):
 
 @attrs.define(eq=False, repr=False)
 class Layer(Shown):
-    """What one place says.
+    """The values that one place sets.
 
     Args:
         origin: the place.
@@ -99,7 +99,7 @@ class Layer(Shown):
 @attrs.define(eq=False, repr=False)
 class Tree(Shown):
     """Layers merged: the values in force, where each came from, which must not be shown; and the files among them that
-    were merely found, or found and accepted."""
+    were discovered, trusted or not."""
 
     values: dict[str, Any] = attrs.Factory(dict)
     origins: dict[tuple[Step, ...], ValueOrigin] = attrs.Factory(dict)
@@ -109,7 +109,7 @@ class Tree(Shown):
     _inside: dict[tuple[Step, ...], ValueOrigin] | None = None
 
     def lay(self, layer: Layer) -> None:
-        """Put a layer over what is there."""
+        """Add a layer, which overrides what is there."""
         self._inside = None
         self._lay(self.values, layer.values, (), layer.origin)
         self.hidden = {path for path in self.hidden if self.origin_of(path) != layer.origin}
@@ -145,7 +145,7 @@ class Tree(Shown):
         return value
 
     def origin_of(self, path: Iterable[Step]) -> ValueOrigin:
-        """Who said the value at this path, or the list that holds it, or the first value inside it."""
+        """The origin of the value at this path, or of the list that holds it, or of the first value inside it."""
         path = tuple(path)
         for length in range(len(path), 0, -1):
             origin = self.origins.get(path[:length])
@@ -154,7 +154,7 @@ class Tree(Shown):
         return self._first_inside().get(path, DEFAULT)
 
     def _first_inside(self) -> dict[tuple[Step, ...], ValueOrigin]:
-        """Who said the first value in each table."""
+        """The origin of the first value in each table."""
         if self._inside is None:
             self._inside = {}
             for path, origin in self.origins.items():
@@ -229,7 +229,7 @@ def _fault(path: tuple[Step, ...], expected: str, got: str, layer: Layer, hint: 
 
 
 def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    """Every value that is no table, and every empty table, with its path."""
+    """Every value that is not a table, and every empty table, with its path."""
     if isinstance(value, dict) and (value or not path):
         for key, item in value.items():
             yield from leaves(item, (*path, key))

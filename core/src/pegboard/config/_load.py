@@ -1,4 +1,4 @@
-"""The way from files, variables and options to a `Config`: what is read, and what lies over what."""
+"""The way from files, variables and options to a `Config`: what is read, and what overrides what."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _take_tools_list(layer: Layer) -> list[Fault]:
         settings = dict(entry)
         kind, name = settings.pop("type", None), settings.pop("name", None) or settings.get("server")
         if kind != "mcp":
-            hint = "say type: mcp; other tools come from their plugins"
+            hint = "write type: mcp; other tools come from their plugins"
             faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), hint, origin=layer.origin))
         elif not isinstance(name, str) or name in servers:
             is_taken = isinstance(name, str)

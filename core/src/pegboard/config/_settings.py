@@ -45,15 +45,16 @@ def setting(
         factory: makes the default, where it is a list or a table.
         secret: its value is never shown: not by `pegboard config`, not in a fault, not in the `repr` of its class. Of a
             table marked "values" the keys are, but in the `repr`.
-        widens: it may start programs or widen what tools may do, so that a file which was merely found may not say it
+        widens: it may start programs or widen what tools may do, so that a file which was discovered but not trusted
+            may not say it
             before `pegboard trust`. A function `widens(value, otherwise)` decides by the value and by what would hold
             without that file. What is marked neither so nor with `stricter` is a preference: such a file may say it
             where nobody else does.
         stricter: which way its value holds callers back more, so that such a file may say it that way alone: "lower" or
-            "higher" (None is no bound), "true", "false", "more" or "fewer" (of a list), "rate", or the words of a
+            "higher" (None is not a bound), "true", "false", "more" or "fewer" (of a list), "rate", or the words of a
             choice, the loosest first.
         names_file: it names a file that says what may widen permissions, as one of programs to start. Where a file that
-            was merely found and then accepted says the name, the named file is accepted with it, as it stands.
+            was discovered and then trusted says the name, the named file is accepted with it, as it stands.
         beside_file: a path, or a list of them: a relative one that a file says begins at that file's folder, and what
             the settings class gets is absolute. Said elsewhere it begins at the working directory.
         help: one sentence for people: what it does, in which unit.
@@ -107,7 +108,7 @@ def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
 
 
 def _lets_go(value: Any, otherwise: Any) -> bool:
-    """A brake that somebody may have set - the tool's author, whom the configuration does not see - is let go."""
+    """A limit that somebody may have set - the tool's author, whom the configuration does not see - is removed."""
     return not value and value is not otherwise
 
 
@@ -117,7 +118,7 @@ def _brings_back(value: Any, otherwise: Any) -> bool:
 
 
 def _asks_otherwise(value: Any, otherwise: Any) -> bool:
-    """The question to a person is let go, or is asked in other words: those are the owner's alone."""
+    """The question to a person is removed or reworded; only the owner may do that."""
     if isinstance(value, str) or (otherwise and isinstance(otherwise, str)):
         return bool(value != otherwise)
     return _lets_go(value, otherwise)

@@ -1,7 +1,7 @@
 """Which way a setting is stricter: the orders that `setting(stricter=...)` knows, each with the question whether one
 value is looser than another.
 
-A file that was merely found may say such a setting the stricter way alone. `None` is no bound, no brake, nothing said;
+A file that was discovered but not trusted may say such a setting the stricter way alone. `None` means no limit;
 a value that cannot be compared counts as looser.
 """
 
@@ -34,12 +34,12 @@ def looser(order: Order) -> Callable[[Any, Any], bool]:
 
 
 def _is_higher(value: float | None, otherwise: float | None) -> bool:
-    """Of a bound from above: raised, or let go."""
+    """An upper bound is raised or removed."""
     return otherwise is not None and (value is None or value > otherwise)
 
 
 def _is_lower(value: float | None, otherwise: float | None) -> bool:
-    """Of a bound from below, as of a pause between calls."""
+    """A lower bound, such as a pause between calls, is lowered or removed."""
     return (value or 0) < (otherwise or 0)
 
 

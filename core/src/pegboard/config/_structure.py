@@ -1,8 +1,9 @@
 """Raw values into a settings class, strictly, with every fault at once.
 
-`pegboard.schema.structure` does it: `"false"` is no boolean, `true` no number, and a key that the class has not is a
-fault with the nearest one. Two things are the configuration's own. A `LooseText` - from the environment, or a whole
-`${VAR}` - is first read by the type of its setting; and the validators of all fields are heard, not that of the first.
+`pegboard.schema.structure` does it: `"false"` is not a boolean, `true` not a number, and a key that the class has not
+is a fault with the nearest one. Two things are the configuration's own. A `LooseText` - from the environment, or a
+whole `${VAR}` - is first read by the type of its setting; and the validators of all fields are heard, not that of the
+first.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _read_list(text: LooseText, kind: Any) -> Any:
 
 
 def _element_kinds(kind: Any) -> tuple[Any, ...] | None:
-    """The types of a list's elements; None for what is no list."""
+    """The types of a list's elements; None for what is not a list."""
     origin = typing.get_origin(kind) or kind
     if origin is tuple or (isinstance(origin, type) and (origin in hints.LISTS or origin in hints.SETS)):
         return typing.get_args(kind) or (Any,)
@@ -147,7 +148,7 @@ def _kind_of_item(kind: Any, step: Step) -> Any:
 
 
 def said_fields(kind: Any, value: Any, path: Path = ()) -> Iterator[tuple[Path, attrs.Attribute[Any], Any, Any]]:
-    """Every field of a settings class that a raw value says something for, however deep: its path, itself, its type and
+    """Every field of a settings class that a raw value sets, however deep: its path, itself, its type and
     the raw value.
 
     This is how marks are found: a secret, or a setting that may start programs, in a table of tables of settings.

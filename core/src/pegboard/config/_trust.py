@@ -1,4 +1,4 @@
-"""Which found files a person has accepted, as they stood: real path and SHA-256 of the content; and with them the files
+"""Which discovered files a person trusts, by real path and SHA-256 of the content; and with them the files
 that they name, as a file of variables or the script that a server is.
 
 Each of those is read at every load, so a large one is held as git's index holds its files: by size, inode and the times
@@ -71,7 +71,9 @@ def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = No
     try:
         _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
     except OSError as problem:
-        raise ConfigError(f"{folder / FILE} cannot be written: {problem.strerror}", hint="mend its rights") from None
+        raise ConfigError(
+            f"{folder / FILE} cannot be written: {problem.strerror}", hint="correct its permissions"
+        ) from None
     return digest
 
 
@@ -94,7 +96,7 @@ def is_held(file: Path, *, state_dir: Path | None = None) -> bool | None:
 
 
 def _stamp(file: Path, *, whole: bool = False) -> str | None:
-    """What a named file is held by, a large one by its content only if `whole`; None: it is no file, or cannot be
+    """What identifies a named file, a large one by its content only if `whole`; None: it is not a file, or cannot be
     read."""
     limit = MAX_TRUSTED if whole else MAX_READ
     try:

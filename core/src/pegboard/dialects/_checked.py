@@ -1,4 +1,4 @@
-"""Dialects of plugins, so that what is wrong with their answers is a fault of theirs, and named.
+"""Dialects of plugins, wrapped so that a wrong answer is a fault that names the plugin.
 
 A dialect is asked while a model waits for its tools: an answer of the wrong shape would come out far from whoever gave
 it, as a type error of the one who sends it.
@@ -25,7 +25,7 @@ REPORT = "report it to its author, or leave the plugin out"
 
 
 class CheckedDialect:
-    """A dialect whose answers are looked at.
+    """A dialect whose answers are checked.
 
     Args:
         dialect: a plugin's.
@@ -41,7 +41,7 @@ class CheckedDialect:
         """Compile the tools for the consumer.
 
         Raises:
-            PluginError: the dialect failed, or gave what is no export; the plugin is named.
+            PluginError: the dialect failed, or gave what is not an export; the plugin is named.
         """
         with _faults_of(self._who):
             return CheckedExport(self._dialect.export(tools), self._who)
@@ -80,7 +80,7 @@ class CheckedExport:
         """The calls that a message holds.
 
         Raises:
-            PluginError: the dialect failed, or gave what are no calls.
+            PluginError: the dialect failed, or gave what are not valid calls.
         """
         with _faults_of(self._who):
             calls = list(self._export.parse(message))
@@ -92,7 +92,7 @@ class CheckedExport:
         """The messages that carry the results back.
 
         Raises:
-            PluginError: the dialect failed, or gave what is no JSON.
+            PluginError: the dialect failed, or gave what is not JSON.
         """
         with _faults_of(self._who):
             return _as_json(self._export.format(results), "format")

@@ -30,7 +30,7 @@ class SimpleExport(Shown):
     losses: Sequence[Loss] = ()
 
     def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
-        """The calls that a message holds; what is no call is an error result with its id."""
+        """The calls that a message holds; what is not a valid call is an error result with its id."""
         return self._parse(message)
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
@@ -39,7 +39,7 @@ class SimpleExport(Shown):
 
 
 def no_call(why: str, *, id: str = "", name: str = "", **details: Any) -> ToolResult:  # noqa: A002 - the field's name
-    """INVALID_INPUT for what is no call."""
+    """INVALID_INPUT for what is not a valid call."""
     return stamped(ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, why, details)), id, name, 0.0)
 
 
@@ -64,6 +64,6 @@ def call_of(value: Any) -> ToolCall | ToolResult:
 
 
 def _kind_of(value: Any) -> str:
-    from pegboard.schema.kinds import kind_of  # late: only what is no call needs it
+    from pegboard.schema.kinds import kind_of  # late: only what is not a valid call needs it
 
     return kind_of(value)

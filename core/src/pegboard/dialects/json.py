@@ -37,7 +37,7 @@ def describe(tool: Tool) -> dict[str, Any]:
 
 
 def listed(tool: Tool, state: str) -> dict[str, Any]:
-    """A tool as one element of `list --json`; `state` is how it hangs."""
+    """A tool as one element of `list --json`; `state` is its state on the board."""
     return {
         "name": tool.name,
         "title": tool.title,

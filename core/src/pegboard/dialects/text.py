@@ -60,7 +60,7 @@ def parse_lines(text: Any, names: Mapping[str, str]) -> Sequence[ToolCall | Tool
 
 
 def format_results(results: Sequence[ToolResult]) -> list[str]:
-    """What each result shows; an error begins with its code, what is no text is named."""
+    """What each result shows; an error begins with its code, what is not text is named."""
     shown = []
     for result in results:
         blocks = [

@@ -87,7 +87,7 @@ class AuditLog:
     def _try(self, act: Callable[[], object]) -> None:
         try:
             act()
-        except Exception as problem:  # noqa: BLE001 - a full disk, or a line that is no JSON: the next one may do
+        except Exception as problem:  # noqa: BLE001 - a full disk, or a line that is not JSON: the next one may do
             if not self._has_failed:  # said once, and not for every call
                 why = getattr(problem, "strerror", None) or "a line that cannot be written"
                 log.error("the audit could not be written: %s (%s); calls go on", type(problem).__name__, why)  # noqa: TRY400 - no traceback
@@ -137,7 +137,7 @@ def _shown_arguments(outcome: Outcome) -> Any:
     try:
         text = json.dumps(arguments, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
-        return f"arguments that are no JSON, of the type {type(arguments).__name__}"
+        return f"arguments that are not JSON, of the type {type(arguments).__name__}"
     return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
 
 

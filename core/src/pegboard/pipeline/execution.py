@@ -117,7 +117,7 @@ def process_target(tool: Tool) -> tuple[str, str]:
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "<")
     if module is None or "<" in qualname:
         raise ToolDefinitionError(
-            f"tool {tool.name!r} runs in a process, but its handler is no function of a module",
+            f"tool {tool.name!r} runs in a process, but its handler is not a function of a module",
             hint='move it to the top of a module, or use run="thread"',
         )
     if inspect.iscoroutinefunction(handler):

@@ -11,7 +11,7 @@
     ToolResult           itself
     ToolError            the failure it is
 
-What has no JSON form, a number that is none (NaN, Infinity) included, is the tool's mistake: INTERNAL_ERROR, and the
+What has no JSON form, a number that is not finite included, is the tool's mistake: INTERNAL_ERROR, and the
 answer says that the tool ran.
 
 This is also the edge at which every text of a result or an error is freed of what hides in it (`pegboard.text`),
@@ -72,7 +72,7 @@ def make_normalise(
         kind = type(value)
         if kind in quick:
             if kind is float and value - value != 0:
-                raise UnusableError(f"returned {value}, which is no number in JSON")
+                raise UnusableError(f"returned {value}, which is not a number in JSON")
             try:
                 text = _AS_JSON[kind](value)
             except ValueError as problem:  # an integer above Python's limit of digits
@@ -185,7 +185,7 @@ def unusable(tool: Tool, problem: UnusableError) -> ToolError:
 
 def _checked(result: ToolResult, is_raw: bool = False) -> tuple[ToolResult, int]:
     if not all(isinstance(block, CONTENT_TYPES) for block in result.content):
-        raise UnusableError("returned content that is no content block")
+        raise UnusableError("returned content that is not a content block")
     size = sum(map(_block_size, result.content))
     error = result.error
     is_raw = is_raw and error is None
@@ -255,7 +255,7 @@ def _plain_or_named(value: Any) -> Any:
 def _to_object(value: Any, what: str) -> dict[str, Any]:
     plain = _to_plain(value)
     if not isinstance(plain, dict):
-        raise UnusableError(f"returned {what} that is no object but {type(plain).__name__}")
+        raise UnusableError(f"returned {what} that is not an object but {type(plain).__name__}")
     return plain
 
 
@@ -265,9 +265,9 @@ def _block_size(block: Content) -> int:
             raise UnusableError("returned text content that holds no text")
         return BLOCK_BYTES + len(block.text)
     if not isinstance(block.mime_type, str):
-        raise UnusableError("returned content whose media type is no text")
+        raise UnusableError("returned content whose media type is not text")
     if block.data is not None and not isinstance(block.data, bytes):
-        raise UnusableError("returned content whose data is no bytes")
+        raise UnusableError("returned content whose data is not bytes")
     return BLOCK_BYTES + labels_size(block) + len(block.data or b"") * 4 // 3
 
 
@@ -295,5 +295,5 @@ def _reason(problem: Exception, value: Any) -> str:
     if isinstance(problem, RecursionError):
         return "it is nested too deep, or holds itself"
     if isinstance(problem, ValueError):
-        return "a number that is none (NaN or Infinity), or an integer that is too long"
+        return "a number that is not finite (NaN or Infinity), or an integer that is too long"
     return f"a value of the type {type(value).__name__}, or one inside it"

@@ -2,8 +2,8 @@
 
     admit -> validate -> approve -> limit -> execute -> normalise -> filter
 
-Hooks were asked when the tool was hung; the closure is made at its first call and is all that runs from then on. What
-a tool does not use is not on its path: no guard, no loop over guards; nothing to wait for, no cancel scope.
+Hooks were asked when the tool was registered; the closure is made at its first call and is all that runs from then on.
+What a tool does not use is not on its path: no guard, no loop over guards; nothing to wait for, no cancel scope.
 
 Invariants: a refusal is raised as a `ToolError` between the stages and becomes the result in one place; what the
 handler raises is classified in one place (`classify`); whatever a limit took is given back however the call ends.
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """One tool as it hangs on a board.
+    """One tool as it is on a board.
 
     `answer(session, arguments, call_id, parent, verdicts)` is the call itself, and never raises but for a genuine
     cancellation; `check(session, arguments)` runs its first two stages. `waits` says whether a call may wait for
@@ -106,7 +106,9 @@ class Plan:
 
 
 class Refusal:
-    """What hangs in the place of a tool that cannot be called: one that is disabled, or claimed by two plugins."""
+    """What is registered in the place of a tool that cannot be called: one that is disabled, or claimed by two
+    plugins.
+    """
 
     __slots__ = ("error", "tool")
     guards: tuple[Guard, ...] = ()

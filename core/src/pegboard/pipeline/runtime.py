@@ -46,7 +46,7 @@ class Threads:
         return type(call_id) is str and (tool, call_id) in self._left_calls
 
     def ticket(self, tool: str, call_id: str = "") -> Ticket:
-        """One thread to come."""
+        """A ticket for one thread that is about to start."""
         return Ticket(self, tool, call_id if type(call_id) is str else "")
 
     def _move(self, ticket: Ticket, *, over: bool) -> None:

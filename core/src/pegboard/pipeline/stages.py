@@ -1,7 +1,7 @@
 """The stages around the work: who may call, whether the arguments are right, who approves, what is limited, what is
 filtered. Each is asked through its guards, and refuses by raising the `ToolError` that answers the call.
 
-A guard that raises, or answers what is no answer, has failed, and a failed guard refuses: it is not for the host to
+A guard that raises, or answers what is not an answer, has failed, and a failed guard refuses: it is not for the host to
 guess. One in mode observe is heard and noted, and never refuses, waits or replaces.
 """
 
@@ -70,7 +70,7 @@ def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
         left = {guard.name for guard in waiting}
         ready = next((guard for guard in waiting if not left.intersection(guard.after)), None)
         if ready is None:
-            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: mend their after=")
+            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: repair their after=")
         waiting.remove(ready)
         ordered.append(ready)
     return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
@@ -119,7 +119,7 @@ class GuardFailedError(ToolError):
 
 
 def _odd_guard(tool: Tool, guard: Guard, answer: object) -> ToolError:
-    """A guard that answers what is no answer has failed: it is not for the host to guess what True means."""
+    """A guard that answers what is not an answer has failed: it is not for the host to guess what True means."""
     if inspect.iscoroutine(answer):
         answer.close()
     return _failed_guard(tool, guard, TypeError(f"it answered {type(answer).__name__}, expected ToolError or None"))
@@ -181,7 +181,7 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
                 if isinstance(kwargs, dict):
                     return value, kwargs, {"repaired": repairs}
                 faults = kwargs
-        raise invalid_input(tool.name, faults)  # of the repaired value: what was mended need not be said
+        raise invalid_input(tool.name, faults)  # of the repaired value: what was repaired need not be said
 
     return prepare
 

@@ -1,4 +1,4 @@
-"""Is a schema a schema: checked when a tool is hung, so that no call finds out.
+"""Check a schema when its tool is registered, so that no call fails because of it.
 
 Checked are the values of keywords, patterns, references (each points somewhere, and none circles back to the same value
 without a step down into it, or goes on for long before one) and bounds on size and depth. A keyword or format that
@@ -103,7 +103,7 @@ def is_plain(schema: Any) -> bool:
     """Whether a schema is of the few keywords that most tools need, each with a right value: then it has no faults,
     every validator of this project holds it, and nothing more needs to be looked at.
 
-    A tenth of the price of `faults_of`, which matters where tools are hung by the thousand. False says nothing.
+    A tenth of the price of `faults_of`, which matters where tools are registered by the thousand. False says nothing.
     """
     global _last_plain
     if schema is _last_plain:  # every validator on the board asks for it, one after the other

@@ -1,7 +1,7 @@
 """A function's schema, read from its hints and its docstring, and the binder that turns arguments into its parameters.
 
 The schema is strict 2020-12: a closed object, every nested class a closed object under `$defs`. It says of a type what
-`pegboard.schema.structure` accepts, no more; where JSON Schema cannot say all of it (30 February, a text that is no
+`pegboard.schema.structure` accepts, no more; where JSON Schema cannot say all of it (30 February, a text that is not
 base64), the binder reports a fault. A tuple of different types becomes `prefixItems`, which not every validator holds.
 
 Deriving is on the path of every start, so plain functions are read from their code object, and the schemas of common
@@ -73,7 +73,7 @@ class Signature(Shown):
     def binder(self) -> Bind:
         """A function from validated arguments to the handler's keyword arguments, compiled at the first call.
 
-        It returns a new `dict`, or `Faults` where a value fits the schema and still is no value of its type; ask
+        It returns a new `dict`, or `Faults` where a value fits the schema and still is not a value of its type; ask
         `type(bound) is Faults`. It never raises and never changes what it is given. Parameters that were not given
         are left out, so that Python's own default applies; of a mutable default each call gets a copy.
         """
@@ -189,7 +189,7 @@ def _source(function: Any) -> Any:
         inner = inspect.unwrap(type(inner).__call__)
     if not isinstance(inner, FunctionType):
         raise ToolDefinitionError(
-            f"{getattr(inner, '__qualname__', type(inner).__name__)} is no Python function",
+            f"{getattr(inner, '__qualname__', type(inner).__name__)} is not a Python function",
             hint="wrap it in a `def` with type hints",
         )
     return inner

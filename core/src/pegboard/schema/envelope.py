@@ -2,8 +2,8 @@
 own id.
 
 `loads` refuses a text for what stands anywhere in it: half a surrogate pair, a number that is too large, nesting that
-is too deep, one byte that is no UTF-8, too many bytes. Who sent it waits for an answer under an id that can be read all
-the same. What is no JSON has no members: JSON-RPC 2.0, section 5, wants null there.
+is too deep, one byte that is not UTF-8, too many bytes. Who sent it waits for an answer under an id that can be read
+all the same. What is not JSON has no members: JSON-RPC 2.0, section 5, wants null there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LAST = re.compile(rf"((?:,\s*{_STRING}\s*:\s*(?:{_STRING}|[-+.\w]+)\s*)+)\}}\s*
 
 
 class _Unsaid:
-    """A value that is none of an envelope's: a constant, a fraction, a number without end."""
+    """A value that does not belong to an envelope: a constant, a fraction, a number without end."""
 
 
 def _number(text: str) -> Any:
@@ -101,7 +101,7 @@ class Pieces:
 
 
 def members_of(text: str | bytes | bytearray) -> dict[str, str | int]:
-    """Members of the outermost object that are texts or integers; none where it is no object, or no JSON.
+    """Members of the outermost object that are texts or integers; none where it is not an object, or no JSON.
 
     A key that is there twice with different values is left out, and so is a text that no UTF-8 can carry.
     """
@@ -121,7 +121,7 @@ def first_twice(text: str | bytes | bytearray) -> str | None:
 
 
 def _decoded(data: bytes | bytearray) -> str:
-    return data.decode("utf-8", "surrogateescape")  # what is no UTF-8 is told from what is
+    return data.decode("utf-8", "surrogateescape")  # what is not UTF-8 is told from what is
 
 
 def _envelope(pairs: list[tuple[str, Any]]) -> dict[str, str | int]:

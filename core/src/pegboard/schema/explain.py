@@ -3,7 +3,7 @@
 A validator says whether; this walker says where and why, for all of draft 7 and 2020-12. It takes a schema that passed
 `check.faults_of`, and any value. It never raises, and it is bounded: in the faults it lists, in the depth it descends
 to, in the schemas it visits. It is fuzzed for agreement with the validators: no faults where they pass, and some where
-they refuse. Formats and content keywords describe; they are no faults.
+they refuse. Formats and content keywords describe; they are not faults.
 
 Where several alternatives are allowed (`anyOf`, `oneOf`), the faults of the closest one are told when one clearly is
 meant (the only one of the value's type, the only one whose tag fits); else what they expect is merged into one.
@@ -51,7 +51,7 @@ def explain(
 
     Args:
         schema: a schema without faults, of draft 7 or 2020-12 as its `$schema` says.
-        value: any Python value; one that is no JSON has that as its one fault.
+        value: any Python value; one that is not JSON has that as its one fault.
         root: the document that `schema` is a part of, where it is not the whole: references look there.
         visits: after how many visited schemas the walk ends.
         document: what was looked up in the document before, where it is walked again and again.
@@ -217,7 +217,7 @@ class _Walk:
 
     def _refer(self, target: Target | None, value: Any, at: _Place) -> _Report:
         if target is None:
-            return _Report()  # a checked schema has none; one that points outside is no validator's here
+            return _Report()  # a checked schema has none; one that points outside is not a validator's here
         schema, base = target
         entered = at.entered if base == at.base else (*at.entered, base)
         return self.visit(schema, value, _Place(at.path, base, entered), inside=True)

@@ -187,7 +187,7 @@ def resolve(hint: Any, scope: Scope) -> Any:
     """The hint itself, with every string and forward reference in it replaced by what it names.
 
     Raises:
-        HintError: a name cannot be found, or the hint is no type.
+        HintError: a name cannot be found, or the hint is not a type.
     """
     if hint is None:
         return type(None)
@@ -237,7 +237,7 @@ def _evaluate(hint: Any, names: dict[str, Any]) -> Any:
     except NameError as error:
         raise HintError(_not_found(hint, error.name or str(error))) from None
     except (SyntaxError, TypeError, AttributeError, ValueError) as error:
-        raise HintError(f"the hint {str(hint)[:80]!r} is no type: {error}") from None
+        raise HintError(f"the hint {str(hint)[:80]!r} is not a type: {error}") from None
 
 
 def _not_found(hint: Any, name: str) -> str:
@@ -383,7 +383,7 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
                 required = origin is typing.Required
             if not name.isidentifier():
                 raise HintError(
-                    f"the key {name!r:.60} of {cls.__name__} is no Python name; take a dict or an attrs class"
+                    f"the key {name!r:.60} of {cls.__name__} is not a Python name; take a dict or an attrs class"
                 )
             yield Field(name, hint, required, NOTHING)
     else:

@@ -2,7 +2,7 @@
 
 `json` of the standard library does the parsing; what it lets through is refused here: nesting deeper than the
 handlers of this host can walk, NaN and Infinity (spelled out, or as `1e999`), integers of more than 4,300 digits,
-bytes that are no UTF-8 and lone surrogates, which no UTF-8 can carry on. The checks are ordered so that an ordinary
+bytes that are not UTF-8 and lone surrogates, which no UTF-8 can carry on. The checks are ordered so that an ordinary
 small text pays two `str.count` calls for them.
 
 An object that names a key twice keeps the last value, as most readers do: what is checked is what runs, and nobody
@@ -43,11 +43,11 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 class JsonTextError(ValueError):
-    """A text is no JSON, or more of it than is read here; the message is fit for the caller who sent it.
+    """A text is not JSON, or more of it than is read here; the message is fit for the caller who sent it.
 
     Args:
         reason: what is wrong, as words.
-        position: characters (bytes, where the text is no UTF-8) before the place, or None where there is no one place.
+        position: characters (bytes, where the text is not UTF-8) before the place, or None where there is no one place.
 
     .. versionadded:: 0.1
     """
@@ -59,7 +59,7 @@ class JsonTextError(ValueError):
 
 
 def _constant(text: str) -> NoReturn:
-    raise JsonTextError(f"{text} is no JSON number")
+    raise JsonTextError(f"{text} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -89,7 +89,7 @@ def loads(
             before or after this reader might take the other one.
 
     Raises:
-        JsonTextError: it is no JSON (RFC 8259), or breaks a bound.
+        JsonTextError: it is not JSON (RFC 8259), or breaks a bound.
 
     .. versionadded:: 0.1
     """
@@ -154,7 +154,7 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
     """The first thing in a Python value that JSON cannot say, or that breaks a bound; None where there is none.
 
     Dicts, lists, tuples, strings, numbers, booleans and None are JSON, and so are subclasses of them. Refused are other
-    types, keys that are no strings, NaN and infinities, integers of more than 4,300 digits, lone surrogates, nesting
+    types, keys that are not strings, NaN and infinities, integers of more than 4,300 digits, lone surrogates, nesting
     deeper than `max_depth` (cycles included) and more than `max_nodes` values.
 
     .. versionadded:: 0.1

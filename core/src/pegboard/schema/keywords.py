@@ -151,7 +151,7 @@ def dialect_of(schema: Any) -> Dialect | None:
 
 
 def subschemas(schema: dict[str, Any], dialect: Dialect) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Every schema directly inside `schema`, as (path from it, subschema); values that are no schemas are left out."""
+    """Every schema directly inside `schema`, as (path from it, subschema); values that are not schemas are left out."""
     found: list[tuple[tuple[str | int, ...], Any]] = []
     if dialect == DRAFT_7 and isinstance(schema.get("$ref"), str):
         # In draft 7 a reference hides what stands beside it, but others may still refer to what is hidden.

@@ -62,7 +62,7 @@ class ByType(dict[Any, V]):
         """What is said of the type, or None."""
         try:
             return self[hint]
-        except (KeyError, TypeError):  # a hint that is no class may not even have a hash
+        except (KeyError, TypeError):  # a hint that is not a class may not even have a hash
             return None
 
 
@@ -102,7 +102,7 @@ def is_anything(hint: Any) -> bool:
 
 
 def is_leaf(hint: Any) -> bool:
-    """Whether the type has a JSON form of its own; a hint that is no class may not even have a hash."""
+    """Whether the type has a JSON form of its own; a hint that is not a class may not even have a hash."""
     return hint is Any or (isinstance(hint, type) and hint in _LEAVES)
 
 

@@ -1,6 +1,6 @@
 """The near miss of a name, within bounds: comparing costs the product of two lengths, and names come from outside.
 
-Everything that says "did you mean" asks here, so that a name is near at every door or at none.
+Everything that says "did you mean" asks here, so that a name is near on every interface or at none.
 """
 
 from __future__ import annotations

@@ -133,5 +133,5 @@ def _join(base: str, ref: str) -> str:
 
     try:
         return urljoin(base, ref)
-    except ValueError:  # a bracketed host that is no address
+    except ValueError:  # a bracketed host that is not an address
         return ref

@@ -1,8 +1,8 @@
-"""Strings that hold what was due: the one repair of arguments, and how the program reads `KEY=VALUE`.
+"""Strings that hold what was expected: the one repair of arguments, and how the program reads `KEY=VALUE`.
 
-Models write `"[1, 2]"` where an array is due and `"7"` where an integer is. Where the schema allows no string, the
+Models write `"[1, 2]"` where an array is expected and `"7"` where an integer is. Where the schema allows no string, the
 meaning is plain, and the value is read as JSON. Nothing else is coerced: "true" stays a string and is refused, so does
-"1.5" where an integer is due, and true is no number.
+"1.5" where an integer is expected, and true is not a number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BEGINNINGS = tuple("{[-0123456789")
 
 
 def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[dict[str, str]]] | None:
-    """Replace strings that hold JSON where an object, an array or a number is due.
+    """Replace strings that hold JSON where an object, an array or a number is expected.
 
     Args:
         schema: the schema that the value broke.
@@ -56,7 +56,9 @@ def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[
 
 
 def _read_as(text: str, due: frozenset[str]) -> tuple[Any, str] | None:
-    """The JSON value that the text holds, and its type, if it is one of those that are due; "7.0" is no integer."""
+    """The JSON value that the text holds, and its type, if it is one of those that are expected; "7.0" is not an
+    integer.
+    """
     stripped = text.strip()
     if not stripped.startswith(_BEGINNINGS) or len(stripped) > MAX_TEXT:
         return None

@@ -1,9 +1,9 @@
 """JSON values into Python types, strictly.
 
 `structure_hook(type)` gives a function from one JSON value to one value of the type. It is strict where cattrs is loose
-by itself: `"false"` is no boolean, `1.9` no integer, `true` no number, a string no list. JSON's own equalities stay:
-`1.0` is an integer and `1` a number. cattrs structures the classes with fields and gathers every error; the hooks of
-the types within are these.
+by itself: `"false"` is not a boolean, `1.9` not an integer, `true` not a number, a string not a list. JSON's own
+equalities stay: `1.0` is an integer and `1` a number. cattrs structures the classes with fields and gathers every
+error; the hooks of the types within are these.
 
 Lossless by design, held by property tests: what a derived schema accepts structures or is reported as faults, and what
 was structured unstructures to what the schema accepts.
@@ -65,7 +65,7 @@ REFUSED = "one that it refused"
 
 
 class MismatchError(ValueError):
-    """A value is not what was due; what a hook raises, turned into a `Fault` where its path is known."""
+    """A value is not what was expected; what a hook raises, turned into a `Fault` where its path is known."""
 
     def __init__(self, expected: str, value: Any, *due: str, hint: str | None = None) -> None:
         super().__init__(f"expected {expected}")
@@ -86,7 +86,7 @@ def to_str(value: Any) -> str:
 
 
 def to_bool(value: Any) -> bool:
-    """A boolean, as it is: 0, 1 and "true" are none."""
+    """A boolean, taken as it is: 0, 1 and "true" are refused."""
     if value is True or value is False:
         return value
     raise MismatchError("a boolean", value, "boolean")

@@ -1,4 +1,4 @@
-"""What a schema lets through unseen, and what it may cost: so that nothing is walked or counted without need."""
+"""What a schema does not check, and what a check may cost, so that nothing is walked or counted without need."""
 
 from __future__ import annotations
 

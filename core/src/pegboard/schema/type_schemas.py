@@ -261,7 +261,7 @@ def _json_number(value: Any, bound: str) -> Any:
     if not isinstance(value, (int, float)):
         value = _plain_number(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-        raise HintError(f"the bound {bound}={value!r:.40} is no number")
+        raise HintError(f"the bound {bound}={value!r:.40} is not a number")
     return value
 
 
@@ -278,7 +278,7 @@ def _checked_pattern(pattern: Any) -> str:
     try:
         re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise HintError(f"the pattern {pattern!r:.60} is no regular expression: {error}") from None
+        raise HintError(f"the pattern {pattern!r:.60} is not a regular expression: {error}") from None
     return str(pattern)
 
 

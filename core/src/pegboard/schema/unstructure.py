@@ -156,7 +156,7 @@ def _write_bytes(value: bytes | bytearray) -> str:
 
 @functools.cache
 def _writers() -> tuple[tuple[type, Callable[[Any], Any]], ...]:
-    """The types that JSON writes as text; what they import is for values that are no plain ones (see `ByType`)."""
+    """The types that JSON writes as text; what they import is for values that are not plain ones (see `ByType`)."""
     from decimal import Decimal
     from pathlib import PurePath
 

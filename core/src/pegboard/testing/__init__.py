@@ -27,7 +27,7 @@ _UNSAID: Any = object()
 
 
 def assert_ok(result: ToolResult, *, text: str | None = None, data: Any = _UNSAID) -> ToolResult:
-    """Hold that a call succeeded, and what it showed where that is said; returns the result.
+    """Require that a call succeeded, and what it showed where that is said; returns the result.
 
     Args:
         result: what the call answered.
@@ -50,7 +50,7 @@ def assert_ok(result: ToolResult, *, text: str | None = None, data: Any = _UNSAI
 
 
 def assert_error(result: ToolResult, code: ErrorCode | str, *, reason: str | None = None, says: str = "") -> ToolResult:
-    """Hold that a call failed, and how; returns the result.
+    """Require that a call failed, and how; returns the result.
 
     Args:
         result: what the call answered.

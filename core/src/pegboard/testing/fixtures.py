@@ -32,7 +32,7 @@ async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
     """`await host_with(plugin, ..., config={...})` opens a host with those plugins and the built-ins alone.
 
     It reads no files and no entry points, and ends with the test. It is strict: a plugin that fails, or misspells a
-    hook, fails the test; `config={"strict": False}` is for those that want to see it put aside.
+    hook, fails the test; `config={"strict": False}` is for those that want to see it quarantined.
     """
     import trio
 

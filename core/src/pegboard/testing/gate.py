@@ -1,7 +1,8 @@
 """The publish gate: what `pegboard check` holds of a package before others install it.
 
-Each step asks one question and answers with what it saw and how to mend it. The plugin is loaded as a user's host loads
-it, alone and strict. Only read-only tools are run, on their own examples and on hostile texts: a gate must not write.
+Each step asks one question and answers with what it saw and how to repair it. The plugin is loaded as a user's host
+loads it, alone and strict. Only read-only tools are run, on their own examples and on hostile texts: a gate must not
+write.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ SURFACE = "surface.json"
 
 @attrs.frozen
 class Step:
-    """One question of the gate: its name, whether it passed, what was seen, how to mend it.
+    """One question of the gate: its name, whether it passed, what was seen, how to repair it.
 
     .. versionadded:: 0.1
     """
@@ -128,7 +129,7 @@ def run_gate(distribution: str | None = None, *, project: Path | None = None) ->
     try:
         board = _load(names)
     except PegboardError as problem:
-        yield Step("loads", False, str(problem), problem.hint or "read the cause, and mend the plugin")
+        yield Step("loads", False, str(problem), problem.hint or "read the cause, and repair the plugin")
         return
     tools = [board.tools[name] for name in sorted(board.tools)]
     yield Step("loads", True, _count_of(tools) if tools else "no tools; the plugin's hooks were taken")
@@ -176,7 +177,7 @@ def _load(names: list[str]) -> Board:
     refusals = [(name, one) for name, one in board.not_hung.items() if not one.is_off]
     if refusals:
         name, refused = refusals[0]
-        raise PluginError(f"the tool {name!r} does not hang: {refused.why}", hint=refused.fix)
+        raise PluginError(f"the tool {name!r} is not registered: {refused.why}", hint=refused.fix)
     return board
 
 
@@ -310,7 +311,7 @@ async def _run_examples(session: Session, tools: list[Tool]) -> Step:
         "examples hold",
         faults,
         f"all fit their schemas, {ran} of read-only tools were run",
-        "mend the example or the tool",
+        "repair the example or the tool",
     )
 
 

@@ -65,7 +65,7 @@ def count_words(text: str) -> int:
 '''
 
 PLUGIN = '''\
-"""What the package hangs on the board. Keep it light to import: heavy imports belong into the handlers."""
+"""What the package registers. Keep it light to import: heavy imports belong into the handlers."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def make_plugin(name: str, folder: Path) -> Path:
         folder: where the package's own folder is made.
 
     Raises:
-        PegboardError: the name is none, or the folder is there already.
+        PegboardError: the name is not valid, or the folder is there already.
 
     .. versionadded:: 0.1
     """
     name = name.removeprefix("pegboard-")
     if not _NAME.fullmatch(name):
         raise PegboardError(
-            f"{name[:40]!r} is no name for a plugin", hint="use small letters, digits and hyphens: coin, word-count"
+            f"{name[:40]!r} is not a name for a plugin", hint="use small letters, digits and hyphens: coin, word-count"
         )
     root = folder / f"pegboard-{name}"
     if root.exists():

@@ -1,9 +1,11 @@
 """Answers of the messages API, whole or streamed, as a `Reply`.
 
-Both ways end in `_reply`: the blocks of the turn, as the API takes them back. What is no answer is a `ModelError`; what
-is no proper call is an error result that answers it, and the turn repeats the call in a form that the API takes.
+Both ways end in `_reply`: the blocks of the turn, as the API takes them back. What is not an answer is a `ModelError`;
+what is not a proper call is an error result that answers it, and the turn repeats the call in a form that the API
+takes.
 
-Source: https://platform.claude.com/docs/en/api/messages, https://platform.claude.com/docs/en/build-with-claude/streaming.
+Source: https://platform.claude.com/docs/en/api/messages,
+    https://platform.claude.com/docs/en/build-with-claude/streaming.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ def read(answer: Any, export: AnthropicExport, model: str, taken: Iterable[str] 
     """A whole answer; `taken` are the ids of the calls before it.
 
     Raises:
-        ModelError: it is none, or reports an error.
+        ModelError: it is not valid, or reports an error.
     """
     if not isinstance(answer, dict):
-        raise no_answer(model, "a JSON object was due")
+        raise no_answer(model, "a JSON object was expected")
     if answer.get("error") is not None or answer.get("type") == "error":
         raise error_in(answer, model)
     blocks = answer.get("content")
@@ -86,7 +88,7 @@ class Reader:
             return ()
         value = read_json(self._model.partition(":")[0], data)
         if not isinstance(value, dict):
-            raise no_answer(self._model, "an event of the stream is no JSON object")
+            raise no_answer(self._model, "an event of the stream is not a JSON object")
         if event == "error" or value.get("type") == "error" or value.get("error") is not None:
             raise error_in(value, self._model)  # the event's name alone tells it with llama.cpp
         match value.get("type", event):
@@ -198,7 +200,7 @@ def no_answer(model: str, why: str) -> ModelError:
     provider = model.partition(":")[0]
     return ModelError(
         ErrorCode.UPSTREAM_ERROR,
-        f"{provider} sent what is no answer: {why}; check the base_url, or ask again",
+        f"{provider} sent what is not an answer: {why}; check the base_url, or ask again",
         provider=provider,
         reason="no_json",
     )

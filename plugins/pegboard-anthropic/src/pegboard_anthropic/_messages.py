@@ -60,7 +60,7 @@ def messages_of(conversation: Conversation, model: str, export: PortableExport) 
 
 
 def _add(messages: list[dict[str, Any]], role: str, content: list[Block]) -> None:
-    """Add a message, or its blocks to one of the same user before it; an empty one is none."""
+    """Add a message, or its blocks to one of the same user before it; an empty one is left out."""
     if content and role == "user" and messages and messages[-1]["role"] == "user":
         messages[-1]["content"].extend(content)
     elif content:

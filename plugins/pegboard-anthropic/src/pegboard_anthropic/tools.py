@@ -20,7 +20,7 @@ CUT = "[The answer was cut at the limit of output tokens.]"
 
 
 def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
-    """Make `claude_conversation`; it hangs without a key too, and then says what to set.
+    """Make `claude_conversation`; it is registered without a key too, and then says what to set.
 
     Args:
         provider: opens the model that is asked.

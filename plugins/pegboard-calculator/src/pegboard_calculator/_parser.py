@@ -52,7 +52,7 @@ def parse(text: str) -> list[Step]:
     """Lay a text out as steps.
 
     Raises:
-        Mistake: the text is no expression; it says where and what was due.
+        Mistake: the text is not an expression; it says where and what was expected.
     """
     parser = _Parser(tokenize(text))
     if parser.token.kind == "end":
@@ -194,7 +194,7 @@ class _Parser:
     def value_missing(self) -> Mistake:
         token = self.token
         if token.kind == "end":
-            return Mistake("the expression ends where a value is due", token.at, token.end)
+            return Mistake("the expression ends where a value is expected", token.at, token.end)
         return Mistake(f"a value is missing before {token.text}", token.at, token.end)
 
     def operator_missing(self) -> Mistake:

@@ -84,7 +84,7 @@ def tokenize(text: str) -> list[Token]:
     """Cut a text into tokens, the last of kind `end`.
 
     Raises:
-        Mistake: the text is too long, or has a character or a number that is none.
+        Mistake: the text is too long, or has a character or a number that is not valid.
     """
     if len(text) > MAX_CHARACTERS:
         raise Mistake(

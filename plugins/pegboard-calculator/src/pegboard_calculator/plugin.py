@@ -1,4 +1,4 @@
-"""The hook of pegboard-calculator: it hangs `calculator` on the board."""
+"""The hook of pegboard-calculator: it registers `calculator`."""
 
 from __future__ import annotations
 

@@ -33,12 +33,13 @@ async def answer(host: Host, request: Mapping[str, Any], *, model: Model | str |
     Returns:
         `{"content", "tool_calls", "usage"}`: the answer's text; the calls in the order they ended, each
         `{"id", "name", "arguments", "result"}` with the result as a line of `batch`, and null for arguments that were
-        no JSON object; and
+
+               not a JSON object; and
         `{"input_tokens", "output_tokens", "cached_tokens", "cost", "reason"}`, where `reason` is the budget that cut it
         short, or null.
 
     Raises:
-        ToolError: INVALID_INPUT: the request is none; `details["faults"]` lists everything that is wrong with it.
+        ToolError: INVALID_INPUT: the request is not valid; `details["faults"]` lists everything that is wrong with it.
         ModelError: the provider did not answer.
         ConfigError: no such model, or none is ready.
 

@@ -40,7 +40,7 @@ def read(value: Any) -> Conversation:
     """The conversation that `Conversation.to_json` wrote.
 
     Raises:
-        ValueError: it is none; the text names the place.
+        ValueError: it is not valid; the text names the place.
     """
     if (fault := check_value(value, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)) is not None:
         raise ValueError(str(fault))
@@ -165,7 +165,7 @@ def _block(value: Any, place: str) -> Content:
                 _text(one, f"{where}.{key}")
     try:
         return ToolResult.from_json({"content": [said]}).content[0]
-    except ValueError as problem:  # bytes that are no base64, a member that is missing
+    except ValueError as problem:  # bytes that are not base64, a member that is missing
         raise ValueError(f"{place}: {problem}") from None
 
 

@@ -38,7 +38,7 @@ class Budget:
     """What one question may cost; None: no bound.
 
     Args:
-        max_tool_calls: calls, failed ones included; looking for tools is none.
+        max_tool_calls: calls, failed ones included; looking for tools is not counted.
         max_rounds: requests to the model; the last of them may call nothing.
         max_tokens: read and written together.
         max_seconds: tools and requests, without the time that a person takes to answer; see the module for the last

@@ -94,7 +94,7 @@ class Reply:
     Args:
         message: the assistant's turn, as it goes into the conversation.
         calls: what `Export.parse` made of it, one for each of `message.calls` and in that order: a call to be
-            answered, or the error result that answers what is no call.
+            answered, or the error result that answers what is not a valid call.
         usage: what it cost.
         stop: why it ended.
 
@@ -177,7 +177,7 @@ class StreamReader(Protocol):
         """One server-sent event: its name (empty where it has none) and its data.
 
         Raises:
-            ModelError: the provider reports an error in mid-stream, or the data is no JSON where JSON is due.
+            ModelError: the provider reports an error in mid-stream, or the data is not JSON where JSON is expected.
         """
         ...
 
@@ -208,7 +208,7 @@ class ModelDialect(Dialect, Protocol):
         """A whole answer that was not streamed; `model` is `provider:model`, for `Message.model`.
 
         Raises:
-            ModelError: it is no answer.
+            ModelError: it is not an answer.
         """
         ...
 

@@ -34,7 +34,8 @@ class Message:
     Args:
         role: who speaks; `tool` carries the results of one turn.
         content: text, images, audio and files of a user or an assistant.
-        calls: what the assistant asks for, under the tools' own names; a call whose arguments were no JSON object holds
+        calls: what the assistant asks for, under the tools' own names; a call whose arguments were not a JSON object
+            holds
             `{"INVALID_JSON": text}`, so that every dialect can repeat it.
         results: of a `tool` message: one for each call of the message before it, in that order.
         raw: the assistant's turn as JSON, as its provider wants it back; None: none but the neutral members.
@@ -126,7 +127,7 @@ class Conversation:
         """Read back what `to_json` wrote.
 
         Raises:
-            ValueError: it is no conversation, of a newer version, or holds a message that breaks the invariants; the
+            ValueError: it is not a conversation, of a newer version, or holds a message that breaks the invariants; the
                 text names the place.
         """
         from pegboard_chat._saved import read
@@ -244,7 +245,7 @@ MAX_TOKENS = 10**12
 
 
 def tokens_of(value: Any) -> int:
-    """A number of tokens as a provider says it; 0 for what is none.
+    """A number of tokens as a provider says it; 0 for anything else.
 
     .. versionadded:: 0.1
     """

@@ -28,7 +28,7 @@ class CallStarted(NamedTuple):
 
 
 class CallEnded(NamedTuple):
-    """A call has its answer; one that never began has one too: it was no call, or was beyond a budget.
+    """A call has its answer; one that never began has one too: it was not a valid call, or was beyond a budget.
 
     Args:
         result: the answer, with the call's id and the tool's name.

@@ -2,7 +2,7 @@
 
 The system prompt then holds the names of the tools, one line each as far as a bound allows; what a tool takes is shown
 by `find_tools`, and `call_tool` calls it through the session, with the tool's own schema. Both are the loop's own: they
-hang on no board, and a tool of the same name on the board is reached through `call_tool`.
+are on no board, and a tool of the same name on the board is reached through `call_tool`.
 
 A search sees what the session sees, tools of sources that have not started included where they are known from before;
 a source that nobody knows is waited for.
@@ -129,7 +129,7 @@ def summary(tool: Tool) -> str:
 def search(tools: Mapping[str, Tool], query: str) -> list[Tool]:
     """Tools for a query, the best first: the one of that name, then by how many words they hold, and where.
 
-    A word in the name weighs more than one in title, tags or category, and that more than one in the description.
+    A word in the name counts more than one in title, tags or category, and that more than one in the description.
     """
     exact = tools.get(query.strip())
     if exact is not None:
@@ -205,7 +205,7 @@ def has_unknown_sources(host: Host) -> bool:
 
 
 def called(call: ToolCall) -> ToolCall | ToolError:
-    """What a call of `call_tool` calls, under the same id; or why it is none."""
+    """What a call of `call_tool` calls, under the same id; or why it is not valid."""
     arguments = call.arguments
     if not isinstance(arguments, dict) or not isinstance(name := arguments.get("name"), str) or not name:
         return _invalid('name: expected a tool, as in {"name": "roll_dice", "arguments": {"notation": "2d6"}}')
@@ -214,7 +214,7 @@ def called(call: ToolCall) -> ToolCall | ToolError:
         try:
             inner = loads(inner or "{}")
         except JsonTextError as problem:
-            return _invalid(f"arguments: expected an object, got a text that is no JSON: {problem}")
+            return _invalid(f"arguments: expected an object, got a text that is not JSON: {problem}")
     if inner is None:
         inner = {}
     if not isinstance(inner, dict):

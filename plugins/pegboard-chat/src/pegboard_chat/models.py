@@ -126,7 +126,7 @@ def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> s
     plugin = wanted.partition("-")[0]
     record = board.plugins.records.get(plugin)
     if record is not None and record.quarantined is not None:
-        return f"the plugin {plugin} is put aside: pegboard doctor says why; there are: {listed}"
+        return f"the plugin {plugin} is quarantined: pegboard doctor says why; there are: {listed}"
     if near:
         return f"did you mean {near[0]}? There are: {listed}"
     if plugin in BRIDGES and record is None:
@@ -159,7 +159,7 @@ def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provid
 def _missing(provider: Provider) -> str | None:
     try:
         return provider.missing()
-    except Exception as problem:  # noqa: BLE001 - a stranger's provider; the others are still to choose from
+    except Exception as problem:  # noqa: BLE001 - a third-party provider; the others are still to choose from
         return f"it failed to say what it lacks ({type(problem).__name__})"
 
 
@@ -167,7 +167,7 @@ def _what_to_set(board: Any, missing: Mapping[str, str]) -> str:
     """Everything that would help, a line each."""
     lines = [f"{name}: {what}" for name, what in sorted(missing.items())]
     lines += [
-        f"{record.name}: put aside, pegboard doctor says why"
+        f"{record.name}: quarantined, pegboard doctor says why"
         for record in board.plugins.quarantined
         if record.name in BRIDGES
     ]

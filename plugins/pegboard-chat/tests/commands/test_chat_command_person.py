@@ -184,7 +184,7 @@ def asked(**more: Any) -> Confirmation:
 )
 async def test_only_a_plain_yes_is_one(person: Callable[..., Person], answer: str, meant: object) -> None:
     shown = person(answer)
-    os.write(shown.terminal, b"y\n")  # what was typed before the question is no answer
+    os.write(shown.terminal, b"y\n")  # what was typed before the question is not an answer
     assert await Asking(Lines()).confirm(asked()) == meant
     assert 'Wipe?\\x1b [wipe of the program] {"disk": "c"}' in shown.getvalue().replace("\n  | ", " ")
     assert "(y/N, a: always in this conversation) " in shown.getvalue()

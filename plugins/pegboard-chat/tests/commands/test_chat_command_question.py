@@ -223,7 +223,7 @@ def test_a_file_that_is_no_conversation_is_left_as_it_is(
     file.write_bytes(content.encode("utf-8", "surrogatepass"))
     answer = chat_run("chat", "--model", "echo", "--save", "mine.json", "hi")
     assert answer.status == 2
-    assert "no saved conversation" in answer.err
+    assert "not a saved conversation" in answer.err
     assert file.read_bytes() == content.encode("utf-8", "surrogatepass")
 
 
@@ -241,7 +241,7 @@ def test_halves_of_characters_do_not_keep_a_conversation_from_being_kept(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_a_pipe_is_no_place_to_keep_a_conversation(chat_run: Callable[..., Any], chat_place: Path) -> None:
     os.mkfifo(chat_place / "pipe")
-    assert "no regular file" in chat_run("chat", "--model", "echo", "--save", "pipe", "hi").err
+    assert "not a regular file" in chat_run("chat", "--model", "echo", "--save", "pipe", "hi").err
 
 
 def test_a_disk_that_is_full_leaves_the_file_as_it_was(

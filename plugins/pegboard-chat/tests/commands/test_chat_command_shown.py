@@ -1,4 +1,4 @@
-"""What a turn looks like: strangers' text made harmless however it is cut, and every event as JSON."""
+"""What a turn looks like: third-party text made harmless however it is cut, and every event as JSON."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_file_is_toml_yaml_or_json(tmp_path: Path, name: str, text: str) -> No
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.txt", "", "no file of questions"),
+        ("a.txt", "", "not a file of questions"),
         ("a.toml", "questions = 3", "a list"),
         ("a.toml", "questions = ", "cannot be read"),
         ("a.yaml", "- 1", "cannot be read"),

@@ -45,7 +45,7 @@ FAILURES = {
     "ERROR": (ErrorCode.UPSTREAM_ERROR, "server", "failed in the middle of its answer"),
     "TIMEOUT": (ErrorCode.TIMEOUT, "timeout", "took too long for its answer"),
 }
-"""The reasons to finish that are errors: what came before them is no answer."""
+"""The reasons to finish that are errors: what came before them is not an answer."""
 
 
 @attrs.define
@@ -189,7 +189,7 @@ class CohereReader:
         """One event; those that no part of an answer needs (citations, ends of blocks, news of later versions) pass.
 
         Raises:
-            ModelError: it reports an error, or is no JSON.
+            ModelError: it reports an error, or is not JSON.
         """
         if not data.strip() or data.strip() == "[DONE]":
             return []
@@ -244,14 +244,16 @@ def read_answer(answer: Any, collector: Collector) -> Reply:
     """A whole answer.
 
     Raises:
-        ModelError: it is none.
+        ModelError: it is not valid.
     """
     message = _member(answer, "message")
     if not isinstance(message, dict):
         if isinstance(answer, dict) and (message or "error" in answer):
             raise reported(answer, collector)
         raise failed(
-            ErrorCode.UPSTREAM_ERROR, "no_json", "sent JSON that is no answer of its chat API v2; check the base_url"
+            ErrorCode.UPSTREAM_ERROR,
+            "no_json",
+            "sent JSON that is not an answer of its chat API v2; check the base_url",
         )
     collector.plan(_text(message, "tool_plan"))
     content = message.get("content")

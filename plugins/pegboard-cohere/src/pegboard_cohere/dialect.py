@@ -102,7 +102,7 @@ class CohereDialect:
         """A whole answer that was not streamed.
 
         Raises:
-            ModelError: it is none.
+            ModelError: it is not valid.
         """
         from pegboard_cohere._answers import Collector, read_answer
 

@@ -1,6 +1,6 @@
 """Which text encodings files are read in, and what a file is by its first bytes.
 
-The list of codecs is closed: Python has others that are no encodings of text (`rot13`, `zlib`), run backwards
+The list of codecs is closed: Python has others that are not encodings of text (`rot13`, `zlib`), run backwards
 (`unicode_escape`) or differ from host to host (`mbcs`). Bytes that do not fit are an error; nothing is ever replaced.
 """
 
@@ -74,7 +74,7 @@ def find_codec(name: str) -> str:
     hint = f"did you mean {' or '.join(near)}?" if near else "write utf-8, utf-16, latin-1 or windows-1252"
     raise ToolError(
         ErrorCode.INVALID_INPUT,
-        f"encoding: {shown(name)} is no encoding that is read here; {hint}",
+        f"encoding: {shown(name)} is not an encoding that is read here; {hint}",
         parameter="encoding",
         suggestions=near,
     )
@@ -134,7 +134,7 @@ def _undecodable(problem: UnicodeDecodeError, before: int, codec: str, name: str
         hint = "say the encoding that it is in, such as latin-1 or windows-1252"
     return ToolError(
         ErrorCode.INVALID_INPUT,
-        f"{name} is no {codec}: the bytes {bytes_there} at offset {offset} have no meaning in it; {hint}",
+        f"{name} is not {codec}: the bytes {bytes_there} at offset {offset} have no meaning in it; {hint}",
         reason="encoding",
         offset=offset,
         encoding=codec,
@@ -142,12 +142,12 @@ def _undecodable(problem: UnicodeDecodeError, before: int, codec: str, name: str
 
 
 def is_binary(head: bytes, codec: str) -> bool:
-    """Whether the first bytes are no text: they hold a zero byte, which text has in wide encodings alone."""
+    """Whether the first bytes are not text: they hold a zero byte, which text has in wide encodings alone."""
     return b"\0" in head and not is_wide(codec) and marked(head) in (None, "utf-8")
 
 
 def media_type(head: bytes) -> str | None:
-    """The media type that the first bytes of a file that is no text show, or None."""
+    """The media type that the first bytes of a file that is not text show, or None."""
     for offset, magic, mime_type in _MAGIC:
         if head.startswith(magic, offset):
             return mime_type

@@ -84,7 +84,7 @@ def apply(text: str, edits: Sequence[Edit]) -> tuple[str, int]:
 def _places_as_shown(text: str, old: str) -> list[tuple[int, int]]:
     """Where `old` stands in a text in which something hides, as it is shown: from and to, the hidden included.
 
-    Nowhere in a text with carriage returns of their own, which are no line ends to an editor of lines.
+    Nowhere in a text with carriage returns of their own, which are not line ends to an editor of lines.
     """
     shown, hidden = clean(text)
     if not hidden or old not in shown or text.count("\r") != text.count("\r\n"):
@@ -147,7 +147,7 @@ def unified(before: str, after: str, path: str) -> str:
     if len(old) + len(new) - 2 * (first + last) > MAX_DIFF_LINES:
         lines = _one_hunk(old, new, first, last, path)
     else:
-        # Only what lies between the first and the last change is compared; the numbers are mended afterwards.
+        # Only what lies between the first and the last change is compared; the numbers are repaired afterwards.
         start = max(0, first - _CONTEXT)
         end = max(0, last - _CONTEXT)
         lines = list(
@@ -253,7 +253,7 @@ def _edited(
     except OSError as problem:
         raise faults.answer_of(problem, asked) from problem
     if codecs.is_binary(data[: codecs.HEAD], codec):
-        message = f"{asked} is no text but binary; it cannot be edited"
+        message = f"{asked} is not text but binary; it cannot be edited"
         raise ToolError(ErrorCode.INVALID_INPUT, message, reason="binary")
     exact = codecs.exact(codec, data[:4])
     before = "".join(codecs.decode([data], exact, str(asked)))
@@ -283,7 +283,9 @@ def _open_again(asked: Asked, place: Place) -> Opened:
 
 
 def _still_right(scope: Scope, asked: Asked, place: Place, was: bytes) -> None:
-    """Hold that the file is the one that was read, and unchanged: its bytes too, since clocks of files are coarse."""
+    """Require that the file is the one that was read, and unchanged: its bytes too, since clocks of files are
+    coarse.
+    """
     still_there(scope, asked, place)
     before = place.before
     assert before is not None

@@ -36,15 +36,15 @@ _BUSY = _Said(_UPSTREAM, "cannot be opened: the host has too many files open", "
 
 _TABLE: Mapping[int, _Said] = {
     errno.ENOENT: _Said(ErrorCode.NOT_FOUND, "is not there; list_directory shows what is", "missing", "changed"),
-    errno.ENOTDIR: _Said(ErrorCode.NOT_FOUND, "is not there: a part of the path is no folder", "missing", "changed"),
+    errno.ENOTDIR: _Said(ErrorCode.NOT_FOUND, "is not there: a part of the path is not a folder", "missing", "changed"),
     errno.EISDIR: _Said(_INVALID, "is a folder; list_directory shows what is in it", "folder", "changed"),
     errno.EACCES: _Said(_FORBIDDEN, "is not open to the account that the host runs as", "permission", "changed"),
     errno.EPERM: _Said(_FORBIDDEN, "is not open to the account that the host runs as", "permission", "changed"),
     errno.EROFS: _Said(_FORBIDDEN, "lies on a file system that is read-only", "permission", "changed"),
     errno.ELOOP: _Said(_FORBIDDEN, "leads through a link that is not followed here", "link", "changed"),
     errno.ENAMETOOLONG: _Said(_INVALID, "is longer than a path can be", "name", "changed"),
-    errno.EINVAL: _Said(_INVALID, "is no name that the file system takes", "name", "changed"),
-    errno.EILSEQ: _Said(_INVALID, "is no name that the file system takes", "name", "changed"),
+    errno.EINVAL: _Said(_INVALID, "is not a name that the file system takes", "name", "changed"),
+    errno.EILSEQ: _Said(_INVALID, "is not a name that the file system takes", "name", "changed"),
     errno.EEXIST: _Said(ErrorCode.CONFLICT, "is being made by somebody else at this moment", "changed", "same"),
     errno.EAGAIN: _Said(ErrorCode.CONFLICT, "is being moved at this moment", "changed", "same"),
     errno.ENXIO: _NOT_REGULAR,
@@ -83,14 +83,14 @@ def not_regular(asked: Asked) -> ToolError:
 
 
 def is_folder(asked: Asked) -> ToolError:
-    """The refusal of a folder where a file is due."""
+    """The refusal of a folder where a file is expected."""
     said = _TABLE[errno.EISDIR]
     return ToolError(said.code, f"{asked} {said.text}", reason=said.reason)
 
 
 def no_folder(asked: Asked) -> ToolError:
-    """The refusal of a file where a folder is due."""
-    return ToolError(_INVALID, f"{asked} is no folder; name one, or read it with read_file", reason="not_a_folder")
+    """The refusal of a file where a folder is expected."""
+    return ToolError(_INVALID, f"{asked} is not a folder; name one, or read it with read_file", reason="not_a_folder")
 
 
 def refused(asked: Asked, why: str) -> ToolError:

@@ -49,7 +49,7 @@ class Glob:
         self._by_path = _compiled([one for one in alternatives if anchored or "/" in one], brackets)
 
     def matches(self, path: str) -> bool:
-        """Whether the glob means this path. A name that is no text is matched as it is shown, by its bytes."""
+        """Whether the glob means this path. A name that is not text is matched as it is shown, by its bytes."""
         text = decoded(path).encode("utf-8")
         if self._by_name is not None and self._by_name.fullmatch(text.rpartition(b"/")[2]) is not None:
             return True
@@ -60,7 +60,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False, literal: bool = 
     """A regular expression of RE2, with bounded memory, quiet about mistakes.
 
     Raises:
-        BadPatternError: it is no regular expression of RE2; the text says why.
+        BadPatternError: it is not a regular expression of RE2; the text says why.
     """
     import re2  # type: ignore[import-untyped]  # it has none
 

@@ -5,7 +5,7 @@ pattern as RE2 understands it: RE2 takes time in proportion to the text, whateve
 installed, only says which files are worth reading; what it says is not believed. So both ways show the same.
 
 Passed over: hidden files, what `.gitignore` says, binary files, files above the size cap, links. A file that is named
-itself is searched whatever it is called. Lines are shown as UTF-8; bytes that are none are written as `\\xe9`.
+itself is searched whatever it is called. Lines are shown as UTF-8; bytes that are not valid are written as `\\xe9`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def compile_wanted(pattern: str, *, ignore_case: bool, literal: bool) -> Any:
     """A pattern for lines of bytes.
 
     Raises:
-        ToolError: INVALID_INPUT: it is no regular expression of RE2, or too long.
+        ToolError: INVALID_INPUT: it is not a regular expression of RE2, or too long.
     """
 
     def wrong(why: str) -> ToolError:
@@ -91,11 +91,11 @@ def compile_wanted(pattern: str, *, ignore_case: bool, literal: bool) -> Any:
     try:
         return compile_pattern(pattern, ignore_case=ignore_case, literal=literal)
     except UnicodeEncodeError:
-        raise wrong("holds half of a surrogate pair, which is no character") from None
+        raise wrong("holds half of a surrogate pair, which is not a character") from None
     except BadPatternError as problem:
         why = str(problem)
         advice = "look-around and backreferences are not known here; literal=true searches for the text as it is"
-        raise wrong(f"is no regular expression: {printable(why)[:120]}; {advice}") from None
+        raise wrong(f"is not a regular expression: {printable(why)[:120]}; {advice}") from None
 
 
 def search_in_file(scope: Scope, asked: Asked, wanted: Wanted, budget: Budget) -> Matches | None:
@@ -115,7 +115,7 @@ def search_in_file(scope: Scope, asked: Asked, wanted: Wanted, budget: Budget) -
         found = Matches()
         _search_opened(opened, opened.parts, wanted, budget, found)
         if found.skipped:
-            message = f"{asked} is no text but binary; there are no lines in it to search"
+            message = f"{asked} is not text but binary; there are no lines in it to search"
             raise ToolError(ErrorCode.INVALID_INPUT, message, reason="binary")
         return found
 

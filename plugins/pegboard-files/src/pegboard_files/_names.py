@@ -60,7 +60,7 @@ def parse(text: str) -> Asked:
     try:
         length = len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise _wrong(f"{shown(text)} holds half of a surrogate pair, which is no character") from None
+        raise _wrong(f"{shown(text)} holds half of a surrogate pair, which is not a character") from None
     if length > MAX_PATH_BYTES:
         raise _wrong(f"the path has {length} bytes, at most {MAX_PATH_BYTES} can be opened")
     absolute = text.startswith("/")
@@ -97,7 +97,7 @@ def printable(name: str) -> str:
 
 
 def decoded(name: str) -> str:
-    """A name from the disk as text: bytes that are no UTF-8 are shown as `\\xe9`. Such a name cannot be asked for."""
+    """A name from the disk as text: bytes that are not UTF-8 are shown as `\\xe9`. Such a name cannot be asked for."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

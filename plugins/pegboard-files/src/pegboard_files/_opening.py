@@ -237,7 +237,7 @@ def follow(folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = Non
 
 
 def _said_by(folder_fd: int, name: str) -> str | None:
-    """What a link says, or None: it is none."""
+    """What a link says, or None: it is not a link."""
     try:
         return os.readlink(name, dir_fd=folder_fd)
     except OSError as problem:
@@ -278,7 +278,7 @@ def _step(folder_fd: int, name: str, flags: int) -> int:
     try:
         fd = os.open(name, flags, dir_fd=folder_fd)
     except OSError as problem:
-        # Of a link, O_DIRECTORY says that it is no folder, and some systems have codes of their own.
+        # Of a link, O_DIRECTORY says that it is not a folder, and some systems have codes of their own.
         if problem.errno in (errno.ENOTDIR, errno.EMLINK, getattr(errno, "EFTYPE", -1)) and _is_link(folder_fd, name):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
         raise

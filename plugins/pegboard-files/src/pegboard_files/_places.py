@@ -258,7 +258,7 @@ class Scope:
         """Open a regular file for reading.
 
         Raises:
-            ToolError: as `open`; or it is no regular file.
+            ToolError: as `open`; or it is not a regular file.
         """
         root, opened = self.open(asked)
         if not opened.is_file:
@@ -270,7 +270,7 @@ class Scope:
         """Open a folder for listing.
 
         Raises:
-            ToolError: as `open`; or it is no folder.
+            ToolError: as `open`; or it is not a folder.
         """
         root, opened = self.open(asked)
         if not opened.is_folder:

@@ -56,7 +56,7 @@ def read(
         check: raises where nobody waits any more.
 
     Raises:
-        ToolError: it cannot be opened, is no text in this encoding, or is larger than the caps.
+        ToolError: it cannot be opened, is not text in this encoding, or is larger than the caps.
     """
     _, opened = scope.open_file(asked)
     with opened:

@@ -60,7 +60,7 @@ def arguments(
 
 
 def parse(output: bytes) -> list[Parts]:
-    """The files that it named, as parts below the folder; what is no path below it is dropped."""
+    """The files that it named, as parts below the folder; what is not a path below it is dropped."""
     found = []
     for name in output.split(b"\0")[:-1]:
         parts = tuple(os.fsdecode(name).removeprefix("./").split("/"))

@@ -33,7 +33,7 @@ Identity = tuple[int, int]
 """Device and inode."""
 
 KERNEL_FOLDERS = (("proc",), ("sys",), ("dev",))
-"""Denied to every tool whose root lies above them: what they hold are no documents."""
+"""Denied to every tool whose root lies above them: what they hold are not documents."""
 
 
 @attrs.frozen

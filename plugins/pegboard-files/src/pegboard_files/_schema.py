@@ -52,7 +52,7 @@ ENTRY = _object(
 READ_SCHEMA = _object(
     {"path": _PATH, "size": {"type": "integer", "description": "of the whole file, in bytes"}},
     {
-        "mime_type": {"type": "string", "description": "of what is no text"},
+        "mime_type": {"type": "string", "description": "of what is not text"},
         "encoding": _TEXT,
         "bom": {"type": "boolean", "description": "whether the file begins with a byte order mark, which is not shown"},
         "newline": {"type": "string", "enum": ["lf", "crlf", "mixed", "none"]},

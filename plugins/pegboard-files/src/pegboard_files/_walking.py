@@ -233,7 +233,7 @@ def list_folder(scope: Scope, asked: Asked, recursive: bool, most: int, budget: 
         budget: what the walk may use.
 
     Raises:
-        ToolError: it cannot be opened, or is no folder.
+        ToolError: it cannot be opened, or is not a folder.
     """
     shown, more = _collect(scope, asked, most, budget, recursive=recursive, wanted=lambda path: True)
     data = {"path": asked.text, "entries": [found.to_json() for found in shown], "truncated": more}

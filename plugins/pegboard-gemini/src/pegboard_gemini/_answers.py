@@ -4,7 +4,7 @@ Invariants:
 
 - The parts of a turn go back as they came: a `thoughtSignature` stays on the very part that brought it, also where that
   part is empty. Texts are joined only where neither piece is signed, as the API's documents ask.
-- `functionCall.args` of the raw turn is always an object, for nothing else is taken back; one that was none holds
+- `functionCall.args` of the raw turn is always an object, for nothing else is taken back; one that was not valid holds
   `{"INVALID_JSON": text}`, and the call is answered with INVALID_INPUT.
 - Members in `snake_case`, which some servers send, are read as those in `camelCase`.
 
@@ -98,7 +98,7 @@ class Collector:
         """One chunk; a whole answer is one too.
 
         Raises:
-            ModelError: it reports an error, or is no object.
+            ModelError: it reports an error, or is not an object.
         """
         if not isinstance(chunk, dict):
             raise no_answer()
@@ -238,7 +238,7 @@ def no_answer() -> ModelError:
     """What came is JSON, and no answer of this API."""
     return ModelError(
         ErrorCode.UPSTREAM_ERROR,
-        "gemini sent JSON that is no answer of generateContent; check the base_url, or ask again",
+        "gemini sent JSON that is not an answer of generateContent; check the base_url, or ask again",
         provider=PROVIDER,
         reason="no_json",
     )
@@ -259,7 +259,7 @@ class GeminiReader:
         """One event.
 
         Raises:
-            ModelError: it reports an error, or is no JSON.
+            ModelError: it reports an error, or is not JSON.
         """
         if not data.strip() or data.strip() == "[DONE]":
             return []

@@ -71,7 +71,7 @@ def _snake(name: str) -> str:
 
 
 def text_member(value: Any, name: str) -> str:
-    """The same for a text; empty where it is none."""
+    """The same for a text; empty where it is not one."""
     found = member(value, name)
     return found if isinstance(found, str) else ""
 
@@ -98,7 +98,7 @@ def cleaned(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cleaned_call(call: Any) -> dict[str, Any]:
-    """`{id?, name, args}`; what is no object of arguments is kept as text."""
+    """`{id?, name, args}`; what is not an object of arguments is kept as text."""
     name = _NOT_IN_NAMES.sub("_", text_member(call, "name"))[:MAX_NAME] or NO_NAME
     name = name if _BEGIN.match(name) else f"_{name}"[:MAX_NAME]
     named: dict[str, Any] = {"name": name, "args": kept_arguments(member(call, "args"))}

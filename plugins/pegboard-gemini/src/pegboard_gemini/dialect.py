@@ -107,7 +107,7 @@ class GeminiDialect:
         """A whole answer, or the list of its chunks, as servers send it that stream without events.
 
         Raises:
-            ModelError: it is none.
+            ModelError: it is not valid.
         """
         from pegboard_gemini._answers import Collector, no_answer
 

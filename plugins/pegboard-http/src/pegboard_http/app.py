@@ -172,7 +172,7 @@ class Gateway:
                     return _not_begun(str(problem), name, call_id)
                 return _said(problem.status, str(problem), {"connection": "close"}, name=name, call_id=call_id)
             except JsonTextError as problem:
-                return _said(400, f"the body is no JSON: {problem}", name=name, call_id=call_id)
+                return _said(400, f"the body is not JSON: {problem}", name=name, call_id=call_id)
             if not isinstance(arguments, dict):
                 return _said(400, "expected the arguments as a JSON object", name=name, call_id=call_id)
             if not self._places.take(place):
@@ -276,7 +276,7 @@ def _not_begun(why: str, name: str, call_id: str) -> Response:
 
 
 async def _refusal(request: Request, problem: Exception) -> Response:
-    """What Starlette refuses: a path that is none, a method that is not served there."""
+    """What Starlette refuses: a path that is not valid, a method that is not served there."""
     assert isinstance(problem, HTTPException)
     if problem.status_code not in _CODES:
         return _said(400, REASONS[400])

@@ -22,7 +22,7 @@ REFUSED_BY_THE_TOOL = 422
 """INVALID_INPUT of arguments that fit the tool's schema: what else is wrong with them only the tool could tell."""
 
 REASONS: dict[int, str] = {
-    400: "The arguments do not fit the tool's schema, or the body is no JSON object.",
+    400: "The arguments do not fit the tool's schema, or the body is not a JSON object.",
     401: "No token, or one that is not known; or the tool needs a user, or other credentials.",
     403: "The caller may not use the tool, or a person would have to confirm it; or the Origin is not served.",
     404: "There is no such tool, or the tool did not find what was asked for.",

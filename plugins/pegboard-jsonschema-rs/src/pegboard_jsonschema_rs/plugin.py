@@ -1,15 +1,15 @@
 """A validator for every schema of draft 7 and 2020-12, on jsonschema-rs; it takes all schemas where it is installed.
 
 What the library decides alone would not be enough here: it takes NaN where nothing is said of a number, tries every
-alternative of a reference again at every level, and raises on what is no JSON. So
+alternative of a reference again at every level, and raises on what is not JSON. So
 
 - a value is walked for what no JSON text could have brought, where the schema leaves room for it;
 - a schema whose references could multiply beyond bounds is left to the core's walker, which counts its steps;
 - nothing is ever fetched: a reference that points outside makes the schema one that this validator does not hold;
 - formats describe, and refuse nothing.
 
-The library is imported and a schema compiled at the first value that is no flat object of plain members as they should
-be, unless only the library can tell whether it can hold the schema at all.
+The library is imported and a schema compiled at the first value that is not a flat object of plain members as they
+should be, unless only the library can tell whether it can hold the schema at all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 MAX_FAULTS = 50
 ONLY_THE_LIBRARY_KNOWS = frozenset({"$schema", "$ref", "pattern", "patternProperties"})
-"""What the core declines for a reason that the library may share: such a schema is compiled when its tool is hung."""
+"""What the core declines for a reason that the library may share: such a schema is compiled when its tool is
+registered.
+"""
 
 
 @hookimpl
@@ -77,7 +79,7 @@ class RustValidator:
         try:
             right = is_valid(value)
         except (ValueError, RecursionError):
-            # What is no JSON raises, and so do subclasses of list and int that the library does not know.
+            # What is not JSON raises, and so do subclasses of list and int that the library does not know.
             if fault := check_value(value):
                 return [fault]
             value = json.loads(json.dumps(value))
@@ -109,7 +111,7 @@ class RustValidator:
 
     def _compiled(self) -> Callable[[Any], bool]:
         if not self.compile():
-            # Only patterns, references and dialects are refused, and those were compiled when the tool was hung.
+            # Only patterns, references and dialects are refused, and those were compiled when the tool was registered.
             self._is_valid = self._is_valid_by_walking
         assert self._is_valid is not None
         return self._is_valid

@@ -29,7 +29,7 @@ _UNUSUAL = re.compile(
 
 
 class _RefusedError(ValueError):
-    """A number that is none, or without end."""
+    """A number that is not finite, or too long."""
 
 
 def _refuse(text: str) -> NoReturn:
@@ -52,7 +52,7 @@ def read_json(data: str | bytes, *, max_depth: int, max_bytes: int) -> tuple[Any
     """The value of a JSON text, and whether every text in it shows all that it holds.
 
     Raises:
-        JsonTextError: it is no JSON, or breaks a bound.
+        JsonTextError: it is not JSON, or breaks a bound.
     """
     if len(data) > max_bytes:
         return loads(data, max_depth=max_depth, max_bytes=max_bytes), False

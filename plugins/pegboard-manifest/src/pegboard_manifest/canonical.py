@@ -31,7 +31,7 @@ def canonical_bytes(value: Any) -> bytes:
 
     Raises:
         ValueError: it holds NaN or an infinity, or itself.
-        TypeError: it is no JSON value.
+        TypeError: it is not a JSON value.
 
     .. versionadded:: 0.1
     """

@@ -57,13 +57,13 @@ def findings_of(manifest: Manifest, where: str) -> Iterator[Finding]:
 
 def _broken(file: str, problem: ManifestError) -> Iterator[Finding]:
     if not problem.faults:
-        yield Finding("a manifest cannot be used", file, problem.message, problem.hint or "mend the file")
+        yield Finding("a manifest cannot be used", file, problem.message, problem.hint or "repair the file")
     for fault in problem.faults[:MAX_SHOWN]:
         why = f"expected {fault.expected}, got {fault.got}"
-        yield Finding("a manifest cannot be used", f"{file}: {fault.where}", why, fault.hint or "mend it there")
+        yield Finding("a manifest cannot be used", f"{file}: {fault.where}", why, fault.hint or "repair it there")
     if len(problem.faults) > MAX_SHOWN:
         more = f"{len(problem.faults) - MAX_SHOWN} more faults"
-        yield Finding("a manifest cannot be used", file, more, "mend those above first")
+        yield Finding("a manifest cannot be used", file, more, "repair those above first")
 
 
 def _missing_programs(manifest: Manifest, where: str) -> Iterator[Finding]:

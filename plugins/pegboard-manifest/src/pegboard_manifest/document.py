@@ -62,7 +62,7 @@ class Manifest:
         tools: its tools by name, in the order of the file.
         referring: the names of the tools whose schemas may refer to definitions; None: that any may.
         is_plain: every text in it shows all that it holds, so that none has to be cleaned.
-        file: what it was read of, absolute; None: it was no file.
+        file: what it was read of, absolute; None: it was not a file.
 
     .. versionadded:: 0.1
     """
@@ -79,7 +79,7 @@ class Manifest:
 
     @property
     def name(self) -> str:
-        """The project's name as it may be shown: a manifest is a stranger's, and this is said at many places."""
+        """The project's name as it may be shown: a manifest is third-party text, and this is said at many places."""
         return clean_line(self.document["project"]["name"]) or "tools"
 
     @functools.cached_property
@@ -119,7 +119,7 @@ def load(path: str | os.PathLike[str]) -> Manifest:
     """Read a manifest from a file, or from the `tool.manifest.json` of a folder.
 
     Raises:
-        ManifestError: it cannot be read, is no manifest, or contradicts itself; every fault is listed.
+        ManifestError: it cannot be read, is not a manifest, or contradicts itself; every fault is listed.
 
     .. versionadded:: 0.1
     """
@@ -128,12 +128,12 @@ def load(path: str | os.PathLike[str]) -> Manifest:
         if file.is_dir():
             file /= FILE
         if file.exists() and not file.is_file():  # a pipe or a device may never end, or never begin
-            raise ManifestError(f"the manifest {shorten_text(str(path), 200)} is no file")
+            raise ManifestError(f"the manifest {shorten_text(str(path), 200)} is not a file")
         with file.open("rb") as opened:
             data = opened.read(MAX_BYTES + 1)
         file = file.resolve()
     except (OSError, ValueError, RuntimeError) as problem:
-        why = getattr(problem, "strerror", None) or "it is no path"
+        why = getattr(problem, "strerror", None) or "it is not a path"
         raise ManifestError(
             f"the manifest {shorten_text(str(path), 200)} cannot be read: {why}",
             hint="name the file, or make it: pegboard toolgen init",
@@ -161,7 +161,7 @@ def parse(data: str | bytes, folder: str | os.PathLike[str], *, called: str = FI
             document, is_plain = read_json(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
             return of_document(document, folder, called=called, is_plain=is_plain)
     except JsonTextError as problem:
-        raise ManifestError(f"the manifest {called} is no JSON: {problem}") from None
+        raise ManifestError(f"the manifest {called} is not JSON: {problem}") from None
 
 
 def of_document(

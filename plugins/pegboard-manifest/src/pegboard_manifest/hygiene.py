@@ -37,7 +37,7 @@ MAX_DESCRIPTION = 8_000
 MAX_PATH = 4_095
 """The longest path that Linux takes, in bytes."""
 MAX_TEXT = 1_000_000
-"""A text of so many characters is no argument: neither a function, nor a program, nor a server is given it."""
+"""A text of so many characters is not an argument: neither a function, nor a program, nor a server is given it."""
 MAX_NAME = 255
 """The longest part of a path that common file systems take, in bytes."""
 
@@ -84,7 +84,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 
 
 def sanitise(text: str, limit: int = MAX_DESCRIPTION, *, one_line: bool = False) -> str:
-    """A text of a stranger as it may be shown to a model, in a terminal and in a document.
+    """A third-party text as it may be shown to a model, in a terminal and in a document.
 
     What hides is taken out (`pegboard.text`), and so are overstrikes and the blanks at line ends. Line breaks become
     `\\n`. The same text gives the same answer on every version of Python, and a second time changes nothing.
@@ -109,8 +109,8 @@ def sanitise(text: str, limit: int = MAX_DESCRIPTION, *, one_line: bool = False)
 
 
 def text_fault(text: str) -> str | None:
-    """Why a text is no value for a program or a request: NUL and other controls (tab and line breaks are text), halves
-    of surrogate pairs.
+    """Why a text is not a value for a program or a request: NUL and other controls (tab and line breaks are text),
+    halves of surrogate pairs.
 
     .. versionadded:: 0.1
     """
@@ -122,7 +122,7 @@ def text_fault(text: str) -> str | None:
 
 
 def line_fault(text: str) -> str | None:
-    """Why a text is no value for what ends at a line break, such as a header or a path: every control character.
+    """Why a text is not a value for what ends at a line break, such as a header or a path: every control character.
 
     .. versionadded:: 0.1
     """
@@ -207,8 +207,8 @@ def has_parent(path: str) -> bool:
 
 
 def path_fault(path: str) -> str | None:
-    """Why a text is no path for a program, before anything is looked up: empty, too long, controls, a leading dash, a
-    part that is `..`, a URL.
+    """Why a text is not a path for a program, before anything is looked up: empty, too long, controls, a leading dash,
+    a part that is `..`, a URL.
 
     .. versionadded:: 0.1
     """
@@ -285,9 +285,9 @@ class Roots:
             raise OutsideError("a path of a file or a folder, not of a pipe, a socket or a device")
         below = real[len(around[0] or "") :]
         if write and any(part.casefold() in PROTECTED for part in below.split(os.sep)):
-            raise OutsideError("a path that is no configuration of the board")
+            raise OutsideError("a path that is not a configuration of the board")
         if write and real == self._kept:
-            raise OutsideError("a path that is no configuration of the board")
+            raise OutsideError("a path that is not a configuration of the board")
         if write and self._is_sealed(real):
             raise OutsideError("a path outside the folder of the manifest, which is not written")
         if real == self.cwd:

@@ -147,7 +147,7 @@ def name_of(ref: str) -> str:
         ProjectionError: it is not of the form `#/$defs/NAME`.
     """
     if not ref.startswith(PREFIX):
-        raise ProjectionError(ref, "is no reference that is read here: write #/$defs/NAME")
+        raise ProjectionError(ref, "is not a reference that is read here: write #/$defs/NAME")
     return _unescaped(ref[len(PREFIX) :].partition("/")[0])
 
 
@@ -176,7 +176,7 @@ def resolve(ref: str, defs: Mapping[str, Any]) -> Schema:
 
 def _text(ref: Any) -> str:
     if not isinstance(ref, str):
-        raise ProjectionError(str(ref), "is no text")
+        raise ProjectionError(str(ref), "is not text")
     return ref
 
 

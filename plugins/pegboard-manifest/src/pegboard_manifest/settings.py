@@ -19,5 +19,5 @@ class ManifestSettings:
         widens=True,
         names_file=True,
         beside_file=True,
-        help="manifests whose tools hang on the board; relative paths begin at the file that says them",
+        help="manifests whose tools are on the board; relative paths begin at the file that says them",
     )

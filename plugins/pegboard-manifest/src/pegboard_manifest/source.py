@@ -56,7 +56,7 @@ class ManifestSource:
         return None if isinstance(self.manifest, ManifestError) else other_name(self.manifest.name, name)
 
     async def run(self, slot: SourceSlot) -> None:
-        """Say how it is, and stay: its tools hang already, and answer for themselves."""
+        """Say how it is, and stay: its tools are registered already, and answer for themselves."""
         import trio
 
         if isinstance(self.manifest, ManifestError):
@@ -73,7 +73,7 @@ class ManifestSource:
 
 
 def _tools_of(manifest: Manifest) -> Iterator[Tool]:
-    with without_collector():  # while they are hung, too: thousands of values that all stay
+    with without_collector():  # while they are registered, too: thousands of values that all stay
         for entry in manifest.tools.values():
             yield tool_of(entry, manifest)
 
@@ -119,7 +119,7 @@ def _load_or_error(file: str) -> Manifest | ManifestError:
     except ManifestError as problem:
         return problem
     except (OSError, ValueError, RuntimeError):
-        return ManifestError(f"{shorten_text(file, 200)!r} is no path", hint="name the file")
+        return ManifestError(f"{shorten_text(file, 200)!r} is not a path", hint="name the file")
 
 
 def _source_name(file: str, manifest: Manifest | ManifestError, projects: list[str]) -> str:

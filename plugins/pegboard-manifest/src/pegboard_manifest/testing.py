@@ -182,7 +182,7 @@ def _validator(entry: Entry, key: str, manifest: Manifest) -> Any:
     try:
         return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=False)
     except ValueError as problem:
-        raise AssertionError(f"the {key} of {entry['name']} is no schema: {_shown(problem)}") from None
+        raise AssertionError(f"the {key} of {entry['name']} is not a schema: {_shown(problem)}") from None
 
 
 def _hold_schemas(entry: Entry, manifest: Manifest) -> None:
@@ -322,13 +322,13 @@ def _fail(why: str) -> None:
 def _hold_call(entry: Entry, manifest: Manifest, pair: Mapping[str, Any]) -> None:
     due = {key: value for key, value in pair.items() if key != "input"}
     made = outcome_of_call(entry, manifest, pair["input"])
-    assert made == due, f"{_json(pair['input'])} gives {_json(made)}, due was {_json(due)}"
+    assert made == due, f"{_json(pair['input'])} gives {_json(made)}, expected {_json(due)}"
 
 
 def _hold_response(entry: Entry, pair: Mapping[str, Any]) -> None:
     due = {key: value for key, value in pair.items() if key != "response"}
     made = outcome_of_response(entry, pair["response"])
-    assert made == due, f"{_json(pair['response'])} gives {_json(made)}, due was {_json(due)}"
+    assert made == due, f"{_json(pair['response'])} gives {_json(made)}, expected {_json(due)}"
 
 
 def _json(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Texts of a manifest, as they go before a model: nothing in them that a reader cannot see.
 
-A manifest is written by a program that read the help of other programs and the descriptions of strangers.
+A manifest is written by a program that read the help of other programs and third-party descriptions.
 """
 
 from __future__ import annotations

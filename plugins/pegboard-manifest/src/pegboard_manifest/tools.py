@@ -2,9 +2,9 @@
 
 What a tool does to the world is judged from `category`, `risk` and `idempotency`, with the worst taken where they say
 nothing: a tool that is not known to read writes, destroys and must not be repeated. `annotations` of the manifest fill
-what these leave open (whether a write of low or medium risk destroys, whether what is no HTTP API reaches the world),
-and lose wherever they contradict. `read_only_mode_supported` takes a reader out of read-only mode, and never lets a
-write in.
+what these leave open (whether a write of low or medium risk destroys, whether what is not an HTTP API reaches the
+world), and lose wherever they contradict. `read_only_mode_supported` takes a reader out of read-only mode, and never
+lets a write in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
-    """One tool of a manifest, as it hangs on a board; its source says where it comes from.
+    """One tool of a manifest, as it is on a board; its source says where it comes from.
 
     .. versionadded:: 0.1
     """

@@ -74,7 +74,7 @@ def check_found_files(settings: McpSettings) -> Iterator[Finding]:
     for found in found_files():
         title = TITLES[found.program]
         if found.problem:
-            fix = f"mend it, or leave it to {title}"
+            fix = f"repair it, or leave it to {title}"
             yield Finding("a file of MCP servers cannot be read", str(found.path), found.problem, fix, "note")
             continue
         others = [name for name in found.servers if name not in mine and name != "pegboard"]
@@ -82,7 +82,7 @@ def check_found_files(settings: McpSettings) -> Iterator[Finding]:
             names = ", ".join(others[:SHOWN]) + (f" and {len(others) - SHOWN} more" if len(others) > SHOWN else "")
             yield Finding(
                 "another program has MCP servers", str(found.path), f"{title} has {names}",
-                f"take them over: pegboard config import {shlex.quote(str(found.path))}", "note",
+                f"import them: pegboard config import {shlex.quote(str(found.path))}", "note",
             )  # fmt: skip
 
 

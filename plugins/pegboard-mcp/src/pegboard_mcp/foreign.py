@@ -124,7 +124,7 @@ def read_tables(path: Path) -> ForeignFile:
     if problem is None:
         said = tables_in(value)
     else:
-        hint = "name another file, or mend this one"
+        hint = "name another file, or repair this one"
         said = ForeignFile(faults=(Fault((), "a file of MCP servers, in JSON", problem, hint),))
     return attrs.evolve(said, faults=tuple(one if one.path else _of_file(path, one) for one in said.faults))
 
@@ -146,7 +146,7 @@ def read_text(path: Path) -> str:
     """The text of a file, line ends as they are.
 
     Raises:
-        JsoncError: it cannot be read, is too large, or is no UTF-8.
+        JsoncError: it cannot be read, is too large, or is not UTF-8.
     """
     try:
         content = read_bytes(path, jsonc.MAX_BYTES)
@@ -160,7 +160,7 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
-        raise jsonc.JsoncError(f"bytes that are no UTF-8 (line {line})") from None
+        raise jsonc.JsoncError(f"bytes that are not UTF-8 (line {line})") from None
 
 
 def tables_in(value: Any) -> ForeignFile:

@@ -27,7 +27,7 @@ _SPACE = re.compile(r"[ \t\r\n]*+")
 
 
 class JsoncError(ValueError):
-    """A text that is no JSON, also without its comments; the text says why, with the line."""
+    """A text that is not JSON, also without its comments; the text says why, with the line."""
 
 
 class _Pairs(dict[str, Any]):
@@ -40,7 +40,7 @@ def read(text: str) -> Any:
     """The value of a JSON text with comments.
 
     Raises:
-        JsoncError: it is none, or nested deeper than `MAX_DEPTH`.
+        JsoncError: it is not valid, or nested deeper than `MAX_DEPTH`.
     """
     try:
         return _load(text)  # most files have no comments, and some are large

@@ -21,7 +21,7 @@ def put(text: str, table: str, name: str, value: Any) -> str:
     A text of blanks alone is a new file.
 
     Raises:
-        JsoncError: the text is no JSON object, or what stands under `table` is none.
+        JsoncError: the text is not a JSON object, or what stands under `table` is none.
     """
     if not text.strip("\ufeff \t\r\n"):
         return json.dumps({table: {name: value}}, indent=2, ensure_ascii=False) + "\n"
@@ -99,7 +99,7 @@ class _Text:
         return "\n" in self.text[where.start : where.end]
 
     def last_said(self, end: int) -> int:
-        """The position behind the last sign before `end` that is no blank; comments are signs."""
+        """The position behind the last sign before `end` that is not blank; comments are signs."""
         return len(self.text[:end].rstrip(" \t\r\n"))
 
     def comma(self, start: int, end: int) -> int | None:

@@ -82,7 +82,7 @@ def _named(word: str, folder: Path, *, is_command: bool) -> Path | None:
     file = folder / text
     try:
         return file if file.is_file() and (is_command or _is_program(file)) else None
-    except (OSError, ValueError):  # a text that is no path
+    except (OSError, ValueError):  # a text that is not a path
         return None
 
 

@@ -67,7 +67,7 @@ class _Runner(NamedTuple):
     """A program that installs a package and runs it, and how its command line is read."""
 
     package: tuple[str, ...]
-    """The options that name the package; without one the first word that is no option does."""
+    """The options that name the package; without one the first word that is not an option does."""
     nothing: tuple[str, ...]
     """What it runs instead of the server: nothing, with success."""
     valued: frozenset[str]

@@ -63,7 +63,7 @@ def provide_tools(settings: McpSettings) -> Iterable[Tool]:
 
 @hookimpl
 def make_guards(tool: Tool, settings: McpSettings) -> None:
-    """Hold back a tool whose face is not the accepted one, where `lock = "enforce"`."""
+    """Hold back a tool whose public definition is not the accepted one, where `lock = "enforce"`."""
     if settings.lock != "off":
         from pegboard_mcp.lock.watch import check_tool
 

@@ -18,8 +18,8 @@ def read_bytes(path: Path, limit: int) -> bytes | None:
     """The content of a regular file; None where it is longer than `limit`.
 
     Raises:
-        OSError: it cannot be read, or is no regular file.
-        ValueError: the path is none.
+        OSError: it cannot be read, or is not a regular file.
+        ValueError: the path is not valid.
     """
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

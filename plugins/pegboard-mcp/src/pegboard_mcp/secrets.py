@@ -14,7 +14,7 @@ _PLAIN_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "con
 _FOLDERS = frozenset({"PWD", "OLDPWD"})
 """Variables of every shell that hold no password."""
 MIN_SECRET = 6
-"""A shorter text is no secret that could be looked for: it would be found everywhere."""
+"""A shorter text is not a secret that could be looked for: it would be found everywhere."""
 
 
 def secrets_of(

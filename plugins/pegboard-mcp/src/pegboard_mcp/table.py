@@ -271,7 +271,7 @@ class Reader:
         """Of what goes with `oauth`, nothing may stand alone."""
         said = [key for key in self._table if key.startswith("oauth_")]
         if said and self._table.get("oauth") is not True:
-            self._fault((said[0],), "`oauth = true` beside it", "nothing", "say oauth = true, or take it out")
+            self._fault((said[0],), "`oauth = true` beside it", "nothing", "write oauth = true, or take it out")
         if "oauth_client_secret" in self._table and "oauth_client_id" not in self._table:
             self._fault(("oauth_client_secret",), "`oauth_client_id` beside it", "nothing", "say both")
         elif "oauth_client_secret" in self._table and "oauth_issuer" not in self._table:
@@ -384,7 +384,7 @@ class Reader:
         return None
 
     def _check_keys(self, transport: Transport | None) -> None:
-        """Hold that nothing is said which this transport has no use for: it would be ignored in silence."""
+        """Require that nothing is said which this transport has no use for: it would be ignored in silence."""
         if transport is None:
             return
         if transport != "stdio":
@@ -428,7 +428,7 @@ class Reader:
             content = read_bytes(Path(file), MAX_ENV_FILE_BYTES)
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "a path that could not be opened"
-            hint = "make the file, or mend the path; a relative one begins at the working directory"
+            hint = "make the file, or repair the path; a relative one begins at the working directory"
             self._fault(path, "a file that can be read", f"{named}: {why.lower()}", hint)
             return {}
         if content is None:
@@ -453,7 +453,7 @@ class Reader:
         for binding in parse_stream(io.StringIO(text)):
             line = binding.original.line
             if binding.error:
-                hint = "mend the line, or begin it with '#'"
+                hint = "repair the line, or begin it with '#'"
                 self._fault(path, "lines of NAME=value", f"another one (line {line})", hint)
                 return {}
             for name in _unset(binding.value or "", known):
@@ -561,7 +561,7 @@ class Reader:
     # what a table holds
 
     def _check_types(self) -> None:
-        """Hold that each value is of its key's type; one that is not counts as said, but unknown."""
+        """Require that each value is of its key's type; one that is not counts as said, but unknown."""
         for key, value in self._table.items():
             kind = KINDS.get(key)
             if kind is None:

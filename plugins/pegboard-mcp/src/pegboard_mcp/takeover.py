@@ -1,4 +1,4 @@
-"""Servers of other programs' files in our own words: what `pegboard config import` writes.
+"""Servers of other programs' files, converted for `pegboard config import`.
 
 Variables stay variables, folders that only an editor knows become paths, and a secret that stands there as it is
 becomes `${VAR}`: a project's file is shared, and a secret must not come into it in silence.
@@ -38,14 +38,14 @@ ORDER = (
 
 @attrs.define
 class Takeover:
-    """What is taken over.
+    """What is imported.
 
     Args:
         tables: the servers by name, in our own keys.
         moved: the variables that stand for secrets now: for each, where its secret stands in the file.
         asked: the variables that VS Code asks a person for.
         ignored: keys that mean nothing here, by server.
-        faults: what cannot be taken over.
+        faults: what cannot be imported.
     """
 
     tables: dict[str, dict[str, Any]] = attrs.Factory(dict)
@@ -56,7 +56,7 @@ class Takeover:
 
 
 def take_over(path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, with_secrets: bool) -> Takeover:
-    """These servers of a file in our own words."""
+    """Convert these servers of a file."""
     taken = Takeover()
     names = Names(path, file.inputs)
     variables = _Variables(taken)

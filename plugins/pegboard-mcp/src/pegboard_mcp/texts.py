@@ -1,4 +1,4 @@
-"""Foreign texts and schemas as a person would see them: what hides in them is taken out, and said.
+"""Foreign texts and schemas as a person would see them: what hides in them is taken out, and reported.
 
 A description from a server is read by a model. What may hide in it, and what stays because writing needs it, is said
 by `pegboard.text`.
@@ -28,7 +28,7 @@ VALUES = frozenset((
     "enum", "const", "pattern", "required", "format", "type", "$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor",
     "$schema", "$vocabulary", "dependentRequired", "contentEncoding", "contentMediaType",
 ))  # fmt: skip
-"""Keywords whose texts are no descriptions."""
+"""Keywords whose texts are not descriptions."""
 BY_NAME = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
 """Keywords that hold schemas by name."""
 SCHEMAS = frozenset((
@@ -79,7 +79,7 @@ class _Walk:
         self.left = MAX_VALUES
 
     def schema(self, value: Any, path: tuple[str | int, ...]) -> Any:
-        """A schema, or a list of some, or what stands where one is due."""
+        """A schema, or a list of some, or what stands where one is expected."""
         if isinstance(value, (list, tuple)):
             return self._list(value, path, self.schema)
         if not isinstance(value, Mapping):
@@ -137,7 +137,7 @@ class _Walk:
     def _map(
         self, value: Mapping[str, Any], path: tuple[str | int, ...], how: Callable[[str], Any], *, known: bool = False
     ) -> Any:
-        """The members of an object; where `known`, one whose name hides something is no keyword and is left out."""
+        """The members of an object; where `known`, one whose name hides something is not a keyword and is left out."""
         self._step(path)
         made: dict[str, Any] = {}
         changed = False

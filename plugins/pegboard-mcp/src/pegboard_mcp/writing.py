@@ -25,7 +25,7 @@ _MEMBER = re.compile(r'(?P<key>"(?:[^"\\]|\\.){1,200}"|[\w.-]{1,200})(?P<is>\s*[
 
 
 def backups_of(path: Path) -> list[Path]:
-    """The backups beside a file, the oldest first; a link is none."""
+    """The backups beside a file, the oldest first; links are left out."""
     found = [path.with_name(path.name + BACKUP)]
     with contextlib.suppress(OSError):
         found += sorted(path.parent.glob(f"{path.name}{BACKUP}-*"), key=lambda one: (len(one.name), one.name))

@@ -5,9 +5,9 @@ It answers each request with `{"echo": params}`; its mode says what else it does
     echo       nothing else; at the end of its stdin it notes "eof" in FOLDER/notes
     exit       two lines on stderr, status 3
     silent     reads, never answers
-    garbage    prints lines that are no JSON-RPC, without end
-    chatty     prints a line that is no JSON-RPC before each answer
-    bytes      answers with bytes that are no UTF-8 in a text
+    garbage    prints lines that are not JSON-RPC, without end
+    chatty     prints a line that is not JSON-RPC before each answer
+    bytes      answers with bytes that are not UTF-8 in a text
     utf-16     speaks UTF-16, latin-1 speaks ISO 8859-1
     env        answers with its environment and its folder
     huge       answers with `params.size` bytes; the id stands first, or last with `params.late`, or nowhere

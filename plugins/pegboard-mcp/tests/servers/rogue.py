@@ -5,8 +5,9 @@
     good          behaves, while its tools do what their names say
     exit          prints a reason to stderr and exits before it reads
     silent        reads and never answers
-    garbage       prints a long page of what is no JSON-RPC
-    chatty        behaves, but prints a line of no JSON-RPC before each answer
+    garbage       prints a long page of what is not JSON-RPC
+
+       chatty        behaves, but prints a line of no JSON-RPC before each answer
     pages         gives pages of its list without end
     circle        gives the same page of its list again and again
     moving        says that its list changed while it is read, the first two times, and has another tool each time

@@ -273,7 +273,7 @@ def main() -> None:
         sys.stderr.write(SCRIPT["log"] + "\n")
         sys.stderr.flush()
     how = SCRIPT.get("start")
-    if how == "exits" and not (FOLDER / "mended").exists():
+    if how == "exits" and not (FOLDER / "repaired").exists():
         sys.exit(7)
     if how == "garbage":
         sys.stdout.write("Welcome! Press any key to continue.\n" * 3)

@@ -41,7 +41,7 @@ def _of_the_file(settings: MemorySettings) -> Iterator[Finding]:
         except (StorageError, sqlite3.Error) as problem:
             trouble = problem if isinstance(problem, StorageError) else trouble_of(problem)
             yield Finding(
-                "memories cannot be read", f"{WHERE} url", trouble.words, "mend the file, or name another as url"
+                "memories cannot be read", f"{WHERE} url", trouble.words, "repair the file, or name another as url"
             )
         else:
             if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):

@@ -1,7 +1,7 @@
 """The SQL: schema, migrations, and every statement that runs. Synchronous, and called in threads alone.
 
 Every row belongs to a user, and every statement on rows filters by `user_id`, the ones that write too. The two
-full-text indexes are tables of each user's own: BM25 weighs a word by how rare it is among all rows of its table, so
+full-text indexes are tables of each user's own: BM25 ranks a word by how rare it is among all rows of its table, so
 that in a shared index the words of one user would move the scores of another, and could be guessed from them. Their
 names hold the user's number in `owners`; they keep no text but point into `memories`, whose column `folded` they
 index.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 RRF_K = 60
 """The constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. It decides how much the first
-places weigh against the later ones."""
+places count against the later ones."""
 
 BANDS = 4
 """How a memory was found, from worst to best: scraps, parts, some words, all words."""

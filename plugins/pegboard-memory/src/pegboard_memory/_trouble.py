@@ -14,7 +14,7 @@ _REASONS: tuple[tuple[str, str, str, float], ...] = (
     ("SQLITE_READONLY", "read_only", "the database is read-only", 60),
     ("SQLITE_FULL", "full", "the database or its disk is full", 60),
     ("SQLITE_CANTOPEN", "unavailable", "the database cannot be opened", 5),
-    ("SQLITE_NOTADB", "damaged", "the file is no database", 60),
+    ("SQLITE_NOTADB", "damaged", "the file is not a database", 60),
     ("SQLITE_CORRUPT", "damaged", "the database is damaged", 60),
     ("SQLITE_INTERRUPT", "slow", "the database took too long", 1),
 )

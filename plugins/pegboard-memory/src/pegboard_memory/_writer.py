@@ -169,7 +169,7 @@ class Writer:
         connection.execute("COMMIT")
         self._committing = False
         if any(isinstance(job.problem, StorageError) for job in batch):
-            self._close()  # what was wrong with the file may be mended by the next job
+            self._close()  # what was wrong with the file may be repaired by the next job
 
     def _do(self, connection: sqlite3.Connection, job: _Job[Any]) -> None:
         connection.execute("SAVEPOINT job")

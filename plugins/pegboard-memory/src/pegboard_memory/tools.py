@@ -191,7 +191,7 @@ def _label(tag: str) -> str:
     _whole(tag, "tags")
     label = " ".join(unicodedata.normalize("NFKC", tag[: 4 * MAX_TAG]).casefold().split())
     if not label or len(label) > MAX_TAG or len(tag) > 4 * MAX_TAG or not label.isprintable():
-        raise _invalid("tags", f"{_shorten(tag)} is no tag; write 1 to {MAX_TAG} printable characters")
+        raise _invalid("tags", f"{_shorten(tag)} is not a tag; write 1 to {MAX_TAG} printable characters")
     return label
 
 

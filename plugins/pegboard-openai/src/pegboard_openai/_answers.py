@@ -37,7 +37,7 @@ def no_answer(provider: str, why: str) -> ModelError:
     """What came is JSON, but no answer of this API."""
     return ModelError(
         ErrorCode.UPSTREAM_ERROR,
-        f"{provider} sent what is no answer: {why}; check the base_url, or ask again",
+        f"{provider} sent what is not an answer: {why}; check the base_url, or ask again",
         provider=provider,
         reason="no_json",
     )

@@ -74,7 +74,7 @@ def read_call(export: PortableExport, given_id: Any, name: Any, arguments: Any, 
 
     Args:
         export: of the tools that were offered.
-        given_id: a text, or what is none.
+        given_id: a text, or anything else.
         name: the alias that the model called.
         arguments: JSON text, or a JSON value.
         taken: the ids of the conversation so far; the call's own is added.

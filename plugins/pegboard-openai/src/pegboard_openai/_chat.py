@@ -132,7 +132,7 @@ class ChatDialect:
         """
         provider = provider_of(model)
         if not isinstance(answer, dict):
-            raise no_answer(provider, "it is no object")
+            raise no_answer(provider, "it is not an object")
         if error := error_in(answer):
             raise failure(provider, error)
         choice = first_choice(answer)

@@ -35,11 +35,11 @@ def parse_event(provider: str, data: str) -> dict[str, Any]:
     """The JSON of one event.
 
     Raises:
-        ModelError: it is no JSON object.
+        ModelError: it is not a JSON object.
     """
     value = read_json(provider, data)
     if not isinstance(value, dict):
-        raise no_answer(provider, "a piece of it is no object")
+        raise no_answer(provider, "a piece of it is not an object")
     return value
 
 
@@ -115,7 +115,7 @@ class ChatReader:
         """One event of the stream.
 
         Raises:
-            ModelError: the server reports an error, or the data is no JSON.
+            ModelError: the server reports an error, or the data is not JSON.
         """
         data = data.strip()
         if self.done or not data:

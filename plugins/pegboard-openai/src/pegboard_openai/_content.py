@@ -69,7 +69,7 @@ def parts_of_following(
 
 
 def text_of_blocks(blocks: Iterable[Content]) -> str:
-    """All blocks as text: those that are none are named."""
+    """All blocks as text: those that are not valid are named."""
     return "".join(block.text if isinstance(block, TextContent) else f"\n{text_of_block(block)}\n" for block in blocks)
 
 

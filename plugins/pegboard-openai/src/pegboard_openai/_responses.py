@@ -54,7 +54,7 @@ class ResponsesExport(PortableExport):
         self._flavour = flavour
 
     def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
-        """The calls of a whole answer, its items, or one item; items that are no calls give nothing."""
+        """The calls of a whole answer, its items, or one item; items that are not valid calls give nothing."""
         items = message.get("output", [message]) if isinstance(message, dict) else message
         if not isinstance(items, list):
             return [refused(draw_id(), "", "expected an answer of the responses API, or its items")]
@@ -130,7 +130,7 @@ class ResponsesDialect:
         """
         provider = provider_of(model)
         if not isinstance(answer, dict):
-            raise no_answer(provider, "it is no object")
+            raise no_answer(provider, "it is not an object")
         if answer.get("error") or answer.get("status") in ("failed", "cancelled"):
             raise failure(provider, answer.get("error") or f"the answer was {answer['status']}")
         if not isinstance(answer.get("output"), list):

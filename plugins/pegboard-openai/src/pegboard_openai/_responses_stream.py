@@ -69,7 +69,7 @@ class ResponsesReader:
         """One event of the stream.
 
         Raises:
-            ModelError: the server reports an error, or the data is no JSON.
+            ModelError: the server reports an error, or the data is not JSON.
         """
         data = data.strip()
         if self.done or not data:

@@ -47,7 +47,7 @@ class OpenAISettings:
 
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
-        """Addresses that are none, and names that no provider can have."""
+        """Addresses that are not valid, and names that no provider can have."""
         from pegboard_chat.wire.keys import faults_of_address
 
         if raw.get("base_url") is not None:

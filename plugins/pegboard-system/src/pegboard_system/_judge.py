@@ -45,8 +45,8 @@ SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", 
 DEVICES = frozenset(["/dev/null", "/dev/stdin", "-"])
 """Words that name no file of the host, whatever is allowed; standard input is empty."""
 KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
-"""What lies in them is no document, and some of it has no end: read only where one of them, or a place in it, is itself
-among the paths that are allowed."""
+"""What lies in them is not a document, and some of it has no end: read only where one of them, or a place in it, is
+itself among the paths that are allowed."""
 
 MAX_DEPTH = 4
 """How many wrappers may stand in front of each other."""
@@ -396,7 +396,7 @@ def _judge_tar(arguments: list[str], policy: Policy) -> None:
             folder, said = os.path.join(folder, value), value
         elif value is not None and option in ("-f", "--file"):
             archive = value
-    # Abbreviations of --extract, --get, --create: whatever is no listing is taken to write.
+    # Abbreviations of --extract, --get, --create: whatever is not a listing is taken to write.
     if "-t" in letters or "--list" in letters:
         if {"-x", "-c", "-r", "-u", "-A"} & letters:
             _refuse_option("tar", "several modes")

@@ -73,7 +73,7 @@ class Root:
 
 
 def refuse_moved(roots: Sequence[Root]) -> None:
-    """Hold that each root still leads where it led.
+    """Require that each root still leads where it led.
 
     Raises:
         ToolError: FORBIDDEN: one does not.
@@ -89,7 +89,7 @@ def refuse_moved(roots: Sequence[Root]) -> None:
 
 
 def refuse_nested(roots: Sequence[Root], writable: Sequence[str]) -> None:
-    """Hold that no command can change where a root leads.
+    """Require that no command can change where a root leads.
 
     Raises:
         ToolError: FORBIDDEN: one can.

@@ -117,9 +117,9 @@ class Rule:
         words: whole words that are refused wherever they stand, for programs with long options of one dash.
         values: options of one letter that take a value, so that a cluster ends there.
         long_values: long options whose value may be the next word.
-        free: options whose value is no path, as they are written: `-e`, `--regexp`, `-name`.
+        free: options whose value is not a path, as they are written: `-e`, `--regexp`, `-name`.
         writes: options whose value is a path that is written to.
-        pattern: how many operands in front are no paths.
+        pattern: how many operands in front are not paths.
         no_pattern: options that take the pattern's place.
         operands: what happens to the operands: all are read, all are written, the last or the second is written, they
             are pairs of which `of=` is written.

@@ -35,7 +35,7 @@ COMMAND_SCHEMA: dict[str, Any] = {
         "encoding": {
             "type": "string",
             "enum": ["utf-8", "escaped"],
-            "description": "escaped: a byte that is no UTF-8 stands as \\xNN, and a backslash as two, in both texts",
+            "description": "escaped: a byte that is not UTF-8 stands as \\xNN, and a backslash as two, in both texts",
         },
     },
     "required": ["exit_code", "stdout", "stderr", "truncated", "level", "encoding"],

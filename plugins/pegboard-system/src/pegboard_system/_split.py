@@ -48,7 +48,7 @@ BUILTINS = frozenset(
 """Words that a shell keeps for itself where a command begins; no program has these names, or none that means it."""
 
 UNSEEN = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Zs"])
-"""Categories of characters that show as nothing, or as a space that is none."""
+"""Categories of characters that show as nothing, or look like a space."""
 
 _EXPANDS = re.compile(r"[A-Za-z0-9_{(@*#?$!\-\[]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
@@ -60,8 +60,8 @@ def words_of(command: str | Sequence[str]) -> list[str]:
     """The program and its arguments: a text is split, the elements of a list are taken literally.
 
     Raises:
-        ToolError: INVALID_INPUT: the command is empty or too long, or holds what no program can be given; a text is no
-            plain command.
+        ToolError: INVALID_INPUT: the command is empty or too long, or holds what no program can be given; a text is
+            not a plain command.
     """
     words = split(command) if isinstance(command, str) else _named(list(command))
     if len(words) > MAX_WORDS or sum(map(len, words)) > MAX_CHARACTERS:
@@ -70,7 +70,7 @@ def words_of(command: str | Sequence[str]) -> list[str]:
         if "\0" in word:
             raise _invalid(f"word {number} holds a NUL, which no program can be given")
         if not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word):
-            raise _invalid(f"word {number} holds half of a surrogate pair, which is no text")
+            raise _invalid(f"word {number} holds half of a surrogate pair, which is not text")
     return words
 
 
@@ -160,7 +160,7 @@ def _refuse_bare(text: str, index: int, character: str) -> None:
         if following and (_EXPANDS.match(following) or following in "'\""):
             raise _acts(index, _substitution(character, following))
     elif unicodedata.category(character) in UNSEEN or clean(character)[1]:
-        raise _acts(index, f"U+{ord(character):04X} cannot be seen, and is no space to a shell")
+        raise _acts(index, f"U+{ord(character):04X} cannot be seen, and is not a space to a shell")
 
 
 def _finished(word: list[str], shape: list[str], start: int, *, first: bool) -> str:

@@ -94,7 +94,7 @@ def _check_tables(engine: Engine) -> Iterator[Finding]:
             revision = migrating.revision_of(connection)
     except SQLAlchemyError as problem:
         cause = str(getattr(problem, "orig", problem)).partition("\n")[0][:200]
-        yield Finding(WHAT, WHERE, f"the database does not answer: {cause}", "start it, or mend the URL")
+        yield Finding(WHAT, WHERE, f"the database does not answer: {cause}", "start it, or repair the URL")
         return
     finally:
         engine.dispose()

@@ -87,7 +87,7 @@ def read_cursor(cursor: str | None) -> str | None:
     """The id of the last task of the page before.
 
     Raises:
-        ToolError: INVALID_INPUT: it is no cursor.
+        ToolError: INVALID_INPUT: it is not a cursor.
     """
     if cursor is None or _UUID.fullmatch(cursor):
         return cursor

@@ -179,11 +179,11 @@ def parse_date(text: str, parameter: str = "date") -> date:
     """Read `2026-07-06`.
 
     Raises:
-        ToolError: INVALID_INPUT, the text is no date, or none of the years 1000 to 9998.
+        ToolError: INVALID_INPUT, the text is not a date, or none of the years 1000 to 9998.
     """
     match = _DAY.fullmatch(text.strip()) if len(text) <= MAX_TEXT else None
     if match is None:
-        raise _invalid(parameter, f"{shorten(text)} is no date; write YYYY-MM-DD, as in 2026-07-06")
+        raise _invalid(parameter, f"{shorten(text)} is not a date; write YYYY-MM-DD, as in 2026-07-06")
     year, month, day = (int(match[part]) for part in ("year", "month", "day"))
     if not FIRST_YEAR <= year <= LAST_YEAR:
         raise _invalid(parameter, f"{shorten(text)}: years run from {FIRST_YEAR} to {LAST_YEAR}")
@@ -197,7 +197,7 @@ def on_date(written: Written, day: str | None, today: date) -> datetime:
     """The wall time: the written time on the date that the text or `day` gives, else on `today`.
 
     Raises:
-        ToolError: INVALID_INPUT, `day` is no date, or the text gives another.
+        ToolError: INVALID_INPUT, `day` is not a date, or the text gives another.
     """
     given = None if day is None else parse_date(day)
     if given and written.date and given != written.date:

@@ -72,7 +72,7 @@ def _unknown(text: str, parameter: str, near: list[str]) -> ToolError:
         hint = "write a name of the IANA database, as in Europe/Paris or America/New_York"
     return ToolError(
         ErrorCode.INVALID_INPUT,
-        f"{parameter}: {shorten(text)} is no time zone; {hint}",
+        f"{parameter}: {shorten(text)} is not a time zone; {hint}",
         parameter=parameter,
         suggestions=near,
     )

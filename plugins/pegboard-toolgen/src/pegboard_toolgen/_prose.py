@@ -1,4 +1,4 @@
-"""Texts of a stranger's document, as they may be shown to people and models."""
+"""Texts of a third-party document, as they may be shown to people and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>|<!--[^<>]{0,2000}-->")
 
 
 def prose(text: Json, limit: int) -> str:
-    """A description: without HTML's markup, clean, at most `limit` characters; empty where it is no text."""
+    """A description: without HTML's markup, clean, at most `limit` characters; empty where it is not text."""
     if not isinstance(text, str):
         return ""
     text = text[: limit * 8]

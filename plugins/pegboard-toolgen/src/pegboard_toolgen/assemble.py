@@ -284,7 +284,7 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
     """Let hints decide which drafts are candidates.
 
     Raises:
-        ConfigError: a chosen name is none, or taken.
+        ConfigError: a chosen name is not valid, or taken.
     """
     words = {draft.id: draft.words for draft in sources.drafts}
     first = give_names(words, lock)

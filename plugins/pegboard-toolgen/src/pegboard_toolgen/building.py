@@ -61,7 +61,7 @@ def names_in(document: Mapping[str, Any] | None) -> dict[str, str]:
 def _object(folder: Folder, name: str) -> dict[str, Any] | None:
     value = folder.read_json(name)
     if value is not None and not isinstance(value, dict):
-        raise ConfigError(f"{name} is no JSON object", hint="take it back from version control")
+        raise ConfigError(f"{name} is not a JSON object", hint="take it back from version control")
     return value
 
 
@@ -95,7 +95,7 @@ def existing_folder(path: Path) -> Folder:
     """A folder that holds a manifest.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not valid.
     """
     if not path.is_dir():
         raise ConfigError(f"there is no folder {shown(path, 100)}", hint="pegboard toolgen init makes one")
@@ -168,7 +168,7 @@ def validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -
 
 
 def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as it is merged: what is computed is no edit."""
+    """The manifest as it is merged: what is computed is not an edit."""
     plain = {key: value for key, value in document.items() if key != "fingerprint"}
     plain["tools"] = [{key: value for key, value in tool.items() if key != "fingerprint"} for tool in document["tools"]]
     return plain

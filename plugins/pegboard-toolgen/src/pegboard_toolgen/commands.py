@@ -260,7 +260,7 @@ def _choice_of(ranked: Sequence[tuple[str, str, str]]) -> list[str]:
         chosen = numbers_of(answer, len(ranked))
         if chosen is not None:
             return [ranked[index][0] for index in chosen]
-        click.echo("That is no list of numbers from above.", err=True)
+        click.echo("That is not a list of numbers from above.", err=True)
 
 
 def numbers_of(answer: str, count: int) -> list[int] | None:

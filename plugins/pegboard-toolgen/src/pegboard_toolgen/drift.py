@@ -37,7 +37,7 @@ _TAG = re.compile("-[0-9a-f]{6}")
 
 @attrs.frozen
 class Difference:
-    """One thing that differs, and what mends it."""
+    """One thing that differs, and what repairs it."""
 
     what: str
     fix: str
@@ -115,7 +115,9 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
         if failed:  # or what the missing one has
             return [], [*notes, f"nothing is said of drift without it, for hints do not fit: {shown(text, 300)}"]
         return [
-            Difference(f"hints and source do not fit: {shown(text, 500)}", f"{problem.hint or 'mend it'}, then {init}")
+            Difference(
+                f"hints and source do not fit: {shown(text, 500)}", f"{problem.hint or 'repair it'}, then {init}"
+            )
         ], notes
     differences = list(_compared(missing.without(state.generated), missing.without(made.document), init))
     known = [to_line(one) for one in state.generated.get("provenance", {}).get("sources", ())]

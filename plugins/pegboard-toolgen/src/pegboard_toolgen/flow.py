@@ -129,9 +129,9 @@ def init(request: Request, ask: Ask) -> Report:
     .. versionadded:: 0.1
     """
     if request.project is not None and not request.project.is_dir():
-        raise ConfigError(f"{shown(request.project, 100)} is no folder", hint="name the folder of a project")
+        raise ConfigError(f"{shown(request.project, 100)} is not a folder", hint="name the folder of a project")
     if request.out is not None and request.out.exists() and not request.out.is_dir():
-        raise ConfigError(f"{shown(request.out, 100)} is no folder", hint="name another one by --out")
+        raise ConfigError(f"{shown(request.out, 100)} is not a folder", hint="name another one by --out")
     root = (request.project or Path.cwd()).resolve()
     folder = places.open_folder(out_folder(request.out, root))
     state = Known.read(folder)

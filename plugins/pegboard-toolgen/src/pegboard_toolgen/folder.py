@@ -5,7 +5,7 @@ never written over or deleted; one that is in there and has other bytes now was 
 until they say otherwise. Every file is replaced whole or not at all, none before all are written beside their places.
 Where a replacement fails all the same, those before it are put back; only where that fails too, or the process is
 killed, files of two runs lie side by side. The digests are written last: the next run then takes such files for ones
-that a person changed, and `--replace` mends them. A link in the folder is never followed.
+that a person changed, and `--replace` repairs them. A link in the folder is never followed.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Folder:
             with (self.path / name).open("rb") as file:
                 content = file.read(max_bytes + 1)
         except OSError as problem:
-            raise ConfigError(f"{shown(name)} cannot be read: {problem.strerror}", hint="mend its rights") from None
+            raise ConfigError(
+                f"{shown(name)} cannot be read: {problem.strerror}", hint="correct its permissions"
+            ) from None
         if len(content) > max_bytes:
             raise ConfigError(f"{shown(name)} has more than {max_bytes:,} bytes", hint="move it away")
         return content
@@ -102,7 +104,7 @@ class Folder:
         """A file's JSON; None where there is none.
 
         Raises:
-            ConfigError: it is no JSON.
+            ConfigError: it is not JSON.
         """
         content = self.read(name)
         if content is None:
@@ -111,7 +113,7 @@ class Folder:
             return loads(content, max_bytes=MAX_BYTES)
         except JsonTextError as problem:
             raise ConfigError(
-                f"{shown(name)} cannot be read: {problem}", hint="mend it, or take it back from version control"
+                f"{shown(name)} cannot be read: {problem}", hint="repair it, or take it back from version control"
             ) from None
 
     def written(self) -> dict[str, str]:
@@ -259,7 +261,7 @@ class Folder:
     def _kind(self, name: str) -> str | None:
         """`file`, None for nothing, or what is in the way, as words."""
         if not _is_plain(name):
-            raise ConfigError(f"{shown(name)!r} is no path inside the folder")
+            raise ConfigError(f"{shown(name)!r} is not a path inside the folder")
         *above, last = PurePosixPath(name).parts
         place = self.path
         for part in above:
@@ -270,7 +272,7 @@ class Folder:
             if stat.S_ISLNK(mode):
                 return "behind a link"
             if not stat.S_ISDIR(mode):
-                return "behind something that is no folder"
+                return "behind something that is not a folder"
         mode = _mode_of(place / last)
         if mode is None:
             return None
@@ -281,10 +283,10 @@ def open_folder(out: Path) -> Folder:
     """The folder of outputs.
 
     Raises:
-        ConfigError: it is no folder.
+        ConfigError: it is not a folder.
     """
     if out.exists() and not out.is_dir():
-        raise ConfigError(f"{shown(out, 100)} is no folder", hint="name another one by --out")
+        raise ConfigError(f"{shown(out, 100)} is not a folder", hint="name another one by --out")
     return Folder(out.resolve())
 
 
@@ -300,7 +302,7 @@ def _mode_of(place: Path) -> int | None:
         return None
     except OSError as problem:
         raise ConfigError(
-            f"{shown(place.name)} cannot be looked at: {problem.strerror}", hint="mend its rights"
+            f"{shown(place.name)} cannot be looked at: {problem.strerror}", hint="correct its permissions"
         ) from None
 
 

@@ -136,7 +136,7 @@ def read_hints(text: str | bytes) -> Hints:
     """Read `toolgen.toml`.
 
     Raises:
-        ConfigError: it is no TOML, or says what nobody knows; every fault is named.
+        ConfigError: it is not TOML, or says what nobody knows; every fault is named.
 
     .. versionadded:: 0.1
     """
@@ -144,7 +144,7 @@ def read_hints(text: str | bytes) -> Hints:
         said = tomllib.loads(text if isinstance(text, str) else text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise ConfigError(
-            f"{FILE} is no TOML: {shown(problem)}", hint="mend it, or delete it: init writes a new one"
+            f"{FILE} is not TOML: {shown(problem)}", hint="repair it, or delete it: init writes a new one"
         ) from None
     reader = _Reader()
     hints = reader.hints(said)
@@ -352,7 +352,7 @@ class Matcher:
             head = f"{FILE}: {counted(len(self.unmatched), 'hint fits', 'hints fit')} nothing:"
             raise ConfigError(
                 "\n  ".join([head, *self.unmatched[:MAX_FAULTS]]),
-                hint="mend them, or take them out; ids stand in tools.draft.json",
+                hint="repair them, or take them out; ids stand in tools.draft.json",
             )
 
 

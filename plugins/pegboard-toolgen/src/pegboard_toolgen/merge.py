@@ -79,7 +79,7 @@ class Merged:
 
 
 def merge_manifests(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
-    """Merge three manifests; `fingerprint` members are no edits and have to be left out by the caller."""
+    """Merge three manifests; `fingerprint` members are not edits and have to be left out by the caller."""
     run = _Run()
     value, next_base = run.merge(dict(base), dict(mine), dict(theirs), (), ())
     return Merged(value, next_base, tuple(run.conflicts))

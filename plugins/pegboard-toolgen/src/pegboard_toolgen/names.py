@@ -57,7 +57,7 @@ class Lock:
         """Read back what `to_json` wrote.
 
         Raises:
-            ConfigError: it is no lock of this version, or says two things of one name.
+            ConfigError: it is not a lock of this version, or says two things of one name.
         """
         if not isinstance(value, dict) or value.get("lock_version") != LOCK_VERSION:
             raise ConfigError("names.lock is not one that this version reads", hint="take it back from version control")
@@ -71,7 +71,7 @@ class Lock:
         assert isinstance(tombstones, dict)
         for name in [*names.values(), *tombstones]:
             if not VALID.fullmatch(name):
-                raise ConfigError(f"names.lock: {shown(name, 60)!r} is no name", hint=f"a name fits {VALID.pattern}")
+                raise ConfigError(f"names.lock: {shown(name, 60)!r} is not a name", hint=f"a name fits {VALID.pattern}")
         if len({*names.values()}) < len(names):
             raise ConfigError("names.lock gives one name to two tools", hint="take it back from version control")
         return cls(names, tombstones)
@@ -112,7 +112,7 @@ def give_names(
         chosen: names that a person gave, by id; they win over the lock.
 
     Raises:
-        ConfigError: a chosen name is no name, is chosen twice, or belongs to another tool.
+        ConfigError: a chosen name is not a name, is chosen twice, or belongs to another tool.
     """
     lock, chosen = lock or Lock(), chosen or {}
     owners = _owners(lock)
@@ -174,7 +174,7 @@ def _checked(chosen: Mapping[str, str], owners: Mapping[str, str], words: Mappin
         if not VALID.fullmatch(name):
             near = plain_name([name], id_)
             raise ConfigError(
-                f"toolgen.toml: {shown(name, 60)!r} is no name of a tool", hint=f"letters, digits, _ and -: {near}"
+                f"toolgen.toml: {shown(name, 60)!r} is not a name of a tool", hint=f"letters, digits, _ and -: {near}"
             )
         owner = next((other for other, said in given.items() if said == name), owners.get(name, id_))
         if owner != id_ and not (owner in chosen and chosen[owner] != name and owner in words):

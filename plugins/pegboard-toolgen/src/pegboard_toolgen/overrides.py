@@ -56,7 +56,7 @@ def read_overrides(folder: Folder) -> list[Override]:
     place = folder.path / OVERRIDES
     if place.is_symlink() or not place.is_dir():
         if place.is_symlink() or place.exists():
-            raise ConfigError(f"{OVERRIDES} is no folder", hint="move it away")
+            raise ConfigError(f"{OVERRIDES} is not a folder", hint="move it away")
         return []
     try:
         listed = [one.name for one in place.iterdir()]
@@ -131,7 +131,7 @@ def apply_overrides(document: Mapping[str, Any], overrides: list[Override]) -> d
         more = [f"and {len(faults) - MAX_FAULTS:,} more"] if len(faults) > MAX_FAULTS else []
         raise ConfigError(
             "\n  ".join([f"{counted(len(faults), 'override')} cannot be applied:", *faults[:MAX_FAULTS], *more]),
-            hint="mend them, or take them out",
+            hint="repair them, or take them out",
         )
     return {**parts, "tools": [tool for tool in tools.values() if tool is not None]}
 
@@ -140,7 +140,7 @@ def _changed(target: Any, value: Any) -> Any:
     if isinstance(value, list):
         changed = apply_patch(target, value)
         if not isinstance(changed, Mapping):
-            raise PatchError("what is left is no object")
+            raise PatchError("what is left is not an object")
         return changed
     if value is None:
         return None

@@ -24,7 +24,7 @@ _MEMBERS = {
 
 
 class PatchError(ValueError):
-    """A patch is none, or does not fit what it is applied to."""
+    """A patch is not valid, or does not fit what it is applied to."""
 
 
 def merge_patch(target: Json, patch: Json) -> Json:
@@ -63,7 +63,7 @@ def apply_patch(document: Json, operations: Json) -> Json:
         operations: a list of `{"op", "path", "value" | "from"}`; other members are ignored, as the RFC says.
 
     Raises:
-        PatchError: it is no patch, names a place that is not there, or a test fails.
+        PatchError: it is not a patch, names a place that is not there, or a test fails.
 
     .. versionadded:: 0.1
     """
@@ -113,10 +113,10 @@ def parse_pointer(pointer: Json) -> tuple[str, ...]:
     """The steps of a JSON Pointer (RFC 6901, 3 and 4).
 
     Raises:
-        PatchError: it is none.
+        PatchError: it is not valid.
     """
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")) or _BAD_ESCAPE.search(pointer):
-        raise PatchError(f"{shown(repr(pointer), 60)} is no JSON pointer (/tools/0/name)")
+        raise PatchError(f"{shown(repr(pointer), 60)} is not a JSON pointer (/tools/0/name)")
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
@@ -126,7 +126,7 @@ def to_pointer(path: Sequence[str | int]) -> str:
 
 
 def json_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal as RFC 6902, 4.6, has it: numbers by value, `true` is no number."""
+    """Whether two values are equal as RFC 6902, 4.6, has it: numbers by value, `true` is not a number."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(json_equal(value, other[key]) for key, value in one.items())
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):

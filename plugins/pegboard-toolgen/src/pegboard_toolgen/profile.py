@@ -390,12 +390,12 @@ def profile_project(root: Path) -> Profile:
     """Look at a project's marker files.
 
     Raises:
-        ConfigError: it is no folder.
+        ConfigError: it is not a folder.
 
     .. versionadded:: 0.1
     """
     if not root.is_dir():
-        raise ConfigError(f"{shown(root, 100)} is no folder", hint="name the folder of a project")
+        raise ConfigError(f"{shown(root, 100)} is not a folder", hint="name the folder of a project")
     return _Finder(root).find()
 
 

@@ -1,4 +1,4 @@
-"""Schemas of strangers: read into JSON Schema 2020-12, cleaned, and closed; fitting is in the modules behind.
+"""Third-party schemas: read into JSON Schema 2020-12, cleaned, and closed; fitting is in the modules behind.
 
 What comes out of `convert` holds known keywords alone, each with a value of its shape, so it is a valid schema; texts
 are sanitised, patterns are those that the core can search for, references are what `refer` made of them. What `fit` and
@@ -118,7 +118,7 @@ def convert(
     """A schema of another dialect, as a clean one of 2020-12.
 
     Args:
-        schema: anything; what is no schema says nothing.
+        schema: anything; what is not a schema says nothing.
         dialect: how it is read: `nullable`, `exclusiveMinimum: true`, `example` and what stands beside `$ref`.
         refer: gives what takes the place of a `$ref`, by its text; may raise UnusableError.
         answers: whether it describes what a server sends: then `writeOnly` properties are left out, else `readOnly`
@@ -168,7 +168,7 @@ class _Reader:
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
-            self.lost("A schema that is no object says nothing.")
+            self.lost("A schema that is not an object says nothing.")
             return {}
         if depth > MAX_DEPTH:
             self.lost(f"Nothing below {MAX_DEPTH} levels of a schema is described.")

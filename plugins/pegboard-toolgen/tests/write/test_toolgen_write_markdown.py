@@ -61,7 +61,7 @@ def words(text: str) -> str:
 
 
 def hostile_everywhere(manifest: dict[str, Any], text: str) -> dict[str, Any]:
-    """A manifest that says the text wherever one can be said that is no name."""
+    """A manifest that says the text wherever one can be said that is not a name."""
     manifest = copy.deepcopy(manifest)
     manifest["project"].update(name=text or " ", version=text, description=text)
     manifest["servers"]["api"]["base_url"] = f"https://shop.example/{text}"

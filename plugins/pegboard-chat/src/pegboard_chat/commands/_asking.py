@@ -1,6 +1,6 @@
 """The person at the terminal is asked, one question after the other, in the middle of a turn.
 
-What was typed before a question was shown is no answer to it.
+What was typed before a question was shown is not an answer to it.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class Conversing:
             case "/help":
                 for name, what in COMMANDS.items():
                     tell(f"{name:8} {what}", dim=False)
-                tell("Alt-Enter begins a new line, Tab completes; a line that begins with a blank is no command.")
+                tell("Alt-Enter begins a new line, Tab completes; a line that begins with a blank is not a command.")
             case "/tools":
                 self._list_tools(argument)
             case "/model":

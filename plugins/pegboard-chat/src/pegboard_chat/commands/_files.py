@@ -50,7 +50,7 @@ def require_writable(path: Path) -> None:
         if target.is_dir():
             raise ConfigError(f"{path} cannot be written: it is a folder", hint="name a file in it")
         if os.path.lexists(target) and not target.is_file():
-            raise ConfigError(f"{path} cannot be written: it is no regular file", hint="name another file")
+            raise ConfigError(f"{path} cannot be written: it is not a regular file", hint="name another file")
         if not target.parent.is_dir():
             raise ConfigError(f"{path} cannot be written: its folder is not there", hint="make the folder first")
         if not os.access(target.parent, os.W_OK):
@@ -90,7 +90,7 @@ def load_conversation(path: Path) -> Conversation:
     """Read what `save_conversation` wrote.
 
     Raises:
-        ConfigError: it cannot be read, or is no conversation.
+        ConfigError: it cannot be read, or is not a conversation.
     """
     from pegboard_chat.conversation import Conversation
 
@@ -98,14 +98,14 @@ def load_conversation(path: Path) -> Conversation:
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError(f"{path} is no saved conversation: no regular file", hint=hint)
+                raise ConfigError(f"{path} is not a saved conversation: no regular file", hint=hint)
             content = file.read(MAX_SAVED + 1)
     except (OSError, ValueError) as problem:
         raise ConfigError(f"{path} cannot be read: {_why(problem)}", hint=hint) from None
     try:
         return Conversation.from_json(loads(content, max_bytes=MAX_SAVED, max_depth=MAX_DEPTH))
     except (JsonTextError, ValueError) as problem:
-        raise ConfigError(f"{path} is no saved conversation: {str(problem)[:300]}", hint=hint) from None
+        raise ConfigError(f"{path} is not a saved conversation: {str(problem)[:300]}", hint=hint) from None
 
 
 def history_file() -> Path | None:

@@ -1,7 +1,7 @@
 """What a turn looks like: for a person, or one JSON line an event.
 
 stdout carries the answer only, piece by piece as it comes; calls, results, thoughts and totals go to stderr. Text of
-models and of tools is strangers' text: on a terminal every character that a terminal obeys is written as an escape. A
+models and of tools is third-party text: on a terminal every character that a terminal obeys is written as an escape. A
 terminal never sees the byte ESC from them, so nothing can be put together over several pieces; what is held back from
 one piece to the next is a carriage return, which may belong to a line break, and the first half of a character.
 """
@@ -211,7 +211,7 @@ class Lines:
         self.tell(f"error: {error_line(problem)}", dim=False)
 
     def tell(self, text: str, *, dim: bool = True) -> None:
-        """Only what is no part of the events is said beside them."""
+        """Only what is not part of the events is said beside them."""
         if not dim:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 sys.stderr.write(f"{printable(text)}\n")

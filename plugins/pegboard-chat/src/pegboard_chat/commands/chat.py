@@ -54,7 +54,7 @@ def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 class Finite(click.FloatRange):
-    """A number; `nan` is none, and `inf` no bound."""
+    """A number; `nan` is not accepted, and `inf` means no limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
@@ -102,7 +102,7 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     options = Options(**said)
     talk = Talk(options)
     run.load_board()
-    with loading_strangers():  # what tools print is no answer
+    with loading_strangers():  # what tools print is not an answer
         return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
 
 
@@ -179,7 +179,7 @@ def utf8_text(data: bytes, what: str) -> str:
     """The text of bytes that a person gave: none of it is guessed.
 
     Raises:
-        ConfigError: it is no UTF-8; the error says where.
+        ConfigError: it is not UTF-8; the error says where.
     """
     try:
         return data.decode("utf-8")
@@ -188,14 +188,14 @@ def utf8_text(data: bytes, what: str) -> str:
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
         place = f"line {line}, column {column}: the byte 0x{data[problem.start]:02x}"
-    raise ConfigError(f"{what} is no UTF-8 at {place}", hint="save it as UTF-8, as iconv -t UTF-8 does")
+    raise ConfigError(f"{what} is not UTF-8 at {place}", hint="save it as UTF-8, as iconv -t UTF-8 does")
 
 
 def argument_text(given: str, what: str) -> str:
-    """The text of an argument, in which Python keeps bytes that are no UTF-8 as halves of characters (PEP 383).
+    """The text of an argument, in which Python keeps bytes that are not UTF-8 as halves of characters (PEP 383).
 
     Raises:
-        ConfigError: it is no UTF-8; the error says where.
+        ConfigError: it is not UTF-8; the error says where.
     """
     from pegboard_chat.commands._prompt import as_text
 
@@ -209,7 +209,7 @@ def attachment(name: str) -> Content:
     """A file as a block of a question, by what its name says it is.
 
     Raises:
-        ConfigError: it cannot be read, is too large, or is a text that is no UTF-8.
+        ConfigError: it cannot be read, is too large, or is a text that is not UTF-8.
     """
     import mimetypes
 
@@ -317,7 +317,7 @@ class Talk:
         """What goes on here; None: nothing was said yet.
 
         Raises:
-            ConfigError: a file is no conversation, or cannot be written.
+            ConfigError: a file is not a conversation, or cannot be written.
         """
         from pegboard_chat.conversation import Conversation
 
@@ -372,7 +372,7 @@ class Talk:
             self.shown.tell(f"  {done:g}{of} {printable_line(message or '', 100)}".rstrip())
 
     def require_tools(self, session: Session) -> None:
-        """Hold that the tools are there which `--tool` names.
+        """Require that the tools are there which `--tool` names.
 
         Raises:
             ConfigError: one is not.

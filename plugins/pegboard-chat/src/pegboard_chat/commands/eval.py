@@ -59,7 +59,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     described = read_descriptions(other) if other is not None and other.endswith(SUFFIXES) else None
     evaluation = Evaluation(options, found, described, Path(file).name)
     run.load_board()
-    with loading_strangers():  # what tools print is no part of the report
+    with loading_strangers():  # what tools print is not part of the report
         status = run.open_host(lambda host: unless_ended(lambda: evaluation.run(host)))
     return status if evaluation.report is None else evaluation.tell(evaluation.report)
 

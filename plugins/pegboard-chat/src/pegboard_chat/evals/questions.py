@@ -49,12 +49,12 @@ class Faults:
         self.found.append(fault)
 
     def add(self, steps: tuple[str | int, ...], expected: str, got: Any, hint: str | None = None) -> None:
-        """Something else was due at a place below."""
+        """Something else was expected at a place below."""
         shown = "nothing" if got is None else shorten(got) if _is_json(got) else f"a {type(got).__name__}"
         self.append(Fault((*self.path, *steps), expected, shown, hint))
 
     def known_keys(self, table: Mapping[str, Any], known: Collection[str]) -> None:
-        """Hold that a table says nothing that is not read."""
+        """Require that a table says nothing that is not read."""
         from pegboard.schema.near import NearNames
 
         for key in table:
@@ -210,7 +210,7 @@ def read_eval(path: str) -> EvalFile:
     """
     faults = Faults()
     found = eval_of(_load(path), faults)
-    faults.raise_if_any(f"{path} is no eval")
+    faults.raise_if_any(f"{path} is not an eval")
     return found
 
 
@@ -236,7 +236,7 @@ def _load(path: str) -> Mapping[str, Any]:
 
     file = Path(path)
     if file.suffix not in SUFFIXES:
-        raise ConfigError(f"{path} is no file of questions", hint=f"its name ends in one of {', '.join(SUFFIXES)}")
+        raise ConfigError(f"{path} is not a file of questions", hint=f"its name ends in one of {', '.join(SUFFIXES)}")
     table = read_file(file, load_bytes(file))
     return {} if table is None else table
 
@@ -367,7 +367,7 @@ def _is_json(value: Any) -> bool:
 
 
 def check_names(found: EvalFile, tools: Mapping[str, Tool], faults: Faults) -> None:
-    """Hold that what the file names is there: tools, and arguments of theirs."""
+    """Require that what the file names is there: tools, and arguments of theirs."""
     offered = dict(tools)
     if found.tools is not None:
         for number, name in enumerate(found.tools):
@@ -385,7 +385,7 @@ def check_names(found: EvalFile, tools: Mapping[str, Tool], faults: Faults) -> N
 
 
 def check_descriptions(described: Mapping[str, Described], tools: Mapping[str, Tool], faults: Faults) -> None:
-    """Hold that the tools and parameters that are described are there."""
+    """Require that the tools and parameters that are described are there."""
     for name, one in described.items():
         if _require(name, tools, ("descriptions", name), faults):
             for key in one.parameters:

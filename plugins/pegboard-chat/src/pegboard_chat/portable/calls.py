@@ -2,7 +2,8 @@
 
 Servers leave ids out, give one twice, cut arguments off, send them as values, and call tools by names that nobody has.
 A conversation repeats every call to the provider, and most refuse a history for ever that holds arguments which are
-no JSON object, or a name that is none.
+not
+a JSON object, or a name that is not valid.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 MAX_ARGUMENTS = 4 * 1024 * 1024
 """How long the JSON text of a call's arguments may be, in characters."""
 MAX_ID = 1_000
-"""How long the id of a call may be; a longer one is no id, and another is drawn."""
+"""How long the id of a call may be; a longer one is not an id, and another is drawn."""
 MAX_NAME = 64
 MAX_TAIL = 60
 
 INVALID_JSON = "INVALID_JSON"
-"""The member that holds arguments which are no JSON object, so that the call can be repeated."""
+"""The member that holds arguments which are not a JSON object, so that the call can be repeated."""
 MAX_BROKEN = 2_000
 """Of such arguments so many characters are kept."""
 NO_NAME = "no_name"
@@ -40,7 +41,7 @@ def draw_id() -> str:
 
 
 def take_id(given: Any, taken: set[str], draw: Callable[[], str] = draw_id) -> str:
-    """The id of a call: the given one, or another where that is none, or is another call's.
+    """The id of a call: the given one, or another where that is not valid, or is another call's.
 
     Args:
         given: as the provider gave it.
@@ -67,7 +68,7 @@ def read_arguments(text: str) -> Any:
         return loads(text, max_bytes=MAX_ARGUMENTS)
     except JsonTextError as problem:
         what = str(problem).removeprefix("not valid JSON: ").replace(" starting at at ", " that starts at ")
-        why = f"the arguments are no JSON object: {what}"
+        why = f"the arguments are not a JSON object: {what}"
         if problem.position is not None and not text.rstrip().endswith("}"):
             why += f"; they end in {text.rstrip()[-MAX_TAIL:]!r} and look cut off: send the whole call again"
         return ToolError(ErrorCode.INVALID_INPUT, why, {"reason": "json"})
@@ -88,7 +89,7 @@ def kept_arguments(given: Any) -> dict[str, Any]:
     """Arguments as a conversation keeps them: the object that they are, or `{"INVALID_JSON": their text}`.
 
     Args:
-        given: JSON text, or a JSON value; None is no arguments.
+        given: JSON text, or a JSON value; None is not arguments.
     """
     if isinstance(given, dict):
         return given
@@ -108,7 +109,7 @@ def kept_text(given: Any, kept: dict[str, Any]) -> str:
 
 
 def refused(call_id: str, name: str, why: str, **details: Any) -> ToolResult:
-    """The INVALID_INPUT result that answers what is no call."""
+    """The INVALID_INPUT result that answers what is not a valid call."""
     error = ToolError(ErrorCode.INVALID_INPUT, why, details)
     made = ToolResult.of_error(error)
     return ToolResult(made.content, None, error, None, call_id, name, 0.0)

@@ -131,8 +131,9 @@ def shown(path: Path) -> str:
 class _Compiler(Bodies):
     """One compilation: from any schema to a form, and from the root to the whole.
 
-    It is one recursion in four rooms, each a class on the one below: what it costs and loses (`ledger`), which schemas
-    hold at a place (`gather`), what one type may be (`bodies`), and here alternatives, listed values, and the rest.
+    It is one recursion in four modules, each a class on the one below: what it costs and loses (`ledger`), which
+    schemas hold at a place (`gather`), what one type may be (`bodies`), and here alternatives, listed values, and the
+    rest.
     """
 
     def __init__(self, schema: Any, profile: Profile, tool: str) -> None:
@@ -184,7 +185,7 @@ class _Compiler(Bodies):
 
         dialect = dialect_of(self.schema)
         if not isinstance(self.schema, dict) or dialect is None or faults_of(self.schema, foreign=True):
-            return self._open_root("it is no schema of draft 7 or 2020-12")
+            return self._open_root("it is not a schema of draft 7 or 2020-12")
         self.old = dialect == DRAFT_7
         self.refs = References(self.schema, dialect)
         self.bases: dict[int, str] | None = None
@@ -216,7 +217,7 @@ class _Compiler(Bodies):
             and self._format_fits(schema)
         ):
             if kind == "null" and self.profile.nullable == "never":
-                raise NotStrictError(path, "it takes null, which is no type there")
+                raise NotStrictError(path, "it takes null, which is not a type there")
             return Out(self._typed_as_due(schema))
         if "$ref" not in schema and "allOf" not in schema and "$dynamicRef" not in schema:
             flat = normal(schema, old=self.old)
@@ -434,7 +435,7 @@ class _Compiler(Bodies):
         is_null = "null" in kinds
         mains = [kind for kind in kinds if kind != "null"]
         if is_null and self.profile.nullable == "never":
-            raise NotStrictError(path, "it takes null, which is no type there")
+            raise NotStrictError(path, "it takes null, which is not a type there")
         if not mains:
             return Out({"type": self._type("null")})
         outs = [self._body([kind], flat, at, words) for kind in mains]

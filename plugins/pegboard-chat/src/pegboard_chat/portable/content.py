@@ -29,7 +29,7 @@ def text_of(result: ToolResult, *, flagged: bool = False) -> str:
 
     Returns:
         For an error its code, its message, what its content shows beside it, and what `details` say for the repair of
-        the call; else the text blocks, one a line, with a line for each block that is no text; else the data as JSON;
+        the call; else the text blocks, one a line, with a line for each block that is not text; else the data as JSON;
         empty where there is nothing at all.
 
     .. versionadded:: 0.1

@@ -119,7 +119,7 @@ class PortableExport:
     def parse(self, message: Any) -> Sequence[ToolCall | ToolResult]:
         """The calls of what a model said: its message, or the provider's answer around it, or the JSON text of either.
 
-        What is no call is the INVALID_INPUT result that answers it; a message without calls gives nothing.
+        What is not a valid call is the INVALID_INPUT result that answers it; a message without calls gives nothing.
         """
         from pegboard.schema.jsontext import JsonTextError, loads
         from pegboard.schema.kinds import kind_of
@@ -138,21 +138,21 @@ class PortableExport:
         raise NotImplementedError
 
     def name_of(self, alias: str) -> str:
-        """The tool's own name; of what is no tool's the name that it came with."""
+        """The tool's own name; of what is not a tool's the name that it came with."""
         return self.aliases.get(alias, alias)
 
     def call_of(self, id: Any, alias: Any, arguments: Any) -> ToolCall | ToolResult:  # noqa: A002 - the field's name
         """One call of a provider's message.
 
         Args:
-            id: as the provider gave it; anything but a text is no id, and one is drawn.
+            id: as the provider gave it; anything but a text is not an id, and one is drawn.
             alias: the name that the model called.
             arguments: JSON text, an object, or None for none.
 
         Returns:
             The call under the tool's own name, in the tool's own form, or the INVALID_INPUT result that answers what is
-            no call; its message tells the model what was wrong and where. A name that is on no board is a call: the
-            session answers it.
+            not a valid call; its message tells the model what was wrong and where. A name that is on no board is a
+            call: the session answers it.
         """
         call_id = id if isinstance(id, str) and 0 < len(id) <= MAX_ID else draw_id()
         if not isinstance(alias, str) or not alias:
@@ -271,7 +271,7 @@ def _description(tool: Tool, one: Compiled) -> str:
 
 
 def _aliases(tools: Sequence[Tool]) -> dict[str, str]:
-    """The alias of every name. Where two meet, the one that is no tool's own name gets a longer hash."""
+    """The alias of every name. Where two meet, the one that is not a tool's own name gets a longer hash."""
     aliases = {tool.name: alias_of(tool.name) for tool in tools}
     if len(set(aliases.values())) == len(aliases):
         return aliases

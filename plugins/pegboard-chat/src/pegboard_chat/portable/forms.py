@@ -1,4 +1,4 @@
-"""What the rooms of the compiler share: where a schema stands, what became of it, and what a compiled form says."""
+"""What the modules of the compiler share: where a schema stands, what became of it, and what a compiled form says."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MAX_VALUES = 4_000
 MAX_LOSSES = 100
 """How many losses are told of one tool, one by one."""
 _LONG = 256
-"""So many characters of a description weigh as much as one schema more."""
+"""So many characters of a description cost as much as one schema more."""
 
 
 class Ledger:

@@ -37,7 +37,9 @@ REPEATABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """The statuses that say that nothing was done, or that the providers' own clients take so."""
 
 TOOL_USE_FAILED = "tool_use_failed"
-"""Groq's word for a call that its model wrote and that is none, beside `failed_generation`: what the model wrote."""
+"""Groq's word for a call that its model wrote and that is not valid, beside `failed_generation`: what the model
+wrote.
+"""
 _CODES: dict[int, tuple[ErrorCode, str]] = {
     400: (ErrorCode.INVALID_INPUT, "refused"),
     401: (ErrorCode.UNAUTHORIZED, "wrong_key"),
@@ -167,7 +169,7 @@ class Place:
         )
 
     def fault(self, code: ErrorCode, reason: str, message: str, **details: Any) -> ModelError:
-        """An error that is no answer of the provider; `message` goes on after its name."""
+        """An error that is not an answer of the provider; `message` goes on after its name."""
         return ModelError(code, f"{self.provider} {message}", provider=self.provider, reason=reason, **details)
 
     def cleaned(self, error: ModelError) -> ModelError:
@@ -312,7 +314,7 @@ def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) 
     shown = clean(shown, secrets, 60)
     raise ModelError(
         ErrorCode.UPSTREAM_ERROR,
-        f"{provider} answered with what is no JSON ({why}){f': {shown!r}' if shown else ''};"
+        f"{provider} answered with what is not JSON ({why}){f': {shown!r}' if shown else ''};"
         " check the base_url, or ask again",
         provider=provider,
         reason="no_json",

@@ -89,7 +89,7 @@ async def key_for(
         needed: whether the provider refuses requests without a key.
 
     Raises:
-        ModelError: reason `no_key`, or `refused` where the address is none, or would have the key in the clear.
+        ModelError: reason `no_key`, or `refused` where the address is not valid, or would have the key in the clear.
 
     .. versionadded:: 0.1
     """
@@ -136,7 +136,7 @@ def _ask_keyring(service: str, variable: str) -> str | None:
         import keyring
 
         found = keyring.get_password(service, variable)
-    except Exception as problem:  # noqa: BLE001 - a backend is a stranger, and without it there is simply no key
+    except Exception as problem:  # noqa: BLE001 - a backend is third-party code, and without it there is simply no key
         log.debug("the keyring gave no %s: %s", variable, type(problem).__name__)
         return None
     return found.strip() or None if found else None
@@ -171,7 +171,7 @@ def is_loopback(url: str) -> bool:
 
 
 def check_address(provider: str, url: str, *, has_key: bool, variable: str = "the base_url") -> None:
-    """Refuse an address that is none, and one over which a key would go in the clear.
+    """Refuse an address that is not valid, and one over which a key would go in the clear.
 
     Args:
         provider: whom an error names.
@@ -188,7 +188,7 @@ def check_address(provider: str, url: str, *, has_key: bool, variable: str = "th
     if scheme not in ("http", "https") or not host or any(map(str.isspace, host)):
         raise ModelError(
             ErrorCode.INVALID_INPUT,
-            f"{provider}: {variable} is no address of a server; it begins with https:// or http:// and a host",
+            f"{provider}: {variable} is not an address of a server; it begins with https:// or http:// and a host",
             provider=provider,
             reason="refused",
         )
@@ -203,7 +203,7 @@ def check_address(provider: str, url: str, *, has_key: bool, variable: str = "th
 
 
 def faults_of_address(value: Any, path: tuple[str, ...] = ("base_url",)) -> Iterator[Fault]:
-    """What is wrong with an address of a configuration, for `find_faults`: it is none, or holds more than one.
+    """What is wrong with an address of a configuration, for `find_faults`: it is not valid, or holds more than one.
 
     What stands in an address is shown and logged, so nothing that is secret may: no user, no password, no query.
 

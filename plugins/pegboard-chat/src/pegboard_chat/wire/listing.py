@@ -15,7 +15,7 @@ MAX_PAGES = 20
 async def list_entries(
     transport: Transport, url: str, place: Place, *, parameter: str, following: str
 ) -> list[dict[str, Any]]:
-    """The entries under `models` of all pages; what is no list has none.
+    """The entries under `models` of all pages; what is not a list has none.
 
     Args:
         transport: what carries the requests.

@@ -116,7 +116,7 @@ async def open_transport(
 
     .. versionadded:: 0.1
     """
-    import httpx2  # noqa: F401 - a fifth of a second, which is no part of the first request
+    import httpx2  # noqa: F401 - a fifth of a second, which is not part of the first request
 
     timeout = REQUEST_TIMEOUT_S.get() if timeout_s is None else timeout_s
     limits = Limits(timeout, idle_s, connect_s, tries, max_wait_s, max_bytes, max_event_bytes)
@@ -432,7 +432,7 @@ class Answer:
         """All of it, as one JSON value; the connection may stay open behind it, or break.
 
         Raises:
-            ModelError: it is none, too long, or ended before its end.
+            ModelError: it is not valid, too long, or ended before its end.
         """
         text = bytearray()
         looks = 0

@@ -1,6 +1,7 @@
-"""What a tool of a manifest is bound to: a program, a Python function, an HTTP API; one room for each.
+"""What a tool of a manifest is bound to: a program, a Python function, an HTTP API; one module for each.
 
-A room is imported when the first tool of its kind hangs, and imports nothing heavy before the first call. Each has
+A module is imported when the first tool of its kind is registered, and imports nothing heavy before the first call.
+Each has
 
 - `make_handler(entry, manifest)`: the handler of one tool, which compiles its binding at its first call;
 - `run_of(entry, manifest)`: where that handler runs, as in `pegboard.Tool.run`.

@@ -78,7 +78,7 @@ def _words_of(problem: BaseException) -> str:
     except BaseException as broken:
         if is_the_hosts(broken):
             raise
-        return ""  # the stranger's `__str__`
+        return ""  # a third-party `__str__`
     text = text[: MAX_MESSAGE * 4]
     for secret in _secrets_of_the_host():
         text = text.replace(secret, "***")

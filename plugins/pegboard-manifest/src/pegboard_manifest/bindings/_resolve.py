@@ -40,7 +40,7 @@ def resolve(qualified_name: str, module: str, allow: Iterable[str] | None = None
 
 
 def require_allowed(qualified_name: str, module: str, allow: Iterable[str] | None) -> None:
-    """Hold that a binding may name this.
+    """Require that a binding may name this.
 
     Raises:
         ToolError: FORBIDDEN.
@@ -48,7 +48,7 @@ def require_allowed(qualified_name: str, module: str, allow: Iterable[str] | Non
     if not qualified_name.startswith(f"{module}."):
         raise _forbidden(qualified_name, "is not within its module")
     if any(part.startswith("_") or not part.isidentifier() for part in qualified_name.split(".")):
-        raise _forbidden(qualified_name, "is no public name")
+        raise _forbidden(qualified_name, "is not a public name")
     if allow is not None and qualified_name not in allow:
         raise _forbidden(qualified_name, "is not in the allow list of its module")
 

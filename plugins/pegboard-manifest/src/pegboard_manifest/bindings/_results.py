@@ -148,7 +148,7 @@ class _Writer:
     def write_other(self, value: Any, depth: int) -> Any:
         if isinstance(value, enum.Enum):
             return self.write(value.value, depth)
-        if isinstance(value, Mapping):  # a stranger's may never end: it is taken item by item
+        if isinstance(value, Mapping):  # a third-party mapping may never end: it is taken item by item
             items = list(value.items()) if type(value) is dict else value.items()
             return {self.key_of(key): self.write(item, depth) for key, item in items}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -239,6 +239,6 @@ def text_of(value: Any, limit: int = MAX_TEXT) -> str:
         return f"a {_cleaned(kind.__name__)}"
     try:
         text = str(value)
-    except Exception:  # noqa: BLE001 - the stranger's `__str__`
+    except Exception:  # noqa: BLE001 - a third-party `__str__`
         return f"a {_cleaned(kind.__name__)}"
     return sanitise(_ADDRESS.sub("", text[: limit * 4]), limit)

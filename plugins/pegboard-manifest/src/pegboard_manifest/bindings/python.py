@@ -293,7 +293,7 @@ def _take(arguments: Mapping[str, Any], faults: list[Fault], name: str, coerce: 
 
 
 def _take_rest(values: Any, name: str, kwargs: dict[str, Any], faults: list[Fault]) -> None:
-    """What becomes `**kwargs`: an object whose keys are no parameters that have a way of their own."""
+    """What becomes `**kwargs`: an object whose keys are not parameters that have a way of their own."""
     if values is None:
         return
     if not isinstance(values, dict):
@@ -333,7 +333,7 @@ def _enum_of(one: Mapping[str, Any], spec: Mapping[str, Any]) -> type:
 
     found = resolve(one["enum"], spec["import"])
     if not isinstance(found, EnumMeta):
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{one['enum']} is no enum", executed=False)
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{one['enum']} is not an enum", executed=False)
     return found
 
 

@@ -16,7 +16,7 @@ class LinkError(Exception):
     Args:
         kind: what happened, for programs.
         why: what happened, for people, in one line; secrets are masked already.
-        fix: how to mend it.
+        fix: how to repair it.
 
     .. versionadded:: 0.1
     """
@@ -29,7 +29,7 @@ class LinkError(Exception):
 
     @property
     def told(self) -> str:
-        """What happened and how to mend it, as two sentences: a server's own words may end with a stop already."""
+        """What happened and how to repair it, as two sentences: a server's own words may end with a stop already."""
         return f"{self.why}{'' if self.why.endswith(('.', '!', '?')) else '.'} {self.fix}"
 
 

@@ -1,4 +1,4 @@
-"""What MCP servers ask back while they run: a model's answer, a form, a visit to a page, roots; and what they tell.
+"""Requests that MCP servers send back while they run: sampling, elicitation, roots; and their notifications.
 
 A server may ask only while a call to it is in flight, and it asks the person of that call: `calling` marks the call.
 What comes over the wire does not say which call it belongs to, so a question is answered where every call in flight is
@@ -60,7 +60,7 @@ MAX_LOG = 2_000
 MAX_LOGGERS = 50
 """How many loggers one server may have; those after them log as the server."""
 MAX_FAULTS = 10
-"""How many messages that are none are logged as warnings."""
+"""How many messages that are not valid are logged as warnings."""
 
 REJECTED = -1
 """The person said no to sampling; the number that the specification shows."""
@@ -96,7 +96,7 @@ class RefusedError(Exception):
 
 
 class Asks:
-    """The answers to what one server asks back, and the ears for what it tells.
+    """Answers the requests of one server, and takes its notifications.
 
     Args:
         definition: the server.
@@ -191,7 +191,7 @@ class Asks:
         try:
             return kind.model_validate(answer)
         except ValueError:
-            return types.ErrorData(code=INTERNAL_ERROR, message="the model's answer is no message of MCP")
+            return types.ErrorData(code=INTERNAL_ERROR, message="the model's answer is not a message of MCP")
 
     async def elicitation_callback(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
@@ -213,8 +213,8 @@ class Asks:
         self.tell(params.level, params.logger, params.data)
 
     async def message_handler(self, message: IncomingMessage) -> None:
-        """Every notification, and what the transport met that is no message: both are logged. That a list or a resource
-        changed, the connection itself tells its source."""
+        """Every notification, and what the transport met that is not a message: both are logged. That a list or a
+        resource changed, the connection itself tells its source."""
         if isinstance(message, Exception):
             self.hear_fault(message)
         else:
@@ -251,10 +251,12 @@ class Asks:
         )  # fmt: skip
 
     def hear_fault(self, problem: Exception) -> None:
-        """Log what came that is no message, the first ones as warnings; a flood of them is for debugging."""
+        """Log what came that is not a message, the first ones as warnings; a flood of them is for debugging."""
         self._faults += 1
         level = logging.WARNING if self._faults <= MAX_FAULTS else logging.DEBUG
-        self._log.log(level, "it sent what is no message: %s", self.shown(f"{type(problem).__name__}: {problem}", 200))
+        self._log.log(
+            level, "it sent what is not a message: %s", self.shown(f"{type(problem).__name__}: {problem}", 200)
+        )
 
     def progress_of(self, context: CallContext) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         """What hears the progress of a call, as the SDK's dispatcher calls it."""
@@ -398,7 +400,7 @@ class Call:
         return request
 
     async def _consents(self, request: Mapping[str, Any]) -> bool:
-        # All that is sent: who agrees has to have seen it. How it is shown, the front decides.
+        # All that is sent: who agrees has to have seen it. How it is shown is for the interface to decide.
         lines = [f"{one.get('role')}: {_said(one.get('content'))}" for one in request["messages"]]
         if isinstance(system := request.get("systemPrompt"), str):
             lines.insert(0, f"system: {system}")
@@ -476,7 +478,7 @@ class Call:
 
 
 async def _nothing() -> None:
-    """Stands for what is no tool."""
+    """Stands for what is not a tool."""
 
 
 def _root_of(said: str) -> dict[str, str]:

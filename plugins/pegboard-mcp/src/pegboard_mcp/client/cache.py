@@ -1,4 +1,4 @@
-"""What a server offered when it last ran, on disk: its tools hang before it is started.
+"""What a server offered when it last ran, on disk: its tools are registered before it is started.
 
 One file a server, `mcp/NAME-IDENTITY.json` in the user's cache folder, for that user alone. It is a convenience: a file
 that is missing, of another version, too large, or broken in any way counts as none, and is written anew when the server
@@ -95,7 +95,7 @@ def _checked(entry: Any) -> dict[str, Any]:
     """An entry whose members are of the kinds that are written.
 
     Raises:
-        TypeError, ValueError: it is none.
+        TypeError, ValueError: it is not valid.
     """
     if type(entry) is not dict or type(entry["key"]) is not str or not entry["key"]:
         raise TypeError

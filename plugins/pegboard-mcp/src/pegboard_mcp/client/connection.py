@@ -1,6 +1,6 @@
 """One connection to an MCP server: negotiated, with requests as raw JSON and what the server asks back.
 
-Two lanes share the link. The SDK's dispatcher and session have the negotiation and everything that the server asks;
+Two paths share the link. The SDK's dispatcher and session have the negotiation and everything that the server asks;
 requests of the board go past both, since a call needs no models, no spans and no streams of its own: a request is
 written by the task that makes it, which then sleeps until the reader wakes it. `_Tap` stands between link and
 dispatcher and takes out what answers those. Nothing that a server sends is validated here, so one odd tool costs no
@@ -679,7 +679,7 @@ def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int)
             return too_long
         if rest.startswith("the connection broke"):
             return _broken_off()
-        return RpcError(ANSWER_UNREADABLE, "it is no message of JSON-RPC 2.0")
+        return RpcError(ANSWER_UNREADABLE, "it is not a message of JSON-RPC 2.0")
     if code == types.INVALID_REQUEST and head == "Unexpected content type":
         return RpcError(ANSWER_UNREADABLE, f"it came as {rest[:60] or 'nothing'!r}, in place of JSON")
     if code == types.INTERNAL_ERROR and said == "Server returned an error response" and note is not None:

@@ -1,9 +1,9 @@
 """What an MCP server answered, as what the board shows. JSON in, values out: no I/O, and nothing is raised on any JSON.
 
-Servers are strangers, and what they send is read as leniently as it can be without a loss: a block that is understood
-becomes the content class of its kind, in its place; what is not understood becomes a `TextContent` that names its type
-and its size, and stands raw in the details. What a content class has no room for (titles, annotations) goes to the
-details too. Details are bounded; what would pass the bound is named there by its size alone.
+Servers are third parties, and what they send is read as leniently as it can be without a loss: a block that is
+understood becomes the content class of its kind, in its place; what is not understood becomes a `TextContent` that
+names its type and its size, and stands raw in the details. What a content class has no room for (titles, annotations)
+goes to the details too. Details are bounded; what would pass the bound is named there by its size alone.
 
     text              TextContent
     image             ImageContent; without a media type BinaryContent
@@ -72,8 +72,8 @@ class Reading(NamedTuple):
 def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None) -> ToolResult:
     """The result of a `tools/call`, from its raw JSON.
 
-    `structuredContent` is the data; a value that is no object is `{"result": value}`, as everywhere on the board, so an
-    output schema that is no object's has to be wrapped likewise. Without a block to show it is shown as JSON.
+    `structuredContent` is the data; a value that is not an object is `{"result": value}`, as everywhere on the board,
+    so an output schema that is not an object's has to be wrapped likewise. Without a block to show it is shown as JSON.
 
     Args:
         raw: the member `result` of the answer, as it was parsed.
@@ -98,7 +98,9 @@ def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None
     if structured is not None:
         text = json_text(structured)
         if text is None:
-            blocks += (TextContent("[structured content that has no JSON form: too deep, or a number that is none]"),)
+            blocks += (
+                TextContent("[structured content that has no JSON form: too deep, or a number that is not finite]"),
+            )
         else:
             data = carried(structured, text)
             data = data if isinstance(data, dict) else {"result": data}
@@ -119,7 +121,7 @@ def blocks_of(raw: Any) -> Reading:
 
 
 def messages_of(raw: Any, *, is_raw: bool = False) -> tuple[Message, ...]:
-    """The messages of a `prompts/get`, from its raw JSON. A role that is none of MCP's is read as the user's.
+    """The messages of a `prompts/get`, from its raw JSON. A role that is not one of MCP's is read as the user's.
 
     What hides in their texts is taken out, unless `is_raw`: they do not go the way of a call's result, where that is
     done for everybody.
@@ -154,7 +156,7 @@ def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
 
 def plain_text(value: Any, limit: int) -> str:
     """What a server said, fit for people and terminals: nothing hides in it, and it has at most `limit` characters.
-    Whatever is no text is shown as JSON.
+    Whatever is not text is shown as JSON.
     """
     text = value if isinstance(value, str) else json_text(value) or _kind_of(value)
     shown = clean(plain_surrogates(text[: limit * 2].replace("\r\n", "\n")))[0]

@@ -2,8 +2,8 @@
 
     page of raw JSON  ->  entries  ->  Tool, Prompt, Resource, ResourceTemplate
 
-A server is a stranger, so each of its tools is judged alone: one that cannot be offered is left out and named with the
-reason, and costs nothing else. A server whose list never ends is refused as a whole.
+A server is a third party, so each of its tools is judged alone: one that cannot be offered is left out and named with
+the reason, and costs nothing else. A server whose list never ends is refused as a whole.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def discover(connection: Connection) -> Listing:
     """Read every list that the server says it has, and that its definition asks for.
 
     Raises:
-        LinkError: a list never ends, or is no list.
+        LinkError: a list never ends, or is not a list.
         RpcError: the server refused to give one.
         Lost: the connection ended.
     """
@@ -120,7 +120,7 @@ async def read_pages(connection: Connection, method: str, key: str) -> list[Any]
     """Every item of a list, page by page.
 
     Raises:
-        LinkError: it never ends, or a page is no page.
+        LinkError: it never ends, or a page is not a page.
     """
     items: list[Any] = []
     cursors: set[str] = set()
@@ -208,7 +208,7 @@ def _entries(
         name = str(raw.get("name") or raw.get("uri") or index)[:80] if isinstance(raw, Mapping) else str(index)
         try:
             if not isinstance(raw, Mapping):
-                raise ValueError("it is no object")
+                raise ValueError("it is not an object")
             if len(json.dumps(raw)) > MAX_ITEM_BYTES:
                 raise ValueError(f"it is described by more than {MAX_ITEM_BYTES:,} bytes")
             entry = read(raw)
@@ -254,7 +254,7 @@ def prompt_entry(raw: Mapping[str, Any]) -> Entry:
     arguments = []
     for one in told[:MAX_ARGUMENTS] if isinstance(told, list) else ():
         if not isinstance(one, Mapping):
-            raise ValueError("one of its arguments is no object")
+            raise ValueError("one of its arguments is not an object")
         arguments.append(
             _slim(
                 name=_name(one.get("name")),
@@ -345,7 +345,7 @@ def _hidden(*values: Any) -> list[str]:
 
 def _schema(value: Any, what: str) -> Any:
     if not isinstance(value, Mapping):
-        raise ValueError(f"its {what} is no object")
+        raise ValueError(f"its {what} is not an object")
     kind = value.get("type")
     if kind is not None and kind != "object":
         raise ValueError(f"its {what} is of the type {str(kind)[:40]!r}, and arguments are an object")
@@ -357,7 +357,7 @@ def _output_schema(value: Any) -> Any:
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise ValueError("its outputSchema is no object")
+        raise ValueError("its outputSchema is not an object")
     schema = texts.clean_schema(dict(value))[0]
     kind = schema.get("type")
     if kind is None or kind == "object":

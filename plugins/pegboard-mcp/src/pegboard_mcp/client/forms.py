@@ -1,9 +1,10 @@
 """Forms that servers ask people to fill in: MCP's flat schemas, and what was filled in. No I/O.
 
 A requested schema is an object of plain values: texts, numbers, booleans, choices, and lists of choices
-(https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema). It comes from a stranger
-and goes to whatever draws forms, so it is written anew from what is known of such schemas: what is not known is left
-out, what makes it another kind of schema is refused. What a person fills in is checked against it before it is sent.
+(https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema). It comes from a third
+party and goes to whatever draws forms, so it is written anew from what is known of such schemas: what is not known is
+left out, what makes it another kind of schema is refused. What a person fills in is checked against it before it is
+sent.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SECRET = re.compile(
 
 
 class FormError(ValueError):
-    """A requested schema is no form; the text says where and why."""
+    """A requested schema is not a form; the text says where and why."""
 
 
 def form_of(raw: Any, clean: Callable[[str], str]) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def form_of(raw: Any, clean: Callable[[str], str]) -> dict[str, Any]:
         clean: makes a text fit to be shown.
 
     Raises:
-        FormError: it is no flat object of plain values, or larger than a form may be.
+        FormError: it is not a flat object of plain values, or larger than a form may be.
     """
     fields = raw.get("properties", {}) if isinstance(raw, Mapping) else None
     if not isinstance(fields, Mapping) or raw.get("type", "object") != "object":
@@ -174,7 +175,7 @@ def _text_bounds(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(field: Mapping[str, Any], value: Any) -> tuple[Any, str | None]:
-    """The value as it is sent, and what was due instead; None where it fits."""
+    """The value as it is sent, and what was expected instead; None where it fits."""
     kind = field["type"]
     if kind == "boolean":
         return value, None if isinstance(value, bool) else "yes or no"

@@ -26,7 +26,7 @@ _OTHERS = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def board_names(names: Iterable[str], *, prefix: str | None, server: str) -> dict[str, str]:
-    """Where each of a server's names hangs on the board: one to one, whatever their order.
+    """The name on the board of each of a server's tools: one to one, whatever their order.
 
     Args:
         names: the server's own.

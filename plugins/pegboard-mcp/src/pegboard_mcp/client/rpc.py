@@ -2,11 +2,11 @@
 
 What a server answers with an error becomes a `ToolError` that says whether the call ran and whether to repeat it. The
 numbers: JSON-RPC 2.0 (https://www.jsonrpc.org/specification#error_object), those that MCP adds (-32002, -32020 to
--32022, -32042), those of the board's own server front, and -32000 and -32001, which SDKs use for a connection that
+-32022, -32042), those of the board's own server, and -32000 and -32001, which SDKs use for a connection that
 closed and a reply that did not come in time, and servers for anything. The transports of the board put three of their
 own where an answer would be (`transports.ANSWER_TOO_LONG`, `ANSWER_UNREADABLE`, `NOT_RUN`).
 
-The server front sends the code as a text in `data`, since several share a number (`data_of`); a board on the other side
+The server sends the code as a text in `data`, since several share a number (`data_of`); a board on the other side
 reads it back from there.
 """
 
@@ -57,7 +57,7 @@ NUMBERS: Mapping[ErrorCode, int] = {
     ErrorCode.NOT_FOUND: NOT_FOUND,
     ErrorCode.TIMEOUT: TIMED_OUT,
 }
-"""What the server front answers where the protocol wants an error; DISABLED for a tool that is."""
+"""What the server answers where the protocol wants an error; DISABLED for a tool that is."""
 
 ALSO: Mapping[ErrorCode, frozenset[int]] = {
     ErrorCode.NOT_FOUND: frozenset({RESOURCE_NOT_FOUND, INVALID_PARAMS}),
@@ -125,7 +125,7 @@ LOST_WORDS = ("connection closed", "connection lost", "timed out", "timeout")
 
 
 def number_of(error: ToolError) -> int:
-    """The number that the server front answers for an error.
+    """The number that the server answers for an error.
 
     .. versionadded:: 0.1
     """
@@ -133,7 +133,7 @@ def number_of(error: ToolError) -> int:
 
 
 def data_of(error: ToolError) -> dict[str, Any]:
-    """The member `data` of the server front's error: `{"code": "NOT_FOUND", "details": {...}}`.
+    """The member `data` of the server's error: `{"code": "NOT_FOUND", "details": {...}}`.
 
     .. versionadded:: 0.1
     """

@@ -76,13 +76,13 @@ ANSWER_S = 0.05
 UNSENT = 3
 """How often one call is sent again that no server has read."""
 NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized"})
-"""What a later attempt does not mend, unless somebody acts."""
+"""What a later attempt does not repair, unless somebody acts."""
 HEADER_MISMATCH = -32020
 METHOD_NOT_FOUND = -32601
 LAST_WORDS_S = 0.05
 """How long before its deadline a call is given up here, where it is known who did not answer."""
 PROMPT_MARK = "prompt_"
-"""Before the name of a prompt that hangs as a tool."""
+"""Before the name of a prompt that is registered as a tool."""
 MAX_COMPLETIONS = 100
 KEPT_OF_NAMES = MAX_NAME - 1 - DIGITS
 """How a name begins stays so, however long it is: see `pegboard_mcp.client.names`."""
@@ -98,8 +98,8 @@ def make_sources(settings: McpSettings) -> list[McpSource]:
 
 
 class Fleet:
-    """The sources of one board. A name that two servers have is put behind the server's own for both of them: so
-    nobody's name follows from who started first."""
+    """The MCP sources of one board. A name that two servers have gets the server's name as a prefix in both, so
+    that no name depends on which server started first."""
 
     def __init__(self) -> None:
         self.sources: list[McpSource] = []
@@ -147,7 +147,7 @@ class McpSource:
         required: whether the host must not open without it.
         definition: of the server.
         listing: what it offers as far as is known, or None.
-        plain_names: where its tools would hang, whatever others want, by the server's own names.
+        plain_names: the names that its tools would have, whatever others want, by the server's own names.
         connection: the open one; None: it is not ready.
         trouble: why it was not ready the last time.
 
@@ -187,7 +187,7 @@ class McpSource:
     def __repr__(self) -> str:
         return f"<McpSource {self.name}>"
 
-    # -- what hangs
+    # -- what is registered
 
     def known(self) -> tuple[Tool, ...] | None:
         """The tools that the server offered when it last ran; None where that is not known."""
@@ -218,7 +218,7 @@ class McpSource:
             self.take(listing)
 
     def other_name(self, name: str) -> str | None:
-        """Where a tool hangs whose name something else on the board has already: behind the name of its server."""
+        """The name of a tool whose own name something else on the board has already: behind that of its server."""
         wire = next((wire for wire, hung in self._names.items() if hung == name), None)
         if wire is None or wire in self._moved:
             return None
@@ -233,7 +233,7 @@ class McpSource:
         qualified = plain_name(f"{self.name}-{definition.prefix or ''}")[:KEPT_OF_NAMES]
         if not name.startswith((prefix, qualified)):
             return False
-        if definition.allowed_tools is None or definition.load_prompts:  # prompts hang as tools too
+        if definition.allowed_tools is None or definition.load_prompts:  # prompts are registered as tools too
             return definition.load_tools or definition.load_prompts
         wanted = board_names(definition.allowed_tools, prefix=definition.prefix, server=self.name).values()
         return definition.load_tools and (name in wanted or name.startswith(qualified))
@@ -244,7 +244,7 @@ class McpSource:
         return self._settings if getattr(self._settings, "lock", None) == "enforce" else None
 
     def take(self, listing: Listing) -> None:
-        """Have a list from here on; nothing is hung yet."""
+        """Have a list from here on; nothing is registered yet."""
         wanted = [entry["key"] for entry in listing.tools]
         if self.definition.load_prompts:
             wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
@@ -252,7 +252,7 @@ class McpSource:
         self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
     def rename(self) -> None:
-        """Hang the tools under other names where another server's list made that necessary."""
+        """Register the tools under other names where another server's list made that necessary."""
         names = self._names_on_board(self._fleet.contested)
         if names != self._names and self._slot is not None:
             self._names = names
@@ -268,7 +268,7 @@ class McpSource:
         }
 
     def tools(self) -> tuple[Tool, ...]:
-        """The tools of the list, as they hang on the board."""
+        """The tools of the list, as they are on the board."""
         listing = self.listing
         if listing is None:
             return ()
@@ -401,7 +401,7 @@ class McpSource:
                     raise self._rpc_error(problem, what) from None
 
     def _require_hung(self, context: CallContext, method: str, what: str) -> None:
-        """Hold that a tool is still on the board after its server was started: what it offers now may be held back.
+        """Require that a tool is still on the board after its server was started: what it offers now may be held back.
 
         Raises:
             ToolError: NOT_FOUND: it is not; FORBIDDEN: it is held back. The server did not see the call.
@@ -416,7 +416,7 @@ class McpSource:
             raise ToolError(
                 ErrorCode.NOT_FOUND,
                 f"{name!r} is no longer on the board: the MCP server {self.name!r}, which was started for this call, "
-                "offers another tool of that name now, and that one does not hang; pegboard doctor says why",
+                "offers another tool of that name now, and that one is not registered; pegboard doctor says why",
                 server=self.name,
                 executed=False,
             )
@@ -826,7 +826,7 @@ class McpSource:
         return held
 
     def _require_accepted(self, method: str, what: str) -> None:
-        """Hold that a person accepted a prompt, or what lies at an address, as the server lists it now.
+        """Require that a person accepted a prompt, or what lies at an address, as the server lists it now.
 
         Raises:
             ToolError: FORBIDDEN, reason `held`.

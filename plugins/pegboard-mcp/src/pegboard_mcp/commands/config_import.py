@@ -1,4 +1,4 @@
-"""`pegboard config import`: take the servers of another program's file over into `pegboard.toml`.
+"""`pegboard config import`: import the servers of another program's file into `pegboard.toml`.
 
 They are written at the end of the file, as tables of their own: nothing that stands there is touched, comments least of
 all.
@@ -27,7 +27,7 @@ TARGET = "pegboard.toml"
 SECTION = ("plugins", "mcp", "servers")
 
 
-@click.command("import", short_help="Take MCP servers over from another program's file.")
+@click.command("import", short_help="Import MCP servers from another program's file.")
 @click.argument("file", metavar="FILE")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
@@ -39,7 +39,7 @@ SECTION = ("plugins", "mcp", "servers")
 def config_import(
     run: ProgramRun, file: str, names: tuple[str, ...], target: str | None, only_print: bool, with_secrets: bool
 ) -> None:
-    """Take MCP servers over from another program's file: `servers` of VS Code, `mcpServers` of Claude and others.
+    """Import MCP servers from another program's file: `servers` of VS Code, `mcpServers` of Claude and others.
 
     All of them, or those that are named. The change is shown, and a backup is kept. Secrets that stand in the file are
     not copied: each becomes a variable of the environment, which is named.
@@ -56,8 +56,8 @@ def config_import(
     taken = take_over(path, said, chosen, with_secrets=with_secrets)
     faults = [*_faults_of(said, chosen, names), *taken.faults]
     if faults:
-        hint = "mend it there, or name the servers to take over: pegboard config import FILE NAME ..."
-        raise ConfigError(f"the servers of {path} cannot be taken over", faults, hint=hint)
+        hint = "repair it there, or name the servers to import: pegboard config import FILE NAME ..."
+        raise ConfigError(f"the servers of {path} cannot be imported", faults, hint=hint)
     if only_print:
         click.echo(_rendered(SECTION, taken.tables), nl=False)
     else:
@@ -99,7 +99,7 @@ def _target(run: ProgramRun, named: str | None) -> Path:
     found = Path(path).expanduser() if path else find_found_file() or Path.cwd() / TARGET
     if found.suffix != ".toml":
         raise ConfigError(
-            f"{found} is no TOML file, and is left as it is",
+            f"{found} is not a TOML file, and is left as it is",
             hint="add by hand what --print shows, or name a TOML file: --to FILE",
         )
     return found
@@ -138,7 +138,7 @@ def _read(target: Path) -> str:
     try:
         return foreign.read_text(target)
     except jsonc.JsoncError as problem:
-        raise ConfigError(f"{target} is left as it is: {problem}", hint="mend it, or move it away") from None
+        raise ConfigError(f"{target} is left as it is: {problem}", hint="repair it, or move it away") from None
 
 
 def _servers_of(target: Path, text: str, section: tuple[str, ...]) -> Mapping[str, Any]:
@@ -155,7 +155,7 @@ def _parsed(target: Path, text: str) -> Any:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
         raise ConfigError(
-            f"{target} is left as it is: no TOML: {str(problem)[:100]}", hint="mend the file first"
+            f"{target} is left as it is: no TOML: {str(problem)[:100]}", hint="repair the file first"
         ) from None
 
 
@@ -166,7 +166,7 @@ def _new(there: Mapping[str, Any], tables: Mapping[str, dict[str, Any]], target:
         raise ConfigError(
             f"{target} has other servers of these names already",
             [Fault((*path[:-1], name), "a name that is free", "one that another server has") for name in other],
-            hint="rename them, or name the servers to take over: pegboard config import FILE NAME ...",
+            hint="rename them, or name the servers to import: pegboard config import FILE NAME ...",
         )
     return {name: table for name, table in tables.items() if name not in there}
 

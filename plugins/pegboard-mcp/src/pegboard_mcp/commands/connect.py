@@ -43,7 +43,7 @@ def connect(
     like. The change is shown, and a backup of the file is kept beside it.
     """
     if not name.strip() or len(name) > 64 or not name.isprintable():
-        raise ConfigError("--name is no name", hint=f"leave it out, then it is {NAME}")
+        raise ConfigError("--name is not a name", hint=f"leave it out, then it is {NAME}")
     place = _place_of(program, project=project)
     if remove:
         _remove(place, name, only_print=only_print)
@@ -224,7 +224,7 @@ def _edited(place: Place, edit: Any, before: str | None) -> str:
 def _refused(place: Place, why: str) -> ConfigError:
     return ConfigError(
         f"{place.path} is left as it is: {why}",
-        hint="mend the file, or add by hand what --print shows",
+        hint="repair the file, or add by hand what --print shows",
     )
 
 

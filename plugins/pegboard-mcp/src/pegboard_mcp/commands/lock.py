@@ -1,4 +1,4 @@
-"""`pegboard lock`: what changed on the tools' faces since it was accepted, and accepting it."""
+"""`pegboard lock`: what changed in the tools' public definitions since they were accepted, and accepting it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ FEW = ("title", "description")
 DONE, DIFFERENT = 0, 1
 
 
-@click.command("lock", short_help="What changed on the tools' faces since it was accepted.")
+@click.command("lock", short_help="What changed in the tools' public definitions since they were accepted.")
 @click.argument("names", metavar="[NAME ...]", nargs=-1)
 @click.option("--accept", is_flag=True, help="Accept these tools as they are now; without NAME all of them.")
 @click.option("--json", "as_json", is_flag=True, help="An array of {name, source, change, kind, was, now}.")
 @click.pass_obj
 def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -> int:
-    """What changed on the tools' faces since it was accepted.
+    """What changed in the tools' public definitions since they were accepted.
 
     Tools of servers are asked of the servers themselves. What is accepted is what was shown last: a tool that changed
     since then, or that came since, is refused. What was accepted stands in the file that lock_file of [plugins.mcp]
@@ -89,8 +89,8 @@ def _settings(run: ProgramRun) -> McpSettings:
 
 
 async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[str], dict[str, str]]:
-    """The tools as their sources offer them now; names that hang for other reasons not, which say nothing of their
-    tools; and the sources that could not be asked, with why."""
+    """The tools as their sources offer them now; names that cannot be called for other reasons, which say nothing of
+    their tools; and the sources that could not be asked, with why."""
     import trio
 
     from pegboard import SourceState
@@ -133,7 +133,7 @@ async def _wake(source: Any, why: dict[str, str]) -> None:
 
 
 def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
-    """Whether a tool that is not there is gone: not where nobody looked for it, or what brings it is put aside."""
+    """Whether a tool that is not there is gone: not where nobody looked for it, or what brings it is quarantined."""
     board = run.load_board(lenient=True)
     there = {source.name for _, source in board.sources}
     aside = {one.distribution for one in board.plugins.quarantined} | {one.name for one in board.plugins.quarantined}
@@ -163,7 +163,7 @@ def _stripped(run: ProgramRun) -> Iterator[tuple[str, str, Collection[str]]]:
 
 
 def _require_shown(place: Path, changes: list[Change]) -> None:
-    """Hold that a person saw what is accepted: a server may have changed between the two.
+    """Require that a person saw what is accepted: a server may have changed between the two.
 
     Raises:
         ConfigError: one is other than it was shown last, or was not shown.
@@ -264,7 +264,7 @@ def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
 
 
 def _face(pin: Pin | None) -> dict[str, list[str]]:
-    """Each part of a face as lines."""
+    """Each part of a public definition as lines."""
     face: Mapping[str, Any] = (pin.face if pin else None) or {}
     shown = {}
     for part in PARTS:

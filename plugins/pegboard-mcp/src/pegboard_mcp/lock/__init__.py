@@ -1,11 +1,11 @@
 """What tools looked like when a person accepted them: `pegboard.lock`.
 
-pins      a tool's face as it was accepted
+pins      a tool's public definition as it was accepted
 place     where the file is
 file      the file, read and written
 schemas   whether all that one schema accepts is accepted by another
 compare   what became of tools, and what it means for callers
-watch     asked for every tool that is hung; findings for doctor
+watch     asked for every tool that is registered; findings for doctor
 """
 
 from __future__ import annotations

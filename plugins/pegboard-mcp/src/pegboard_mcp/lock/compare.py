@@ -140,7 +140,7 @@ def _changed(was: Pin, now: Pin) -> Change:
 
 
 def compare_faces(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Reason]:
-    """What is other on a tool's face; nothing where it is the same."""
+    """What is different in a tool's public definition; nothing where it is the same."""
     reasons: list[Reason] = []
     for part in PARTS:
         old, new = was.get(part), now.get(part)
@@ -221,7 +221,7 @@ def _compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_s
 
     drafts = {_draft(one) for one in (old, new)}
     if len(drafts) > 1 or None in drafts:
-        return [Reason("unknown", part, "it is no schema of the same draft, or no right one")]
+        return [Reason("unknown", part, "it is not a schema of the same draft, or no right one")]
     was, now = split(old), split(new)
     reasons = [Reason("unknown", part, f"{_place(path)}: no draft knows it") for path in _other(was, now, "odd")]
     reasons += [Reason("compatible", part, f"{_place(path)} is other") for path in _other(was, now, "soft")]

@@ -50,7 +50,7 @@ def read_lock(path: Path) -> dict[Key, Pin]:
     """The pins of a file.
 
     Raises:
-        LockError: it cannot be read, is no lock, is of a later version, or holds two blocks of one tool.
+        LockError: it cannot be read, is not a lock, is of a later version, or holds two blocks of one tool.
     """
     return parse_lock(load_lock(path), path)
 
@@ -75,7 +75,7 @@ def _parse(content: bytes) -> dict[Key, Pin]:
     except UnicodeDecodeError:
         raise _WrongError("it is not UTF-8") from None
     except ValueError as problem:  # no TOML, or an integer that is too long
-        raise _WrongError(f"it is no TOML: {str(problem)[:200]}") from None
+        raise _WrongError(f"it is not TOML: {str(problem)[:200]}") from None
     except RecursionError:
         raise _WrongError("its values are nested too deep") from None
     version = table.get("version")
@@ -83,7 +83,7 @@ def _parse(content: bytes) -> dict[Key, Pin]:
         raise _WrongError(f"it is of version {str(version)[:20]}, and {VERSION} is what is read here")
     blocks = table.get("tools", [])
     if not isinstance(blocks, list) or len(blocks) > MAX_TOOLS:
-        raise _WrongError(f"tools is no list of at most {MAX_TOOLS:,} tables")
+        raise _WrongError(f"tools is not a list of at most {MAX_TOOLS:,} tables")
     pins: dict[Key, Pin] = {}
     for number, block in enumerate(blocks, 1):
         pin = _read_pin(block, number)
@@ -104,7 +104,7 @@ def load_lock(path: Path) -> bytes:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise _unreadable(path, "it is no file", OTHER_FILE)
+                raise _unreadable(path, "it is not a file", OTHER_FILE)
             content = file.read(MAX_BYTES + 1)
     except OSError as problem:
         raise _unreadable(path, os.strerror(problem.errno or errno.EIO), OTHER_FILE) from None
@@ -119,7 +119,7 @@ def _unreadable(path: Path, why: str, fix: str = OTHER_CONTENT) -> LockError:
 
 def _read_pin(block: Any, number: int) -> Pin:
     if not isinstance(block, dict):
-        raise _WrongError(f"block {number} is no table")
+        raise _WrongError(f"block {number} is not a table")
     for name in ("source", "name", "fingerprint"):
         if not isinstance(block.get(name), str) or not block[name]:
             raise _WrongError(f"block {number} has no {name}")

@@ -1,8 +1,8 @@
-"""What a tool looked like when a person accepted it: its face, and where it came from.
+"""What a tool looked like when a person accepted it: its public definition, and where it came from.
 
-The face is the core's (`Tool.face`): name, title, description, schemas, annotations, version. The version of a server's
-tool is what the server says of itself, see `identity_of`. The fingerprint is the core's too, so that approvals, the
-lock and `pegboard show` speak of the same thing.
+It is the core's (`Tool.public_definition`): name, title, description, schemas, annotations, version. The version of a
+server's tool is what the server says of itself, see `identity_of`. The fingerprint is the core's too, so that
+approvals, the lock and `pegboard show` speak of the same thing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pegboard import Origin, Tool
 
 PARTS = ("title", "description", "version", "annotations", "input_schema", "output_schema")
-"""The parts of a face beside its name, in the order in which they are written and shown."""
+"""The parts of a public definition beside its name, in the order in which they are written and shown."""
 MAX_IDENTITY = 100
 CORE = "pegboard"
 OFFERS = ("resource:", "template:")
@@ -41,8 +41,9 @@ class Pin:
 
     Args:
         source: the source or the distribution that it came from.
-        face: as `Tool.face`, or what gives it when it is first asked for; None where it could not be read.
-        fingerprint: of the face, as it was accepted.
+        definition: as `Tool.public_definition`, or what gives it when it is first asked for; None where it could not
+            be read.
+        fingerprint: of the public definition, as it was accepted.
     """
 
     source: str
@@ -69,7 +70,7 @@ class Pin:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the face is the one that was accepted."""
+        """Whether the public definition is the one that was accepted."""
         return self.face is not None and fingerprint_of(self.face) == self.fingerprint
 
 
@@ -92,7 +93,7 @@ def offer_pin(source: str, kind: str, uri: str, face: Mapping[str, Any]) -> Pin:
 
     Args:
         kind: `resource` or `template`; with the address it makes the name, as in `resource:file:///notes`.
-        face: what is read beside the address: title, description, version, annotations.
+        definition: what is read beside the address: title, description, version, annotations.
     """
     whole = {"name": f"{kind}:{uri}", **dict.fromkeys(PARTS), **face}
     return Pin(source, whole["name"], whole, fingerprint_of(whole))
@@ -104,7 +105,7 @@ def source_of(origin: Origin) -> str:
 
 
 def fingerprint_of(face: Mapping[str, Any]) -> str:
-    """SHA-256 of a face as canonical JSON; of a tool's face it is the tool's own fingerprint."""
+    """SHA-256 of a public definition as canonical JSON; of a tool's it is the tool's own fingerprint."""
     canonical = json.dumps(face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

@@ -6,7 +6,7 @@ branch of each `anyOf`, one type), each a list of members that all hold, and eac
 what the other schema wants. References of both are followed; pairs that come back deeper in the value hold if the rest
 does. The work is bounded, and what is beyond the bounds is None.
 
-Annotations are no constraints: `split` takes them apart first. Keywords that no draft has stay where they are for a
+Annotations are not constraints: `split` takes them apart first. Keywords that no draft has stay where they are for a
 person to judge.
 """
 
@@ -582,7 +582,7 @@ class Inclusion:
 
 
 def _scalar(value: Any) -> Any:
-    """What two values share that are no containers and are equal; containers are like nothing."""
+    """What two values share that are not containers and are equal; containers are like nothing."""
     return object() if isinstance(value, (dict, list)) else key_of(value)
 
 

@@ -1,4 +1,4 @@
-"""Whether a tool looks as it did when it was accepted: asked for every tool that is hung.
+"""Whether a tool looks as it did when it was accepted: asked for every tool that is registered.
 
 The lock is looked for once a board, and again after a while; where there is none, a tool costs a look at the clock.
 Nothing here is imported, and no fingerprint is made, before a lock is there or `lock = "enforce"` asks for one.
@@ -195,7 +195,7 @@ class Watch:
         }
 
     def _tell(self, name: str, fingerprint: str, said: str, *words: str) -> None:
-        """Warn once of each face."""
+        """Warn once of each public definition."""
         if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
             self._told.add((name, fingerprint))
             log.warning(said, *words)
@@ -214,8 +214,8 @@ def how_to_accept(name: str) -> str:
 
 
 def why_untrusted(settings: McpSettings, path: Path, content: bytes) -> HeldBackError | None:
-    """Why a lock lets nothing through though it can be read: it was merely found, and no person accepted it; None: it
-    does."""
+    """Why a lock lets nothing through though it can be read: it was discovered but not trusted, and no person accepted
+    it; None: it does."""
     from pegboard.config import is_trusted
 
     if settings.lock != "enforce" or settings.lock_file is not None or is_trusted(path, content):
@@ -290,7 +290,7 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
         if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
-            continue  # what is held back is told as every tool that does not hang
+            continue  # what is held back is told as every tool that is not registered
         quoted = _quoted(_plain(tool.name))
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
         fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
@@ -310,8 +310,8 @@ def settings_of(board: Any) -> McpSettings | None:
 
 
 def seen_on(board: Any, settings: McpSettings) -> dict[Key, Tool]:
-    """Every tool that is held to the lock and hangs, or would hang were it not held back; two that claim one name are
-    not told apart, and left out."""
+    """Every tool that is held to the lock and is registered, or would be were it not held back; two that claim one
+    name are not told apart, and left out."""
     from pegboard_mcp.lock.pins import Key, source_of
 
     seen = {}

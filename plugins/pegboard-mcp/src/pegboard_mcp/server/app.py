@@ -10,8 +10,9 @@ read and its result is shaped here, as the models would have left them.
 suspended requests, tasks that tell of changes - is a `Serving`, the server's lifespan.
 
 Errors. Where the protocol wants an error, it is one of JSON-RPC with the number of the table in `client.rpc` and the
-code of `ErrorCode` in `data.code`: a tool, prompt or resource that is not there or is disabled, params that are none.
-Whatever a call of a tool that is there comes to, wrong arguments included, is a result with `isError` (2025-11-25,
+code of `ErrorCode` in `data.code`: a tool, prompt or resource that is not there or is disabled, params that are not
+valid. Whatever a call of a tool that is there comes to, wrong arguments included, is a result with `isError`
+(2025-11-25,
 tools: "Tool Execution Errors ... input validation errors"), so that a model reads it.
 """
 
@@ -124,7 +125,7 @@ class BoardServer(Server[Any]):
     Attributes:
         host: whose board it is.
         identify: who makes a request.
-        shelf: prompts and resources.
+        resources: prompts and resources.
         servings: what lives while it is driven, one for each entered lifespan.
     """
 
@@ -362,7 +363,7 @@ class BoardServer(Server[Any]):
     async def _answered(
         self, ctx: Ctx, what: str, work: Callable[[Session], Awaitable[dict[str, Any]]], *request: Any
     ) -> dict[str, Any]:
-        """The same for requests that are no calls: what goes wrong is an error of the protocol."""
+        """The same for requests that are not valid calls: what goes wrong is an error of the protocol."""
         connected = _connected(ctx)
         exchange = Exchange(ctx, connected, what)
         try:

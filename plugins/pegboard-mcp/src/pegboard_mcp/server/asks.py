@@ -146,7 +146,7 @@ class Exchange:
         return f"{kind}-{self._count}"
 
     def require(self, what: str) -> None:
-        """Hold that the client declared a capability.
+        """Require that the client declared a capability.
 
         Raises:
             ToolError: FORBIDDEN: it did not; from 2026-07-28 on the whole request is answered with -32021.
@@ -175,7 +175,7 @@ class Exchange:
             The client's results as JSON, by key.
 
         Raises:
-            ToolError: the client cannot be asked, refused, or answered what is no answer.
+            ToolError: the client cannot be asked, refused, or answered what is not an answer.
         """
         asked = {key: _checked(request) for key, request in requests.items()}
         if self.is_modern:
@@ -208,7 +208,7 @@ class Exchange:
         except MCPError as problem:
             why = f"the client answered {request['method']} with an error: {problem.message[:200]}"
         except ValidationError:
-            why = f"the client answered {request['method']} with what is no answer to it"
+            why = f"the client answered {request['method']} with what is not an answer to it"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, why, reason="client")
 
     async def _ask_in_rounds(self, asked: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -239,7 +239,7 @@ class Exchange:
     # -- telling
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Tell the client how far the work is; what does not grow is no progress (the protocol's rule)."""
+        """Tell the client how far the work is; what does not grow is not progress (the protocol's rule)."""
         if done > self._progress:
             self._progress = done
             await self.ctx.session.report_progress(done, total, message)
@@ -292,14 +292,14 @@ class Exchange:
         """Answers of the client: those that were asked for, and others that may be.
 
         Raises:
-            MCPError: -32602: one is no answer to its question; nothing was taken.
+            MCPError: -32602: one is not an answer to its question; nothing was taken.
         """
         for key, response in responses.items():
             question = self._open.get(key)
             if not isinstance(response, dict) or (question and not _fits(question.request["method"], response)):
                 raise MCPError(
                     INVALID_PARAMS,
-                    f"inputResponses: what stands under {key[:40]!r} is no answer",
+                    f"inputResponses: what stands under {key[:40]!r} is not an answer",
                     {"code": ErrorCode.INVALID_INPUT.value},
                 )
         for key, response in responses.items():
@@ -410,7 +410,7 @@ def _checked(request: Mapping[str, Any]) -> dict[str, Any]:
         message = _REQUESTS[str(method)].validate_python({"method": method, "params": request.get("params") or {}})
     except (KeyError, ValidationError):
         raise ToolError(
-            ErrorCode.INTERNAL_ERROR, f"the tool asks its client what is no {str(method)[:40]} request"
+            ErrorCode.INTERNAL_ERROR, f"the tool asks its client what is not {str(method)[:40]} request"
         ) from None
     shaped: dict[str, Any] = message.model_dump(by_alias=True, mode="json", exclude_none=True)
     return shaped

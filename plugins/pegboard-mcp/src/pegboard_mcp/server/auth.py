@@ -143,7 +143,7 @@ class _OAuth:
             TypeAdapter(AnyHttpUrl).validate_python(settings.introspection_url)
         except ValidationError as problem:
             raise ConfigError(
-                "[plugins.mcp.oauth] has an address that is none",
+                "[plugins.mcp.oauth] has an address that is not valid",
                 hint="issuer, introspection_url and resource_url are whole addresses, as in https://login.example",
             ) from problem
         assert said.resource_server_url is not None

@@ -2,7 +2,7 @@
 
 One ASGI app on hypercorn's trio worker (`pegboard.fronts.worker`), without a router: a request meets the check of Host
 and Origin, the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable
-HTTP it does here too, sessions and eras included; `lane.Lane` answers the calls that it can answer without it.
+HTTP it does here too, sessions and eras included; `fast_path.FastPath` answers the calls that it can answer without it.
 
 Host and Origin are always held, as `pegboard.fronts` says.
 """
@@ -139,7 +139,7 @@ async def read_message(scope: Scope, receive: Receive, send: Send, bodies: Bodie
 
 
 async def answer_error(send: Send, status: int, problem: NoMessageError) -> None:
-    """Answer what is no message."""
+    """Answer what is not a message."""
     await answer_json(send, status, problem.answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
 

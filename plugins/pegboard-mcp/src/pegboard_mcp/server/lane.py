@@ -1,4 +1,4 @@
-"""The lane: `tools/call` over streamable HTTP, answered in the task of its request.
+"""The fast path: `tools/call` over streamable HTTP, answered in the task of its request.
 
 The SDK takes a request through a stream pair, a task and a message router for its answer. A call whose headers are
 plain, whose session is known and whose tool declares no header of its own needs none of that: it goes to the SDK's
@@ -6,13 +6,13 @@ kernel (`ServerRunner`) directly, so the gate of the handshake, the envelope, mi
 Whatever is not plain is left to the SDK, untouched.
 
 The answer is JSON, until the call has something to say before: then it becomes a stream of events, which the client
-accepts as well, or the lane would not have taken the call. Questions to the client (handshake era) go out on that
-stream under ids of the lane's own, and the answers, which clients POST, come back through `take_answer`.
+accepts as well, or the fast path would not have taken the call. Questions to the client (handshake era) go out on that
+stream under ids of the fast path's own, and the answers, which clients POST, come back through `take_answer`.
 
 As on the SDK's path: a client that leaves cancels its call from 2026-07-28 on, and does not before; a cancelled call of
 the handshake era is answered -32800. Who leaves is looked for only in calls that take longer than `GLANCE_S`.
 
-The SDK ends a session that was idle, and does not see what the lane does: now and then (`REFRESH`) it gets a call.
+The SDK ends a session that was idle, and does not see what the fast path does: now and then (`REFRESH`) it gets a call.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _SINGLE = frozenset(
 _PARAM = b"mcp-param-"
 _SESSION = MCP_SESSION_ID_HEADER.encode()
 _VERSION = MCP_PROTOCOL_VERSION_HEADER.encode()
-_PRESET = "lane-"
+_PRESET = "fast-"
 
 
 class _Standalone:
@@ -99,7 +99,7 @@ class _Standalone:
 
 
 class _LaneSession:
-    """What the lane knows of one session of the handshake era."""
+    """What the fast path knows of one session of the handshake era."""
 
     def __init__(self, server: BoardServer, session: ServerSession, lifespan: Any, owner: Any, session_id: str) -> None:
         connection = Connection(
@@ -278,7 +278,7 @@ class _LaneCall:
 
 
 class Lane:
-    """The lane of one server; made by `open_lane`."""
+    """The fast path of one server; made by `open_lane`."""
 
     def __init__(self, server: BoardServer, flights: Flights, nursery: trio.Nursery, idle_s: float) -> None:
         self._server = server
@@ -336,7 +336,7 @@ class Lane:
             session.seen = monotonic()
 
     def take_answer(self, scope: Scope, message: dict[str, Any]) -> bool:
-        """Whether a posted message answers a question of the lane; it is passed on then."""
+        """Whether a posted message answers a question of the fast path; it is passed on then."""
         key = message.get("id")
         if not isinstance(key, str) or not key.startswith(_PRESET):
             return False
@@ -352,14 +352,14 @@ class Lane:
             code, text = said.get("code"), said.get("message")
             question.error = ErrorData(
                 code=code if type(code) is int else CONNECTION_CLOSED,
-                message=text if isinstance(text, str) else "the client answered what is no answer",
+                message=text if isinstance(text, str) else "the client answered what is not an answer",
                 data=said.get("data"),
             )
         question.answered.set()
         return True
 
     def note_cancel(self, scope: Scope, message: dict[str, Any]) -> None:
-        """A posted notification: if it cancels a call of the lane, cancel it."""
+        """A posted notification: if it cancels a call of the fast path, cancel it."""
         if message.get("method") != "notifications/cancelled" or not isinstance(message.get("params"), dict):
             return
         session = self._session_of(scope)
@@ -486,7 +486,7 @@ class Lane:
         return session.runner, session, None
 
     def _is_plain(self, name: Any) -> bool:
-        """Whether a tool hangs under that name and declares no header for any of its parameters."""
+        """Whether a tool is registered under that name and declares no header for any of its parameters."""
         tool = self._server.host.tools.get(name) if type(name) is str else None
         if tool is None:
             return False
@@ -551,7 +551,7 @@ def _owner_of(scope: Scope) -> Any:
 
 @contextlib.asynccontextmanager
 async def open_lane(server: BoardServer, flights: Flights, idle_s: float) -> AsyncIterator[Lane]:
-    """A lane before a server, as long as the block."""
+    """A fast path before a server, as long as the block."""
     async with trio.open_nursery() as nursery:
         lane = Lane(server, flights, nursery, idle_s)
         server.middleware.insert(0, lane.observe)

@@ -1,6 +1,6 @@
-"""Bytes into JSON-RPC messages, whatever carries them; and what is answered to bytes that are none.
+"""Bytes into JSON-RPC messages, whatever carries them; and what is answered to bytes that are not valid.
 
--32700 for what is no JSON, or more of it than is read; -32600 for JSON that is no message. Both under the id of the
+-32700 for what is not JSON, or more of it than is read; -32600 for JSON that is not a message. Both under the id of the
 message where one can be read, whatever else is wrong with it.
 """
 
@@ -28,7 +28,7 @@ MAX_DEPTH = 72
 
 
 class NoMessageError(ValueError):
-    """What came is no JSON-RPC message: the number and text of the error, and the id where it has one."""
+    """What came is not a JSON-RPC message: the number and text of the error, and the id where it has one."""
 
     def __init__(self, number: int, why: str, id: Any = None) -> None:  # noqa: A002 - JSON-RPC's name
         super().__init__(why)
@@ -45,7 +45,7 @@ def value_of(text: str | bytes | bytearray | TooLong, max_bytes: int = MAX_MESSA
     """The JSON value of one message.
 
     Raises:
-        NoMessageError: it is none, or more of it than is read.
+        NoMessageError: it is not valid, or more of it than is read.
     """
     if isinstance(text, TooLong) or len(text) > max_bytes:
         members = text.members if isinstance(text, TooLong) else members_of(text)
@@ -60,7 +60,7 @@ def message_of(text: str | bytes | bytearray | TooLong, max_bytes: int = MAX_MES
     """One text as a JSON-RPC message.
 
     Raises:
-        NoMessageError: it is none.
+        NoMessageError: it is not valid.
     """
     return message_in(value_of(text, max_bytes))
 
@@ -69,7 +69,7 @@ def message_in(value: Any) -> JSONRPCMessage:
     """A JSON value as a JSON-RPC message.
 
     Raises:
-        NoMessageError: it is none.
+        NoMessageError: it is not valid.
     """
     if not isinstance(value, dict):
         raise NoMessageError(INVALID_REQUEST, "Invalid request: a message is one JSON-RPC object")

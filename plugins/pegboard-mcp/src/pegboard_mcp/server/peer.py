@@ -41,7 +41,7 @@ class Peer:
         return self._exchange.can(what)
 
     def require(self, what: str) -> None:
-        """Hold that the client declared a capability.
+        """Require that the client declared a capability.
 
         Raises:
             ToolError: FORBIDDEN, reason `capability`; from 2026-07-28 on the client reads -32021.
@@ -59,7 +59,7 @@ class Peer:
             MCP's `CreateMessageResult`.
 
         Raises:
-            ToolError: the client declared no sampling, refused, or answered what is no answer.
+            ToolError: the client declared no sampling, refused, or answered what is not an answer.
         """
         self.require("sampling")
         return await self._ask("sample", key, {"method": "sampling/createMessage", "params": params})
@@ -126,7 +126,7 @@ class Peer:
 
         Args:
             level: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`.
-            data: any JSON value; of what is none, its text is sent.
+            data: any JSON value; of any other value, its text is sent.
             logger: who says it.
         """
         import json

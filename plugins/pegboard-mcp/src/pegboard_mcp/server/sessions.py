@@ -1,10 +1,10 @@
 """One `Session` for each connection, and where the protocol has no connections, one for each caller.
 
-A WebSocket is a connection whatever protocol is spoken on it; its session hangs on its ASGI scope.
+A WebSocket is a connection whatever protocol is spoken on it; its session is kept in its ASGI scope.
 
 In the handshake era a connection is known by the parameters of its handshake, the one object that the SDK keeps as long
-as the connection and shows to every handler. What belongs to the connection hangs on that object, and is looked up in a
-weak table: it goes when the SDK lets go of the connection, on whatever transport.
+as the connection and shows to every handler. What belongs to the connection is attached to that object, and is looked
+up in a weak table: it goes when the SDK lets go of the connection, on whatever transport.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_CALLERS = 1_000
 MAX_SUBSCRIBED = 1_000
 """Resources that one connection may be told about."""
 SLOT = "pegboard"
-"""Where a connection's `Connected` hangs on the parameters of its handshake."""
+"""Where a connection's `Connected` is attached to the parameters of its handshake."""
 REMEMBER = {
     "type": "object",
     "properties": {

@@ -5,8 +5,8 @@ the others' writes and outlive this process. A descriptor is waited for, then re
 without blocking: what a read gives, and at most `PIPE_BUF` bytes of a pipe. Files and devices that cannot be waited for
 are always ready.
 
-A line is read in linear time and is bounded. What is no message is answered here, since the SDK would drop it in
-silence: -32700 for what is no JSON, -32600 for JSON that is no message.
+A line is read in linear time and is bounded. What is not a message is answered here, since the SDK would drop it in
+silence: -32700 for what is not JSON, -32600 for JSON that is not a message.
 
 A client that closes its end, or is killed, is gone: calls in flight may still be answered if they take no longer than
 `CLOSED_S`, and where nobody reads the answers they are cancelled at once. A file has no client that could go: there,

@@ -1,4 +1,4 @@
-"""Streamable HTTP: the SDK's session manager, with bodies read once, calls counted, and the lane before it."""
+"""Streamable HTTP: the SDK's session manager, with bodies read once, calls counted, and the fast path before it."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Streamable:
 def make_lane(
     server: Server[Any], flights: Flights, settings: McpSettings
 ) -> contextlib.AbstractAsyncContextManager[Lane] | None:
-    """A lane before the board's own server; none before another, of whose tools nothing is known here."""
+    """A fast path before the board's own server; none before another, of whose tools nothing is known here."""
     from pegboard_mcp.server.app import BoardServer
     from pegboard_mcp.server.lane import open_lane
 

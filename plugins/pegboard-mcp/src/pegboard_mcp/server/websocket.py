@@ -1,7 +1,7 @@
 """WebSocket at `/ws`: one JSON-RPC message a text frame, subprotocol `mcp`.
 
 The SDK has no WebSocket; a connection is a pair of streams for its server, which reads and writes the frames of
-hypercorn directly. Bytes, what is too long, and what is no message, are answered as JSON-RPC wants it, and the
+hypercorn directly. Bytes, what is too long, and what is not a message, are answered as JSON-RPC wants it, and the
 connection goes on. Pings are hypercorn's, and so is close code 1009 for what is too long to look for its id.
 """
 

@@ -1,4 +1,4 @@
-"""Run a stranger's program so that it learns nothing, cannot wait for anybody and does not outlive the question.
+"""Run a third-party program so that it learns nothing, cannot wait for anybody and does not outlive the question.
 
 The child gets an environment of its own (no variable of ours but PATH), empty temporary folders as home and working
 folder, no standard input, a session of its own and a deadline, after which its whole process group is killed. What it

@@ -143,5 +143,5 @@ def is_visible(value: object) -> bool:
 
 
 def clean(text: object, limit: int) -> str:
-    """A stranger's words as they may be shown: sanitised, without roles of reST, bounded."""
+    """Third-party words as they may be shown: sanitised, without roles of reST, bounded."""
     return sanitise(_ROLE.sub(r"`\1`", str(text)[: limit * 4]).replace("\\_", "_"), limit).strip()

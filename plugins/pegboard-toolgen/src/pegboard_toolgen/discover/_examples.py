@@ -1,7 +1,7 @@
 """Examples that a docstring gives: `>>> naturalsize(3000)` and the line below it, read and never run.
 
 Values are read from syntax: literals, small sums, and the constructors of dates, decimals and paths. A call that
-holds anything else is no example. What is read has to fit the schema of the tool, or it is dropped.
+holds anything else is not an example. What is read has to fit the schema of the tool, or it is dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a command line, however it was found, to a draft: one shape between three discoveries and one binding.
 
 A click tree, a parser of argparse and a help text each become `Command`s of `Parameter`s; what follows is the same for
-all of them and does no I/O. Everything in a `Command` is text of a stranger, bounded and cleaned here before it goes
+all of them and does no I/O. Everything in a `Command` is third-party text, bounded and cleaned here before it goes
 on.
 
 The line is always: words and options of each level of commands, then the options of the last, `--` where the parser
@@ -63,7 +63,7 @@ class Parameter:
         repeats: the option may be said several times.
         is_separate: the parser takes the value in a word of its own only.
         required: as the source says.
-        access: of a path; `guess` leaves it to the command's category; None is no path.
+        access: of a path; `guess` leaves it to the command's category; None is not a path.
         stdin: `word`: `-` means standard input; `absent`: standard input is read where it is left out.
         default: as JSON; None is none.
         text: the help.
@@ -326,7 +326,7 @@ def _fixed(command: Command, depth: int, parameter: Parameter) -> Parameter:
 
 
 def _says_json(summary: str, command: Command) -> bool:
-    """Whether the help says that the output is JSON; a command that can print other things besides is no such."""
+    """Whether the help says that the output is JSON; a command that can print other things besides is not one."""
     if not re.search(r"\b(?:as|into|to|in) JSON\b", summary.split(". ")[0]):
         return False
     return not any(

@@ -1,7 +1,7 @@
 """What the words of a command line say about it: whether it reads or writes, whether it runs code, what is a path.
 
-Guesses from names and help texts, as tables. A guess is only taken where its error is safe: what is in doubt is no
-category at all (a write), a path that may be written, a command that is left out.
+Guesses from names and help texts, as tables. A guess is only taken where its error is safe: what is in doubt is not
+a category at all (a write), a path that may be written, a command that is left out.
 """
 
 from __future__ import annotations
@@ -77,23 +77,23 @@ _RUNNERS = {
     "bisect": "it can run commands",
     "filter-branch": "it runs commands",
     "submodule": "it can run commands",
-    "install": "it installs software, which may run code of strangers",
+    "install": "it installs software, which may run third-party code",
     "uninstall": "it removes software",
-    "install-test": "it installs software, which may run code of strangers",
-    "ci": "it installs software, which may run code of strangers",
-    "plugin-install": "it installs software, which may run code of strangers",
+    "install-test": "it installs software, which may run third-party code",
+    "ci": "it installs software, which may run third-party code",
+    "plugin-install": "it installs software, which may run third-party code",
     "tool": "it installs or runs software",
     "start": "it starts programs",
     "explore": "it opens an interpreter",
-    "add": "it installs software, which may run code of strangers",
-    "sync": "it installs software, which may run code of strangers",
-    "update": "it installs software, which may run code of strangers",
-    "upgrade": "it installs software, which may run code of strangers",
-    "build": "it builds software, which may run code of strangers",
-    "rebuild": "it installs software, which may run code of strangers",
+    "add": "it installs software, which may run third-party code",
+    "sync": "it installs software, which may run third-party code",
+    "update": "it installs software, which may run third-party code",
+    "upgrade": "it installs software, which may run third-party code",
+    "build": "it builds software, which may run third-party code",
+    "rebuild": "it installs software, which may run third-party code",
     "test": "it runs programs or scripts",
 }
-# Of these only where the help says so: `run` of a query is no program.
+# Of these only where the help says so: `run` of a query is not a program.
 _DOUBTFUL = frozenset(
     {"run", "start", "test", "tool", "edit", "submodule", "install", "uninstall", "explore", "console"}
 )

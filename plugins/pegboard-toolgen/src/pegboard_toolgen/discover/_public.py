@@ -1,9 +1,9 @@
 """The public names of a package: what can be called by which dotted path.
 
-A module's face is its `__all__`, else its names without a leading underscore that it defines or, in an `__init__`,
-takes from its own package. Where the face of a package can call something, that is its API, and modules that
-it does not name are told as not covered; where it can call nothing, its public modules are looked into. What is reached
-by several paths has the shortest of them, the first in the order of the alphabet.
+The names that a module exports are its `__all__`, else its names without a leading underscore that it defines or, in
+an `__init__`, takes from its own package. Where an exported name of a package can be called, that is its API, and
+modules that it does not name are told as not covered; where it can call nothing, its public modules are looked into.
+What is reached by several paths has the shortest of them, the first in the order of the alphabet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_FOUND = 5_000
 MAX_NAMES = 5_000
-"""Of one face."""
+"""Of one module."""
 
 Callee = Literal["function", "instance", "method", "static", "class method"]
 _LOST = (griffe.GriffeError, RecursionError, KeyError, ValueError)
@@ -84,7 +84,7 @@ class Walk:
         self._tell_methods()
 
     def _look_at(self, path: str, module: griffe.Module) -> list[tuple[str, griffe.Module]]:
-        """Take the face of a module; answer the modules to look into next."""
+        """Take the exported names of a module; answer the modules to look into next."""
         before = len(self.found) + len(self.left_out)
         named: list[tuple[str, griffe.Module]] = []
         for name, member in self._face(module):
@@ -271,7 +271,7 @@ class Walk:
             self._instances.setdefault(tuple(methods), []).append((public, self.tree.where(target)))
 
     def _tell_methods(self) -> None:
-        """Methods of ready-made instances that are no tools, told once for all instances that have the same."""
+        """Methods of ready-made instances that are not tools, told once for all instances that have the same."""
         for methods, instances in self._instances.items():
             first, where = min(instances)
             told = ", ".join(methods[:8]) + (", ..." if len(methods) > 8 else "")

@@ -1,4 +1,4 @@
-"""Take values out of a stranger's JSON: each of the right type and bounded, or nothing."""
+"""Take values out of third-party JSON: each of the right type and bounded, or nothing."""
 
 from __future__ import annotations
 

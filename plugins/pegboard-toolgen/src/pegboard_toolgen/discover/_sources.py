@@ -37,7 +37,7 @@ MAX_DEPTH = 12
 MAX_DISTRIBUTIONS = 5_000
 _NOT_API = frozenset({"tests", "test", "_tests", "__pycache__", "node_modules"})
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
-"""What Python's own parser raises for text that is no program it can hold."""
+"""What Python's own parser raises for text that is not a program it can hold."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -62,7 +62,7 @@ class Tree:
     made_up: set[str] = attrs.field(factory=set)
     """Modules whose `__all__` is made of that of another."""
     stubbed: dict[int, Path] = attrs.field(factory=dict)
-    """Objects that a stub declares, by their identity: its file. Griffe hangs them into the module beside it."""
+    """Objects that a stub declares, by their identity: its file. Griffe puts them into the module beside it."""
     _texts: dict[str, str] = attrs.field(factory=dict)
     _nodes: dict[str, dict[tuple[str, int], FunctionNode]] = attrs.field(factory=dict)
 
@@ -260,7 +260,7 @@ class _Reader:
         except (OSError, RuntimeError):
             self._problem(parts, "its file cannot be read", file)
         except (SyntaxError, UnicodeDecodeError, LookupError):
-            self._problem(parts, "its file is no text in the encoding it claims", file)
+            self._problem(parts, "its file is not text in the encoding it claims", file)
         else:
             return text.replace("\r\n", "\n").replace("\r", "\n")
         return None
@@ -298,7 +298,7 @@ def _data_of(file: Path, home: Path) -> bytes:
     if not file.resolve(strict=True).is_relative_to(home.resolve()):
         raise _UnfitError("its file is a link that leaves the package")
     if not stat.S_ISREG(file.stat().st_mode):
-        raise _UnfitError("its file is no regular file")
+        raise _UnfitError("its file is not a regular file")
     with file.open("rb") as stream:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:

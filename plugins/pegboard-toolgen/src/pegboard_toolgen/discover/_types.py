@@ -36,7 +36,7 @@ ANY: Schema = {}
 SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
 TEXT: Schema = {"type": "string"}
 
-# Strict ones first: a date-time is no date, a date is a date-time to Python.
+# Strict ones first: a date-time is not a date, a date is a date-time to Python.
 _ORDER = (
     "enum",
     "uuid",
@@ -523,7 +523,7 @@ def _mapping(inner: Sequence[ast.expr], scope: Scope, depth: int) -> Shape:
     key, value = _shape(inner[0], scope, depth - 1), _shape(inner[-1], scope, depth - 1)
     kinds = key.schema.get("type", "string")
     if key.lacks or key.coerce or ("string" not in kinds and "enum" not in key.schema):
-        return _lacking("a mapping whose keys are no texts")
+        return _lacking("a mapping whose keys are not texts")
     if value.lacks or (value.coerce and not set(value.coerce) <= _SOFT):
         return _lacking(f"a mapping to {value.lacks or 'values that JSON has no form for'}")
     schema: Schema = {"type": "object"}

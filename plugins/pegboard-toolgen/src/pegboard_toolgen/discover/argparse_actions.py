@@ -1,6 +1,6 @@
 """The actions of an argparse parser as commands.
 
-Pure: takes the JSON that the probe gave, which is a stranger's. Sub-parsers become commands of their own; hidden
+Pure: takes the JSON that the probe gave, which is third-party data. Sub-parsers become commands of their own; hidden
 arguments, `--help` and `--version` are left out.
 """
 

@@ -1,6 +1,6 @@
 """A click tree as commands: what `to_info_dict` says of groups, commands and parameters, and a little more.
 
-Pure: takes the JSON that the probe gave, which is a stranger's, and looks at every value before it uses it. Hidden
+Pure: takes the JSON that the probe gave, which is third-party data, and looks at every value before it uses it. Hidden
 commands and options are left out, so are eager ones (`--help`, `--version`): they end the program.
 """
 

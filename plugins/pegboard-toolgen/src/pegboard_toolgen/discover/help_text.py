@@ -3,7 +3,7 @@
 Pure and bounded: every line is looked at once, by patterns that cannot explode. Nothing in the text is sure,
 so that little is concluded from it: a flag with a shown value takes one, where the text says `=` it is joined by that,
 where it says a space it stands alone; a value's choices are taken where they are listed in full. What cannot be read
-is no parameter.
+is not a parameter.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _only_words(usages: Sequence[str]) -> bool:
 
 
 def _description(lines: Sequence[str], words: Sequence[str]) -> str:
-    """The text before the lists: paragraphs that are no usage, no header and no list."""
+    """The text before the lists: paragraphs that are neither usage, header nor list."""
     kept: list[str] = []
     in_usage = False
     for index, line in enumerate(lines[:400]):
@@ -184,7 +184,7 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             if not stripped:
                 in_usage = False
                 continue
-            # Prose right behind the usage begins at the first column and is no line of a call.
+            # Prose right behind the usage begins at the first column and is not a line of a call.
             if line[0].isspace() or stripped.startswith(("-", "[", "or:")) or stripped.split()[0] == words[0]:
                 continue
             in_usage = False
@@ -360,7 +360,7 @@ def _options(lines: Sequence[str]) -> Iterator[Parameter]:
         parts = _GAP.split(found[2], maxsplit=1)
         said = [parts[1]] if len(parts) > 1 else []
         depth = MAX_LINE
-        # The explanation goes on in lines that are set in deeper and are no option.
+        # The explanation goes on in lines that are set in deeper and are not an option.
         while index < len(lines) and (not lines[index].strip() or _indent(lines[index]) > indent):
             line = lines[index]
             # What is set in as deep as the explanation is explanation, whatever it begins with.

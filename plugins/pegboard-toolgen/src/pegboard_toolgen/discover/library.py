@@ -405,7 +405,7 @@ class _Drafting:
     # what it is
 
     def _unfit(self) -> str | None:
-        """Why a callable can be no tool, whatever it takes."""
+        """Why a callable cannot be a tool, whatever it takes."""
         if "async" in self.function.labels:
             return "asynchronous: the binding calls plain functions"
         if self.doc.deprecated is not None:

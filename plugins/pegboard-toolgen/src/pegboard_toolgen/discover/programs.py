@@ -6,7 +6,7 @@ program begins. Whatever gives no such answer is asked for `--help`, and its com
 human-readable size to many: a command is asked for it only where `--help` gave nothing and the program's own help says
 that it is the same (git's `--help` opens a manual page, which is not there everywhere). Never for anything else.
 
-What comes back is a stranger's: bounded, cleaned, and never put into code. Nothing of this machine stands in a
+What comes back is third-party data: bounded, cleaned, and never put into code. Nothing of this machine stands in a
 `Discovery`: no absolute path, no width of a terminal, no temporary folder.
 """
 
@@ -261,7 +261,7 @@ def _look(found: _Found, kind: Way | None) -> _Look:
         if look is not None:
             return look
     if kind in ("click", "argparse"):
-        reason = why or "it is no Python program"
+        reason = why or "it is not a Python program"
         raise DiscoveryError(f"{found.name} shows no command line of {kind}: {reason}", hint="leave the kind out")
     return _ask_for_help(found)
 

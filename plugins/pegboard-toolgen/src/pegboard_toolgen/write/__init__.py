@@ -1,8 +1,8 @@
 """What `build` writes beside the manifest. Values in, bytes out: no I/O, no clock, no machine.
 
 Everything here is made of the manifest alone, and the same manifest gives the same bytes, whatever the order of its
-keys. Texts of the manifest are a stranger's: they go through serialisers (JSON), through `_markdown` (documents), or
-not at all (programs, TOML).
+keys. Texts of the manifest are third-party text: they go through serialisers (JSON), through `_markdown` (documents),
+or not at all (programs, TOML).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def render(manifest: Mapping[str, Any]) -> dict[str, bytes]:
     """Every output of a manifest that is valid: relative path (with `/`) to bytes, in the order of paths.
 
     Raises:
-        ValueError: the manifest is no JSON, or a schema of it refers to what is not there (`ProjectionError`).
+        ValueError: the manifest is not JSON, or a schema of it refers to what is not there (`ProjectionError`).
 
     .. versionadded:: 0.1
     """

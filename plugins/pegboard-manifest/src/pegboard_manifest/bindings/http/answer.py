@@ -1,7 +1,7 @@
 """From an answer, as it was received, to data or an error: no I/O, so that a golden test can hold both.
 
 Whatever the server sends, this gives a value that JSON can say, a `ToolResult` with a resource, or a `ToolError`: never
-an exception. What the server says in an error is a stranger's text: cleaned, one line, at most `MAX_SAID` characters,
+an exception. What the server says in an error is third-party text: cleaned, one line, at most `MAX_SAID` characters,
 and without any secret of the call.
 """
 
@@ -38,7 +38,7 @@ _TEXT_CODEC = re.compile(
     r"|shift[-_]?jis|euc[-_](jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5|koi8[-_][ru])",
     re.IGNORECASE,
 )
-"""Character sets of the web; what else Python calls a codec is none."""
+"""Character sets of the web; whatever else Python calls a codec is refused."""
 _TEXTUAL = re.compile(
     r"text/.*|application/(?:xml|javascript|ecmascript|yaml|x-yaml|toml|x-ndjson|jsonl|graphql|sql)|.*\+(?:xml|yaml)"
 )
@@ -153,7 +153,7 @@ def read_answer(
 def error_of(
     code: ErrorCode, status: int, fields: Mapping[str, str], body: bytes, reading: Reading = NOTHING_KNOWN
 ) -> ToolError:
-    """The error of an answer that is no success: status, the server's words, what to do.
+    """The error of an answer that is not a success: status, the server's words, what to do.
 
     Args:
         code: of the status.

@@ -58,7 +58,7 @@ KEEP_ALIVE_S = 4.0
 MAX_BUFFERED = 50_000
 """Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
 PIECES_AT_ONCE = 64
-"""After so many the loop gets air: what came in one read may be ten thousand chunks of one byte."""
+"""After so many other tasks may run: what came in one read may be ten thousand chunks of one byte."""
 
 _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say that they have no body (RFC 9110, section 8.6)."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pegboard_manifest.document import Manifest
 
 MAX_IN_LOOP = {"json": 100_000, "auto": 100_000, "text": 1_000_000, "none": 1_000_000}
-"""A longer answer is read in a thread, so that the loop gets air, in bytes; this many take at most some 10 ms, whatever
-stands in them. What an answer of `auto` is nobody knows before."""
+"""A longer answer is read in a thread, so that other tasks can run, in bytes; this many take at most some 10 ms,
+whatever stands in them. What an answer of `auto` is nobody knows before."""
 
 
 def handler_of(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., Awaitable[Any]]:

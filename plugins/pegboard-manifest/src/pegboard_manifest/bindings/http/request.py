@@ -4,7 +4,7 @@ A binding is compiled once into a `Template`; a call fills it. The invariant: wh
 request has the origin and the path of the server's base URL in front, and as many path segments as the template, or
 the call is INVALID_INPUT. The URL that was made is looked at once more for exactly that, however it came about.
 
-Credentials are no part of it: `auth` puts them in on the way out.
+Credentials are not part of it: `auth` puts them in on the way out.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Base:
         """Take a base URL apart.
 
         Raises:
-            ValueError: it is none; the text says what is due, and does not show the URL.
+            ValueError: it is not valid; the text says what is expected, and does not show the URL.
         """
         found = _BASE.fullmatch(url.strip())
         if found is None:
@@ -175,7 +175,7 @@ def base_of(server: Mapping[str, Any], environ: Mapping[str, str] | None = None)
         )
     raise ToolError(
         ErrorCode.INTERNAL_ERROR,
-        f"{source} is no base URL: it has to be {why}",
+        f"{source} is not a base URL: it has to be {why}",
         reason="base_url",
         retry=Retry.NEVER.value,
     )

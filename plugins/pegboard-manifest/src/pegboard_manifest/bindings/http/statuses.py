@@ -23,7 +23,7 @@ CODES = {
     429: ErrorCode.RATE_LIMITED,
     504: ErrorCode.TIMEOUT,
 }
-"""Any other 4xx is INVALID_INPUT, anything else that is no success UPSTREAM_ERROR.
+"""Any other 4xx is INVALID_INPUT, anything else that is not a success UPSTREAM_ERROR.
 
 304 is to a GET what 412 is to a PUT: the condition that the caller set does not hold (RFC 9110, section 13.2.2).
 """

@@ -43,7 +43,7 @@ DEFAULT_STYLE = {"path": "simple", "query": "form", "header": "simple", "cookie"
 MAX_TEXT = 8_000
 """Of a value outside of a body, in characters; a URL may not be longer either (RFC 9110, section 4.1)."""
 MAX_CODINGS = 5
-"""So many percent-encodings around each other are looked through; what has more is no honest value."""
+"""So many percent-encodings around each other are looked through; what has more is not an honest value."""
 MAX_WHOLE_FLOAT = 2.0**53
 """Up to here a float without a fraction is written as the integer that it is."""
 
@@ -58,7 +58,7 @@ _COOKIE_SAFE = "!#$&'()*+-./:<=>?@[]^_`{|}~"
 
 
 def refuse(where: Where, expected: str, got: Any, hint: str | None = None) -> NoReturn:
-    """Raise INVALID_INPUT for one argument: where it stands, what was due, how to repair it."""
+    """Raise INVALID_INPUT for one argument: where it stands, what was expected, how to repair it."""
     fault = Fault(where, expected, shorten(got), hint)
     raise ToolError(ErrorCode.INVALID_INPUT, f"{fault}; nothing was sent", faults=[fault.to_json()], reason="arguments")
 

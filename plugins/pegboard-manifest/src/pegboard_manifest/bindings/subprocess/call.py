@@ -32,8 +32,8 @@ NO_ROOM = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, err
 MAX_CHILDREN = 16
 """Programs that all tools of a host may run at once: a process costs far more than a call."""
 MAX_IN_LOOP = {"json": 100_000, "jsonl": 8_000, "csv": 16_000, "text": 1_000_000}
-"""Longer outputs are read in a thread, so that the loop gets air, in bytes; this many take at most some 10 ms, whatever
-stands in them: a line of JSON may have two bytes, and takes as long to read as one of fifty."""
+"""Longer outputs are read in a thread, so that other tasks can run, in bytes; this many take at most some 10 ms,
+whatever stands in them: a line of JSON may have two bytes, and takes as long to read as one of fifty."""
 
 
 def compile_call(
@@ -66,7 +66,7 @@ def compile_call(
             context.log.info("the program ended with status %d: %s", ended.status, problem.details.get("stderr", ""))
             raise problem
         if output["parser"] == "text" and not is_utf8(ended.stdout):
-            context.log.warning("the program wrote what is no UTF-8; what could not be read was replaced")
+            context.log.warning("the program wrote what is not UTF-8; what could not be read was replaced")
         if len(ended.stdout) <= MAX_IN_LOOP[output["parser"]]:
             return shown(read_output(binding, ended.stdout))
         return shown(
@@ -145,5 +145,5 @@ async def _start(program: Program, path: str, line: CommandLine, most: int) -> E
         raise program.not_executable() from None
     except ValueError:
         raise ToolError(
-            ErrorCode.INTERNAL_ERROR, "a fixed word of the manifest holds a NUL; mend the binding", executed=False
+            ErrorCode.INTERNAL_ERROR, "a fixed word of the manifest holds a NUL; repair the binding", executed=False
         ) from None

@@ -1,7 +1,7 @@
 """How a program failed: its status and its last words, as a `ToolError`.
 
-The table of the binding decides the code; its patterns come from a stranger and are searched by an engine of linear
-time, in the last 4,096 characters alone. What the program said is a stranger's text too: it is cleaned, it is short,
+The table of the binding decides the code; its patterns come from a third party and are searched by an engine of linear
+time, in the last 4,096 characters alone. What the program said is third-party text too: it is cleaned, it is short,
 tracebacks are reduced to their last line, and paths of the host and values of the environment are taken out of it.
 """
 
@@ -54,7 +54,7 @@ def error_of(
     scrub: Callable[[str], str] | None = None,
     idempotent: bool = False,
 ) -> ToolError:
-    """The error of a program that ended with a status that is no success.
+    """The error of a program that ended with a status that is not a success.
 
     Args:
         binding: of kind subprocess.

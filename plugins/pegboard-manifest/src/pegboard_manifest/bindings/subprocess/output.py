@@ -1,6 +1,6 @@
 """What a program said on its standard output, as the data of a result; bytes in, an object out.
 
-The program is not trusted: size, depth and numbers are bounded, and bytes that are no UTF-8 are an error for every
+The program is not trusted: size, depth and numbers are bounded, and bytes that are not UTF-8 are an error for every
 parser whose answer would else be a guess. Only `text` replaces them, and who reads it is told.
 """
 
@@ -65,7 +65,7 @@ def is_utf8(data: bytes) -> bool:
 def _unreadable(what: str, why: str) -> ToolError:
     return ToolError(
         ErrorCode.UPSTREAM_ERROR,
-        f"the program's output is no {what}: {sanitise(why, 200, one_line=True)}",
+        f"the program's output is not {what}: {sanitise(why, 200, one_line=True)}",
         reason="output",
         executed=True,
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ALWAYS = frozenset({"HOME", "LANG", "PATH", "TMPDIR", "TZ"})
 """Variables that every program sees; so are all that begin with `LC_`."""
 
-# Whole words: AUTHOR, KEYBOARD, COMPASS, TOKENIZERS, CURL, XDG_SESSION_TYPE and MAX_TOKENS are no secrets.
+# Whole words: AUTHOR, KEYBOARD, COMPASS, TOKENIZERS, CURL, XDG_SESSION_TYPE and MAX_TOKENS are not secrets.
 _SECRET_NAME = re.compile(
     r"(?:(?<![a-z])(?:auth|o?auth2?|authorization|creds?|credentials?|dsn|jwt|pass|private|urls?)"
     r"|(?<![a-z])(?:api|access|account|auth|encryption|license|master|private|secret|signing|ssh)?keys?"
@@ -39,7 +39,9 @@ _SECRET_NAME = re.compile(
 _SWITCHES = frozenset({"true", "false", "none", "null", "auto", "always", "never", "enabled", "disabled"})
 """Values that say whether, and not what: USE_AUTH=true."""
 MIN_VALUE = 8
-"""Shorter values are no secrets where a name does not say so, and taking them out would shred a text, in characters."""
+"""Shorter values are not secrets where a name does not say so, and taking them out would shred a text, in
+characters.
+"""
 
 
 def secret_names(entry: Mapping[str, Any]) -> frozenset[str]:

@@ -43,7 +43,7 @@ NOT_RUN = -32011
 is lost. It did not run, and may be sent again over a new link."""
 
 ANSWER_UNREADABLE = -32012
-"""The JSON-RPC code of the error that stands for an answer which has the id of a request and is no answer."""
+"""The JSON-RPC code of the error that stands for an answer which has the id of a request and is not an answer."""
 
 NUMBER_HEADER = "pegboard-number"
 """The header by which the `http` transport is told the number of a request, so that it can be given up; it is not

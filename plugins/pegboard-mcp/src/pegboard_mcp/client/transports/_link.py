@@ -20,7 +20,7 @@ SHOWN_CHARS = 200
 GARBAGE_CHARS = 60
 WORDS_CHARS = 300
 GARBAGE_LIMIT = 1_000
-"""After so much that is no message, and no message, a server is given up."""
+"""After so much that is not a message, and without one message, a server is given up."""
 
 
 class Link:
@@ -47,7 +47,7 @@ class Link:
         self.heard = False
         """Whether a message came."""
         self.garbage = 0
-        """How many came that are none."""
+        """How many came that are not valid."""
         self._first_garbage = ""
         self._budget = LogBudget(LOGGED_LINES, LOGGED_BYTES)
         self._cause: LinkError | None = None
@@ -60,7 +60,7 @@ class Link:
             self.log.log(level, "%d more lines were not logged", count)
 
     def end(self, cause: LinkError | None = None) -> None:
-        """Say that the other side is gone; only the first word counts, the second and later ones are not heard."""
+        """Say that the other side is gone; only the first call counts."""
         if self.gone.is_set():
             return
         self._cause = self._cause or cause
@@ -71,12 +71,14 @@ class Link:
             self.gone.set()
 
     def leave(self) -> None:
-        """The end is ours from now on: nobody is told of it."""
+        """The host ends the link from now on: nobody is notified."""
         self._leaving = True
         self.end()
 
     def garbled(self, text: str) -> None:
-        """Count what came and is no JSON-RPC; the first of it is kept and logged, of the rest what the budget takes."""
+        """Count what came and is not JSON-RPC; the first of it is kept and logged, of the rest what the budget
+        takes.
+        """
         self.garbage += 1
         is_logged = self.log.isEnabledFor(logging.DEBUG) and self._budget.takes(len(text), trio.current_time())
         if self._first_garbage and not is_logged:
@@ -84,7 +86,7 @@ class Link:
         text = self.definition.mask_words(text)
         self._first_garbage = self._first_garbage or shorten(text, GARBAGE_CHARS)
         if self.garbage == 1 and self.heard:
-            self.log.warning("sends what is no JSON-RPC; that is skipped: %s", shorten(text))
+            self.log.warning("sends what is not JSON-RPC; that is skipped: %s", shorten(text))
         else:
             self._log_count(logging.DEBUG)
             self.log.debug("sent no JSON-RPC: %s", shorten(text))

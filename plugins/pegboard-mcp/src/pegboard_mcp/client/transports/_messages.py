@@ -26,7 +26,7 @@ def message_of(said: bytes | str) -> JSONRPCMessage:
     """The message.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not valid.
     """
     try:
         value = from_json(said)
@@ -39,7 +39,7 @@ def message_of(said: bytes | str) -> JSONRPCMessage:
 
 
 def read_message(said: bytes | str) -> JSONRPCMessage | None:
-    """The message; where it is an answer that is none, the error in its place; None where it is neither."""
+    """The message; where it is an answer that is not valid, the error in its place; None where it is neither."""
     try:
         return message_of(said)
     except ValueError:
@@ -47,8 +47,8 @@ def read_message(said: bytes | str) -> JSONRPCMessage | None:
 
 
 def refused_answer(said: bytes | str) -> JSONRPCError | None:
-    """An error in the place of an answer that is none, so that nobody waits for a better one until the deadline; None
-    for what answers no request."""
+    """An error in the place of an answer that is not valid, so that nobody waits for a better one until the deadline;
+    None for what answers no request."""
     try:
         value = from_json(said)
     except ValueError:
@@ -58,7 +58,9 @@ def refused_answer(said: bytes | str) -> JSONRPCError | None:
     member = next((key for key in ("result", "error") if key in value), None)
     if member is None:
         return None
-    why = "it is no message of JSON-RPC 2.0" if isinstance(value[member], dict) else f"its `{member}` is no object"
+    why = (
+        "it is not a message of JSON-RPC 2.0" if isinstance(value[member], dict) else f"its `{member}` is not an object"
+    )
     return JSONRPCError(jsonrpc="2.0", id=value["id"], error=ErrorData(code=ANSWER_UNREADABLE, message=why))
 
 

@@ -1,22 +1,22 @@
-"""No server outlives the host, whatever ends it: a warden that the host cannot take along.
+"""The reaper: a small process that ends the servers when the host is gone, whatever ended it.
 
-The warden is one small process for all servers of this process. The host holds the writing end of a pipe to it and
-says which process groups live. When the pipe closes, be it by SIGKILL of the host, the warden ends those groups: TERM,
+The reaper is one small process for all servers of this process. The host holds the writing end of a pipe to it and
+says which process groups live. When the pipe closes, be it by SIGKILL of the host, the reaper ends those groups: TERM,
 a second, KILL. It has a session of its own, so Ctrl-C and hang-ups do not reach it.
 
 Why not `PR_SET_PDEATHSIG`: it reaches the direct child alone, where `npx` and `uvx` start the real server as a
 grandchild, it is sent when the *thread* that forked ends, and Linux alone has it. Why not a launcher for each server:
-an interpreter for each costs memory and 10 ms. The warden is `/bin/sh`, which starts in a millisecond and holds under
+an interpreter for each costs memory and 10 ms. The reaper is `/bin/sh`, which starts in a millisecond and holds under
 2 MB, and needs neither /proc nor prctl.
 
-A server that was started and is not yet known to the warden could be missed, so it waits: the shell that becomes the
-server by `exec` first reads a line from its stdin, and the host writes that line after it told the warden. A host
+A server that was started and is not yet known to the reaper could be missed, so it waits: the shell that becomes the
+server by `exec` first reads a line from its stdin, and the host writes that line after it told the reaper. A host
 that dies before leaves an end of file, and the shell ends.
 
 Where there is no `/bin/sh`, or a variable of the server has a name that shells drop, the server is started directly:
 then one that ignores the end of its stdin is missed if the host is killed within that very millisecond. Whoever leaves
 the group of the server (`setsid`) is not found. A child that the host forks without an exec holds the pipe open too:
-the warden then waits for that one's end.
+the reaper then waits for that one's end.
 
 A group that may be installing a package is asked with TERM like the others, and has ten seconds before KILL.
 """
@@ -80,7 +80,7 @@ def gated(argv: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
 
 
 def acquire() -> None:
-    """Start the warden unless it runs already."""
+    """Start the reaper unless it runs already."""
     global _users
     with _lock:
         _users += 1
@@ -102,7 +102,7 @@ def _start() -> None:
     reading, writing = os.pipe()
     try:
         _process = subprocess.Popen(  # noqa: S603 - a fixed script
-            [SHELL, "-c", WATCH, "pegboard-warden"],
+            [SHELL, "-c", WATCH, "pegboard-reaper"],
             stdin=reading,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -129,7 +129,7 @@ def guard(group: int, *, gently: bool = False) -> None:
 
 
 def release(group: int | None) -> None:
-    """Forget the group; with the last user the warden ends. Bounded, but may block for milliseconds."""
+    """Forget the group; with the last user the reaper ends. Bounded, but may block for milliseconds."""
     global _users, _process, _pipe
     with _lock:
         if group is not None:

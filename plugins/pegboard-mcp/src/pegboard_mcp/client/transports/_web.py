@@ -1,4 +1,4 @@
-"""What the transports over HTTP share: the client, its eyes on every answer, and faults in words.
+"""What the HTTP transports share: the client, a check of every answer, and faults as text.
 
 `Watched` stands between the client and the network. It
 
@@ -120,7 +120,10 @@ class Watched(httpx2.AsyncBaseTransport):
         number = request.headers.pop(NUMBER_HEADER, None) or request.extensions.get(NUMBER_HEADER)
         if number is None:
             return await self._handle(request)
-        request.extensions = {**request.extensions, NUMBER_HEADER: number}  # it is sent again where a login was due
+        request.extensions = {
+            **request.extensions,
+            NUMBER_HEADER: number,
+        }  # it is sent again where a login was expected
         flights = self._link.flights
         flight = flights[number] = Flight()
         try:
@@ -323,7 +326,7 @@ def _proxy(url: str) -> str | None:
 
 
 def leaves(fault: BaseException) -> Iterator[BaseException]:
-    """The exceptions within a group, however deep; itself where it is none."""
+    """The exceptions within a group, however deep; itself where it is not one."""
     if isinstance(fault, BaseExceptionGroup):
         for one in fault.exceptions:
             yield from leaves(one)
@@ -369,7 +372,7 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
         kind, why = "not_found", "it answers, but not with an event stream"
         fix = "Check `url` and `transport`: `sse` servers mostly listen on /sse, `http` ones on /mcp."
     elif isinstance(fault, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        kind, why, fix = "refused", "its `url` is no HTTP address", "Begin `url` with http:// or https://."
+        kind, why, fix = "refused", "its `url` is not an HTTP address", "Begin `url` with http:// or https://."
     else:
         said = shorten(definition.mask(str(fault)), 120)
         why = f"the connection broke: {said or type(fault).__name__}"

@@ -72,7 +72,7 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
 
 
 def installs_as_it_starts(definition: ServerDefinition) -> bool:
-    """Whether the start may hold an install that is no step of its own, and that was not over a short while ago."""
+    """Whether the start may hold an install that is not a step of its own, and that was not over a short while ago."""
     is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
     return not is_fresh and install_step(definition.argv) is None and fetches(definition.argv)
 

@@ -7,7 +7,7 @@ live beside that, one keeps the tail of stderr, one waits for the process. The i
   as long as the queue writes on; a sender that is cancelled takes its line back only if none of it is written.
 - Memory is bounded: a line over `max_message_bytes` is skipped and the request it answers fails with `ANSWER_TOO_LONG`;
   where no id can be told, or the line never ends, the link ends ("oversized").
-- What is no JSON-RPC is logged and skipped; a server that never said anything else is named for it ("garbage").
+- What is not JSON-RPC is logged and skipped; a server that never said anything else is named for it ("garbage").
 - Bytes that are not in the encoding are replaced; they cost no more than themselves.
 - The end of the process ends the link, also when a grandchild still holds its pipes: what is in them is read first.
 
@@ -198,7 +198,7 @@ class StdioReader(Reader):
                 self._take(chunk)
 
     def hear_out(self) -> None:
-        """Understand everything that is there, of a server that ended before anybody came to what it said."""
+        """Parse everything that is left of a server that has ended."""
         self.drain()
         while self._lines:
             self._take_some()
@@ -227,7 +227,7 @@ class StdioReader(Reader):
             self._ready.append(SessionMessage(message))
 
     def _mend(self, line: bytes) -> None:
-        """Try again with what is no UTF-8 replaced, then give the line up."""
+        """Try again with what is not UTF-8 replaced, then give the line up."""
         text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
         if not text:
             return
@@ -398,7 +398,7 @@ class StdioLink(Link):
         self.stdin.close()
 
     def leave(self) -> None:
-        """The end is ours from now on: nobody is told of it, and nothing more is read."""
+        """The host ends the link from now on: nobody is notified, and nothing more is read."""
         super().leave()
         self.stopped = True
         trio.lowlevel.notify_closing(self.stdout.fileno())

@@ -1,7 +1,7 @@
 """A server over WebSocket, subprotocol `mcp`: one JSON-RPC message in each text message.
 
 The SDK has no such transport any more; this one stands on trio-websocket. The connection lives in a task of its own, so
-that its crash is no crash of the body. A ping every `PING_S` finds a dead peer that no packet tells of: the answer
+that its crash is not a crash of the body. A ping every `PING_S` finds a dead peer that no packet tells of: the answer
 must come within `PONG_S`. A message over `max_message_bytes` closes the connection with 1009.
 
 Specification: RFC 6455; close codes in section 7.4.1. The subprotocol is that of the SDK before 2.0.

@@ -27,7 +27,7 @@ def discover_openapi(
         strict_answers: hold answers to all that the document says of them, not to names and types alone.
 
     Raises:
-        DiscoveryError: the document cannot be read, or base_url is none.
+        DiscoveryError: the document cannot be read, or base_url is not valid.
 
     .. versionadded:: 0.1
     """
@@ -38,7 +38,9 @@ def discover_openapi(
     from pegboard_toolgen.discover.openapi.references import Document
 
     if base_url is not None and (base_url := security.usable(base_url, None)) is None:
-        raise DiscoveryError("base_url is no http or https URL without a user", hint="such as http://127.0.0.1:8000/v1")
+        raise DiscoveryError(
+            "base_url is not an http or https URL without a user", hint="such as http://127.0.0.1:8000/v1"
+        )
     source = read_source(where)
     document = Document(source.document)
     info = source.document.get("info")

@@ -1,8 +1,8 @@
 """Request bodies: which of the offered types is sent, and what of it becomes a parameter.
 
 A JSON body is one parameter, `body`, always; a form is a parameter a field. A rule that looked at the schema (spread
-a small object, keep a large one) would turn a tool's face over when a field is added, and could not tell a body that is
-left out from an empty one. A form is a flat list of named fields already, as its Swagger 2 parameters are.
+a small object, keep a large one) would change a tool's schema whenever a field is added, and could not tell a body
+that is left out from an empty one. A form is a flat list of named fields already, as its Swagger 2 parameters are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BINARY = ("image/", "audio/", "video/", "font/")
 
 
 def media_type_of(text: Json) -> str | None:
-    """A media type without its parameters, in small letters; None where it is none."""
+    """A media type without its parameters, in small letters; None where it is not one."""
     bare = text.split(";")[0].strip().lower() if isinstance(text, str) else ""
     return bare if _MEDIA_TYPE.fullmatch(bare) else None
 

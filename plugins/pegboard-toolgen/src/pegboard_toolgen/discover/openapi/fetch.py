@@ -82,7 +82,7 @@ def read_source(where: str | Path | Mapping[str, Json]) -> Source:
     """The document that a path, a URL or a mapping names.
 
     Raises:
-        DiscoveryError: it cannot be read, is too large, or is no OpenAPI document.
+        DiscoveryError: it cannot be read, is too large, or is not an OpenAPI document.
     """
     if isinstance(where, Mapping):
         return _source(_checked(dict(where)))
@@ -99,7 +99,7 @@ def is_openapi(document: Json) -> bool:
 def _source(document: Json, **more: Any) -> Source:
     if not is_openapi(document):
         raise DiscoveryError(
-            "this is no OpenAPI document: it says neither openapi nor swagger", hint="name the document itself"
+            "this is not an OpenAPI document: it says neither openapi nor swagger", hint="name the document itself"
         )
     return Source(
         document=document, sha256=hashlib.sha256(canonical(document).encode("utf-8", "replace")).hexdigest(), **more
@@ -147,7 +147,7 @@ def _said(problem: Exception) -> str:
 def _checked(document: Json) -> Json:
     if fault := check_value(document, max_depth=MAX_DEPTH, max_nodes=MAX_NODES):
         raise DiscoveryError(
-            f"the document is no JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}"
+            f"the document is not JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}"
         )
     return document
 
@@ -156,7 +156,7 @@ def parse_yaml(text: str) -> Json:
     """The one document of a YAML text.
 
     Raises:
-        DiscoveryError: it is no YAML, or breaks a bound.
+        DiscoveryError: it is not YAML, or breaks a bound.
     """
     if len(text) > MAX_YAML_BYTES:
         raise DiscoveryError(f"the YAML document is larger than {MAX_YAML_BYTES:,} characters")
@@ -268,7 +268,7 @@ class _Open:
     def take(self, built: _Built, raw: str | None) -> None:
         if self.is_mapping and self.key is _NONE:
             if raw is None:
-                raise DiscoveryError("the document has a key that is no text")
+                raise DiscoveryError("the document has a key that is not text")
             self.key = raw
             return
         self.weight += built.weight
@@ -315,7 +315,7 @@ def _from_server(url: str) -> Source:
         except DiscoveryError as problem:
             data, last, why = b"", url, str(problem)
         else:
-            why = "the answer is no OpenAPI document"
+            why = "the answer is not an OpenAPI document"
         if (document := _document_in(data)) is not None:
             return _source(document, url=last, location=last.split("?")[0])
         for place in dict.fromkeys((*_linked(data, last), *_places(url))):
@@ -360,9 +360,9 @@ def _clean_url(url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise DiscoveryError("this is no URL") from None
+        raise DiscoveryError("this is not a URL") from None
     if not host or not parts.netloc.isascii() or " " in url or sanitise(url, 2_000) != url:
-        raise DiscoveryError("this is no URL")
+        raise DiscoveryError("this is not a URL")
     if parts.username is not None or parts.password is not None:
         raise DiscoveryError("a URL with credentials is not read", hint="save the document to a file and name that")
     return urlunsplit((parts.scheme.lower(), parts.netloc, parts.path or "/", parts.query, ""))

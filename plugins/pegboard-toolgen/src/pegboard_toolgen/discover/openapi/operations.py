@@ -126,7 +126,7 @@ class Reader:
                 continue
             where = pointer_of("paths", path)
             if said is not None and not isinstance(said, dict):
-                left_out.append(LeftOut(f"http:* {_shown_path(path)}", "it is no object", where))
+                left_out.append(LeftOut(f"http:* {_shown_path(path)}", "it is not an object", where))
                 continue
             try:
                 item = self.document.follow(said)
@@ -150,7 +150,7 @@ class Reader:
 
     def _operation(self, method: str, path: str, item: Mapping[str, Json], said: Json, where: str) -> Operation:
         if not isinstance(said, dict):
-            raise UnusableError("it is no object")
+            raise UnusableError("it is not an object")
         said = self.document.follow(said)
         _refuse_path(path)
         notes: list[str] = []

@@ -68,7 +68,7 @@ def merged(document: Document, *groups: Json) -> list[dict[str, Json]]:
         if group is None:
             continue
         if not isinstance(group, list):
-            raise UnusableError("its parameters are no list")
+            raise UnusableError("its parameters are not a list")
         for said in group:
             parameter = document.follow(said)
             name, place = parameter.get("name"), parameter.get("in")

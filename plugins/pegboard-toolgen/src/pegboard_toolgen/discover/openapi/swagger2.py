@@ -28,7 +28,7 @@ _OF_THE_PARAMETER = frozenset(
 
 
 def parameter_of(parameter: Mapping[str, Json]) -> dict[str, Json]:
-    """A parameter that is no body, as OpenAPI 3 would say it."""
+    """A parameter that is not a body, as OpenAPI 3 would say it."""
     said = {key: value for key, value in parameter.items() if key not in _OF_THE_PARAMETER}
     schema = parameter.get("schema")
     found = {
