@@ -240,9 +240,9 @@ class PeerPrograms:
                 while not is_well():
                     if keeper.poll() is not None or time.monotonic() > deadline:
                         log.seek(0)
-                        said = log.read()[-4_000:].decode(errors="replace").strip()
+                        tail = log.read()[-4_000:].decode(errors="replace").strip()
                         late = "" if keeper.poll() is not None else f"\nit is not well after {start_s} s"
-                        (pytest.fail if is_ours else partial(cls.cannot_start, name))(said + late)
+                        (pytest.fail if is_ours else partial(cls.cannot_start, name))(tail + late)
                     time.sleep(0.05)
                 yield
             finally:

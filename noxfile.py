@@ -21,7 +21,7 @@ PACKAGES = {
 }
 EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
 """What is optional in a package; tests run with it, and each package's own tests without."""
-BESIDE = {
+TESTED_WITH = {
     "pegboard-anthropic": ["pegboard-chat"],
     "pegboard-cohere": ["pegboard-chat"],
     "pegboard-gemini": ["pegboard-chat"],
@@ -112,7 +112,7 @@ def tests(session: nox.Session) -> None:
 @nox.parametrize("package", [name for name in PACKAGES if name != "pegboard"])
 def alone(session: nox.Session, package: str) -> None:
     """One package with the core and nothing else of ours, against the publish gate; after `--` its own tests too."""
-    ours = folders(package, *BESIDE.get(package, ()), extras=False)
+    ours = folders(package, *TESTED_WITH.get(package, ()), extras=False)
     own = [*TESTS, *TESTS_OF.get(package, ())] if session.posargs else []
     install(session, *own, f"{PACKAGES['pegboard']}[testing]", *ours)
     if session.posargs:

@@ -3,7 +3,7 @@
 The suite gives the URL of its server as the last argument, and the scenario in the environment. A host is opened that
 has nothing but pegboard-mcp and that one server; its tools, prompts and resources are used as any session would use
 them. Where a person would answer, `_answer` does: it says yes, and fills forms with their defaults. Where a person
-would read on stderr where to log in, and open that page, `_Reader` does.
+would read on stderr where to log in, and open that page, `_PromptReader` does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import trio
 
 import pegboard_mcp.plugin
 from pegboard import Tool, open_host, thaw
-from pegboard_mcp.offers import Offers
+from pegboard_mcp.capabilities import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from pegboard.session import Confirmation, Session
 
 NAME = "suite"
-SETTLE_S = 60.0
+SOURCES_WAIT_S = 60.0
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
 """What the suite takes for who we are, where it reads that instead of registering us; nobody opens it."""
 
 
-class _Reader(io.TextIOBase):
+class _PromptReader(io.TextIOBase):
     """Reads what is written to stderr, and opens the page to log in at that is named there; it writes on as it is."""
 
     def __init__(self, out: TextIO) -> None:
@@ -98,10 +98,10 @@ async def _use(host: Host, session: Session, scenario: str, context: Mapping[str
             await session.call("test_custom_headers_null", {"region": "us-east1", "priority": 1, "query": "SELECT 1"})
         case "http-standard-headers":
             await _call_all(session, tools)
-            offers = host.resource(Offers)
-            for resource in offers.resources.values():
+            capabilities = host.resource(Capabilities)
+            for resource in capabilities.resources.values():
                 await resource.read(session, resource.uri)
-            for prompt in offers.prompts.values():
+            for prompt in capabilities.prompts.values():
                 await prompt.get(session, {})
         case _:
             await _call_all(session, tools)
@@ -125,9 +125,9 @@ async def main(url: str) -> None:
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     if scenario.startswith("auth/"):
-        sys.stderr = _Reader(sys.stderr)
+        sys.stderr = _PromptReader(sys.stderr)
     async with open_host(_config(url, scenario, context), [pegboard_mcp.plugin]) as host:
-        await host.settle(timeout_s=SETTLE_S)
+        await host.wait_for_sources(timeout_s=SOURCES_WAIT_S)
         session = host.session("conformance", channel="conformance", confirm=_answer)
         for name, (state, reason) in host.board.source_states.items():
             print(f"{name}: {state}: {reason}", file=sys.stderr)

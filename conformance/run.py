@@ -131,8 +131,8 @@ def find_node() -> Path:
 
 
 def _major(node: Path) -> int:
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    number = said.lstrip("v").partition(".")[0]
+    reason = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    number = reason.lstrip("v").partition(".")[0]
     return int(number) if number.isdecimal() else 0
 
 
@@ -189,8 +189,8 @@ def _run(
                 print(
                     f"  {scenario.name}: {verdict.passed} passed, {len(verdict.failed)} failed {mark}", file=sys.stderr
                 )
-                for said in (*verdict.failed, *(f"warning: {one}" for one in verdict.warned)):
-                    print(f"      {said}", file=sys.stderr)
+                for text in (*verdict.failed, *(f"warning: {one}" for one in verdict.warned)):
+                    print(f"      {text}", file=sys.stderr)
             yield verdict
 
 
@@ -213,18 +213,18 @@ def _judge(
     checks = [check for found in sorted(written.rglob("checks.json")) for check in json.loads(found.read_text())]
     if not checks:
         return Verdict(scenario, 0, [f"it wrote no checks, and ended with {process.returncode}"], [])
-    said: dict[str, list[str]] = {}
+    reason: dict[str, list[str]] = {}
     for check in checks:
         text = check.get("errorMessage") or check.get("description") or ""
-        said.setdefault(check["status"], []).append(f"{check['id']}: {text}")
-    return Verdict(scenario, len(said.get("SUCCESS", ())), said.get("FAILURE", []), said.get("WARNING", []))
+        reason.setdefault(check["status"], []).append(f"{check['id']}: {text}")
+    return Verdict(scenario, len(reason.get("SUCCESS", ())), reason.get("FAILURE", []), reason.get("WARNING", []))
 
 
 def _report(side: str, revision: str, verdicts: list[Verdict]) -> bool:
     """Print the line of a run; whether a check that counts failed."""
-    failed = [(one, said) for one in verdicts if one.scenario.counts for said in one.failed]
-    for one, said in failed:
-        print(f"  {one.scenario.name}: {said}", file=sys.stderr)
+    failed = [(one, text) for one in verdicts if one.scenario.counts for text in one.failed]
+    for one, text in failed:
+        print(f"  {one.scenario.name}: {text}", file=sys.stderr)
     print(f"{side} {revision}: {sum(one.passed for one in verdicts)} passed, {len(failed)} failed", flush=True)
     beside = [f"{one.scenario.name} ({len(one.failed)})" for one in verdicts if one.failed and not one.scenario.counts]
     if beside:
@@ -250,8 +250,8 @@ def _served(folder: Path) -> Iterator[str]:
         ends = time.monotonic() + START_S
         while not _answers(port):
             if server.poll() is not None or time.monotonic() > ends:
-                said = log_path.read_text(encoding="utf-8", errors="replace").strip()[-2000:]
-                raise CannotRunError(f"pegboard serve did not start: {said or 'it said nothing'}")
+                text = log_path.read_text(encoding="utf-8", errors="replace").strip()[-2000:]
+                raise CannotRunError(f"pegboard serve did not start: {text or 'it said nothing'}")
             time.sleep(0.05)
         yield f"http://127.0.0.1:{port}/mcp"
 

@@ -198,7 +198,7 @@ def _site_packages(venv: Path) -> Path:
     return Path(sysconfig.get_path("purelib", vars={"base": str(venv), "platbase": str(venv)}))
 
 
-class Shelf:
+class Environments:
     """Fresh environments, in which pip has installed what a reader was told to; of the packages of this repository
     their wheels.
 
@@ -257,9 +257,9 @@ class Shelf:
 
 
 @pytest.fixture(scope="session")
-def shelf(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def environments(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Environments:
     """Environments of readers."""
-    return Shelf(peers, tmp_path_factory.mktemp("shelf"))
+    return Environments(peers, tmp_path_factory.mktemp("environments"))
 
 
 @pytest.fixture(scope="session")

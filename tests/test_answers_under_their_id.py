@@ -164,14 +164,14 @@ def over_websocket(folder: Path) -> Iterator[Callable[[bytes], Any]]:
             yield ask
 
 
-DOORS = {"stdio": over_stdio, "http": over_http, "sse": over_sse, "websocket": over_websocket}
+INTERFACES = {"stdio": over_stdio, "http": over_http, "sse": over_sse, "websocket": over_websocket}
 
 
-@pytest.mark.parametrize("interface", DOORS)
-def test_a_request_of_mcp_that_is_refused_is_answered_under_its_id(folder: Path, door: str) -> None:
-    with DOORS[door](folder) as ask:
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_a_request_of_mcp_that_is_refused_is_answered_under_its_id(folder: Path, interface: str) -> None:
+    with INTERFACES[interface](folder) as ask:
         for name, wrong in WRONG.items():
-            if door == "stdio" and name == "too long":
+            if interface == "stdio" and name == "too long":
                 wrong = b'"' + b"x" * 70_000_000 + b'"'
             for id_last in (False, True):
                 answer = ask(call_of(wrong, id_last=id_last))
@@ -185,8 +185,8 @@ def test_a_request_of_mcp_that_is_refused_is_answered_under_its_id(folder: Path,
 
 
 @pytest.mark.parametrize("interface", ["stdio", "http", "websocket"])
-def test_a_byte_order_mark_is_no_part_of_a_request(folder: Path, door: str) -> None:
-    with DOORS[door](folder) as ask:
+def test_a_byte_order_mark_is_not_part_of_a_request(folder: Path, interface: str) -> None:
+    with INTERFACES[interface](folder) as ask:
         answer = ask(b"\xef\xbb\xbf" + json.dumps({**INIT, "id": KEY}).encode())
     assert (answer["id"], "result" in answer) == (KEY, True)
 

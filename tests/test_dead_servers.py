@@ -157,14 +157,14 @@ def through_mcp(
     import trio
 
     from pegboard_mcp.client._errors import RpcError
-    from pegboard_mcp.client.asks import Asks
     from pegboard_mcp.client.connection import open_connection
+    from pegboard_mcp.client.elicitation import Elicitation
     from pegboard_mcp.definitions import ServerDefinition
 
     async def call(**where: Any) -> Any:
         definition = ServerDefinition(name="board", transport=transport, **where)  # type: ignore[arg-type]
         opened = open_connection(
-            definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
+            definition, Elicitation(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
         )
         with trio.fail_after(50):
             async with opened as connection:
@@ -178,7 +178,7 @@ def through_mcp(
         return trio.run(partial(call, url=url))
 
 
-DOORS: dict[str, Callable[[list[str]], Any]] = {
+INTERFACES: dict[str, Callable[[list[str]], Any]] = {
     "batch": through_batch,
     "call": through_call,
     "dry run": through_dry_run,
@@ -189,11 +189,11 @@ DOORS: dict[str, Callable[[list[str]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("interface", DOORS)
-def test_no_door_answers_an_unknown_name_without_the_servers_that_are_not_there(
-    door: str, configured: Callable[..., list[str]]
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_no_interface_answers_an_unknown_name_without_the_servers_that_are_not_there(
+    interface: str, configured: Callable[..., list[str]]
 ) -> None:
-    error = DOORS[door](configured("missing", "exits"))
+    error = INTERFACES[interface](configured("missing", "exits"))
     assert error["code"] == "NOT_FOUND"
     sources = {one["source"]: one for one in error["details"]["sources"]}
     for name in ("missing", "exits"):

@@ -43,7 +43,7 @@ import pytest
 import trio
 
 import pegboard
-import pegboard.fronts
+import pegboard.serving
 import pegboard_chat
 import pegboard_mcp
 from pegboard import ErrorCode, hookspecs, load_board
@@ -126,11 +126,11 @@ def difference(expected: str, printed: str) -> str:
 # -- the examples run
 
 
-class Reader:
+class PageReader:
     """Does what a page says, in a folder and an environment of its own."""
 
-    def __init__(self, folder: Path, shelf: Any) -> None:
-        self.folder, self.shelf = folder, shelf
+    def __init__(self, folder: Path, environments: Any) -> None:
+        self.folder, self.environments = folder, environments
         self.installs: list[tuple[str, ...]] = []
         self.runner: subprocess.Popen[str] | None = None
         self.home = folder.parent / f"{folder.name}-home"
@@ -147,7 +147,7 @@ class Reader:
     def environ(self) -> dict[str, str]:
         """Of the reader's shell: nothing of what the tests themselves were installed with is in reach."""
         assert self.installs, "the page runs something before it says what to install"
-        programs = self.shelf.environment(tuple(self.installs))
+        programs = self.environments.environment(tuple(self.installs))
         ours = {str(Path(sys.executable).parent), os.path.join(os.environ.get("VIRTUAL_ENV", sys.prefix), "bin")}
         path = [one for one in os.environ.get("PATH", "").split(os.pathsep) if one not in ours]
         mine = ("PEGBOARD", "READ_ONLY", "XDG_", "PYTHON", "VIRTUAL_ENV", "UV_", "COVERAGE_", "PYTEST_")
@@ -184,7 +184,7 @@ class Reader:
             self.installs.append(words)
             self.end_runner()
             try:
-                self.shelf.environment(tuple(self.installs))
+                self.environments.environment(tuple(self.installs))
             except pytest.skip.Exception as problem:  # the index can be reached: what cannot be had is the page's fault
                 pytest.fail(f"{where}\npip install {shlex.join(words)}\n{problem}")
 
@@ -242,7 +242,7 @@ def test_every_example_of_a_page_does_what_the_page_says(page: Path, tmp_path: P
         return
     folder = tmp_path / "reader"
     folder.mkdir()
-    with Reader(folder, request.getfixturevalue("shelf")) as reader:
+    with PageReader(folder, request.getfixturevalue("environments")) as reader:
         reader.read(blocks, page)
 
 
@@ -386,8 +386,8 @@ def test_every_error_code_is_documented_with_what_repeating_does(code: ErrorCode
 
 
 def test_every_reason_that_an_error_gives_is_documented() -> None:
-    rooms = (ROOT / "core" / "src", ROOT / "plugins" / "pegboard-mcp" / "src")
-    source = "\n".join(path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py"))
+    modules = (ROOT / "core" / "src", ROOT / "plugins" / "pegboard-mcp" / "src")
+    source = "\n".join(path.read_text(encoding="utf-8") for module in modules for path in module.rglob("*.py"))
     reasons = {*re.findall(r"\breason=\"(\w+)\"", source), *re.findall(r"\bbusy\(\"(\w+)\"", source)}
     assert {"disabled", "confirmation", "recursion"} <= reasons
     text = reference("errors")
@@ -514,25 +514,25 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
         assert said.get("description", "").rstrip(".") in text, f"{heading} {member} is described in other words"
 
 
-def test_every_name_of_the_fronts_is_documented() -> None:
-    text = section(reference("python-api"), "HTTP servers: `pegboard.fronts`")
-    assert [name for name in pegboard.fronts.__all__ if not re.search(rf"`{name}\b", text)] == []
+def test_every_name_of_the_serving_is_documented() -> None:
+    text = section(reference("python-api"), "HTTP servers: `pegboard.serving`")
+    assert [name for name in pegboard.serving.__all__ if not re.search(rf"`{name}\b", text)] == []
 
 
 # -- the layers are as they are drawn
 
-DOORS = {"__init__", "__main__", "_api"}
+INTERFACES = {"__init__", "__main__", "_api"}
 """The entry points, which stand on no layer."""
 SOURCE = ROOT / "core" / "src" / "pegboard"
 
 
-def floors() -> dict[str, int]:
+def layers() -> dict[str, int]:
     """Each module's layer, as the table of the architecture has it."""
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", (DOCS / "explanation" / "architecture.md").read_text("utf-8"), re.M)
-    return {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)`", rooms)}
+    return {module: int(layer) for layer, modules in rows for module in re.findall(r"`(\w+)`", modules)}
 
 
-def imported_rooms(path: Path) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     """The modules that a module imports when it is imported itself."""
     found: set[str] = set()
     waiting: list[ast.stmt] = list(ast.parse(path.read_text(encoding="utf-8")).body)
@@ -551,10 +551,10 @@ def imported_rooms(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_every_room_imports_from_below_alone(path: Path) -> None:
-    room = path.relative_to(SOURCE).with_suffix("").parts[0]
-    if room not in DOORS:
-        floor = floors()
-        above = {other for other in imported_rooms(path) - {room, *DOORS} if floor[other] >= floor[room]}
+    module = path.relative_to(SOURCE).with_suffix("").parts[0]
+    if module not in INTERFACES:
+        layer = layers()
+        above = {other for other in imported_modules(path) - {module, *INTERFACES} if layer[other] >= layer[module]}
         assert above == set()
 
 

@@ -147,7 +147,7 @@ async def by_chat(host: Host, name: str) -> Any:
     return result["error"]
 
 
-DOORS: dict[str, Callable[[Host, str], Awaitable[Any]]] = {
+INTERFACES: dict[str, Callable[[Host, str], Awaitable[Any]]] = {
     "call": by_call,
     "dry run": by_check,
     "mcp, handshake": partial(by_mcp, mode="legacy"),
@@ -166,15 +166,15 @@ def hold(error: Any, how: str) -> None:
     assert error["message"].endswith(f"pegboard lock --accept {named}")
 
 
-@pytest.mark.parametrize("interface", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("how", NOW)
-async def test_a_tool_that_is_not_as_it_was_accepted_is_held_at_every_door(
-    accepted: Path, host_with: Any, how: str, origin: str, door: str
+async def test_a_tool_that_is_not_as_it_was_accepted_is_held_at_every_interface(
+    accepted: Path, host_with: Any, how: str, origin: str, interface: str
 ) -> None:
     host = await host_with(mcp, ORIGINS[origin](NOW[how][0]), config=CONFIG)
-    await host.settle()
-    hold(await DOORS[door](host, "late"), how)
+    await host.wait_for_sources()
+    hold(await INTERFACES[interface](host, "late"), how)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -191,7 +191,7 @@ async def test_a_tool_that_is_called_otherwise_by_clients_is_held_under_that_nam
 async def test_what_became_of_a_tool_is_what_is_offered_now(accepted: Path, host_with: Any) -> None:
     """A tool that was renamed twice and then removed: each time the last state is told."""
     host = await host_with(mcp, Bridge([KEPT, ACCEPTED]), config=CONFIG)
-    await host.settle()
+    await host.wait_for_sources()
     for name, changed in (
         ("later", "it was renamed to later since"),
         ("latest", "it was renamed to latest since"),
@@ -270,7 +270,7 @@ async def test_what_a_profile_leaves_out_is_not_told_as_held(
     """A tool that hangs, and that the profile alone hides, was not removed; and what a profile never shows is nobody's
     business there."""
     host = await host_with(mcp, ORIGINS[origin](NOW[how][0] if how in NOW else [ACCEPTED]), config=CONFIG)
-    await host.settle()
+    await host.wait_for_sources()
     assert host.session(profile="without").missing("late").code.value == "NOT_FOUND"
     told = host.session(profile="tagged").missing("late").details.get("reason")
     assert told == ("held" if how in NOW else None)
@@ -287,7 +287,7 @@ async def test_nothing_is_held_of_a_plugin_that_could_not_be_asked(accepted: Pat
     host = await host_with(mcp, Broken([]), config={**CONFIG, "strict": False})
     assert host.session().missing("late").code.value == "NOT_FOUND"
     host = await host_with(mcp, Bridge([]), config={**CONFIG, "tools": {"late": {"from": "elsewhere"}}})
-    await host.settle()
+    await host.wait_for_sources()
     assert host.session().missing("late").code.value == "NOT_FOUND"
 
 
@@ -310,7 +310,7 @@ LOCKS: dict[str, tuple[str | None, str, str]] = {
         ("no/such/folder.lock", "there is no no/such/folder.lock", "pegboard lock --accept late"),
     ],
 )
-async def test_a_place_that_is_no_lock_is_named_as_the_settings_name_it(
+async def test_a_place_that_is_not_a_lock_is_named_as_the_settings_name_it(
     accepted: Path, host_with: Any, monkeypatch: pytest.MonkeyPatch, named: str, why: str, fix: str
 ) -> None:
     monkeypatch.setenv("HOME", str(accepted / "home"))
@@ -338,7 +338,7 @@ async def test_a_lock_that_lets_nothing_through_is_named_as_it_is_and_told_once(
     several = [ACCEPTED, {"name": "other"}, {"name": "third"}]
     for origin in ORIGINS.values():
         host = await host_with(mcp, origin(several), config=config)
-        await host.settle()
+        await host.wait_for_sources()
         error = await by_call(host, "late")
         assert (error["code"], error["details"]["reason"]) == ("FORBIDDEN", "held"), error
         assert why.format(named or "pegboard.lock") in error["message"]
@@ -391,7 +391,7 @@ for line in sys.stdin:
         answer = {"result": {member: offers[member]}}
     print(json.dumps({"jsonrpc": "2.0", "id": said["id"], **answer}), flush=True)
 """
-OFFERS: dict[str, list[dict[str, Any]]] = {
+RESOURCE_KINDS: dict[str, list[dict[str, Any]]] = {
     "tools": [{"name": name, "description": "A tool.", "inputSchema": {"type": "object"}} for name in ("one", "two")],
     "prompts": [{"name": "greet", "description": "A prompt."}],
     "resources": [{"uri": "note://one", "name": "one", "description": "A resource."}],
@@ -407,7 +407,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     (tmp_path / "server.py").write_text(SERVER)
-    (tmp_path / "server.json").write_text(json.dumps(OFFERS))
+    (tmp_path / "server.json").write_text(json.dumps(RESOURCE_KINDS))
     servers = {"far": {"command": sys.executable, "args": [str(tmp_path / "server.py")]}}
     settings = {"lock": "enforce", "lock_file": "mine.lock", "servers": servers}
     (tmp_path / "held.yaml").write_text(json.dumps({"plugins": {"mcp": settings}}))
@@ -416,7 +416,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     assert accepted.returncode == 0, accepted.stderr
     assert "accepted 5 tools, 1 resource, 1 template, in " in accepted.stderr
     assert (tmp_path / "mine.lock").is_file()
-    offers = {member: [{**rows[0], "description": "Obey."}, *rows[1:]] for member, rows in OFFERS.items()}
+    offers = {member: [{**rows[0], "description": "Obey."}, *rows[1:]] for member, rows in RESOURCE_KINDS.items()}
     (tmp_path / "server.json").write_text(json.dumps(offers))
     return command
 
@@ -448,15 +448,15 @@ def test_lists_that_a_person_reads_name_what_is_held_back_and_no_other_does(chan
 
 def served(command: list[str], requests: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """What `serve` answers over stdio, as texts."""
-    from pegboard_mcp.client.asks import Asks
     from pegboard_mcp.client.connection import open_connection
+    from pegboard_mcp.client.elicitation import Elicitation
     from pegboard_mcp.definitions import ServerDefinition
 
     async def ask() -> list[str]:
         program = (sys.executable, "-m", "pegboard", *command, "serve")
         definition = ServerDefinition(name="board", transport="stdio", argv=program)
         opened = open_connection(
-            definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
+            definition, Elicitation(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
         )
         with trio.fail_after(50):
             async with opened as connection:

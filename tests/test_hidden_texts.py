@@ -157,8 +157,8 @@ def through_mcp(transport: str, command: list[str]) -> dict[str, Any]:
     import trio
 
     from pegboard_mcp.client._errors import RpcError
-    from pegboard_mcp.client.asks import Asks
     from pegboard_mcp.client.connection import open_connection
+    from pegboard_mcp.client.elicitation import Elicitation
     from pegboard_mcp.definitions import ServerDefinition
 
     requests = [(name, "tools/call", {"name": name, "arguments": ARGUMENTS.get(name, {})}) for name in CALLS]
@@ -167,7 +167,7 @@ def through_mcp(transport: str, command: list[str]) -> dict[str, Any]:
     async def call(**where: Any) -> dict[str, Any]:
         definition = ServerDefinition(name="board", transport=transport, **where)  # type: ignore[arg-type]
         opened = open_connection(
-            definition, Asks(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
+            definition, Elicitation(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
         )
         answers = {}
         with trio.fail_after(50):
@@ -186,7 +186,7 @@ def through_mcp(transport: str, command: list[str]) -> dict[str, Any]:
         return trio.run(partial(call, url=url))
 
 
-DOORS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
+INTERFACES: dict[str, Callable[[list[str]], dict[str, Any]]] = {
     "batch": through_batch,
     "call": through_call,
     "python": through_python,
@@ -196,9 +196,9 @@ DOORS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("interface", DOORS)
-def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str]], tmp_path: Path) -> None:
-    answers = DOORS[door](configured())
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_nothing_hides_at_any_interface(interface: str, configured: Callable[..., list[str]], tmp_path: Path) -> None:
+    answers = INTERFACES[interface](configured())
     for name, answer in answers.items():
         assert clean_value(answer)[1] == {}, (name, answer)
         text = json.dumps(answer, ensure_ascii=False)
@@ -211,7 +211,7 @@ def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str
     if "data" in answers:
         data = answers["data"].get("data") or answers["data"].get("structuredContent")
         assert data == {f"key{SEEN} (2)": {"deep": [SEEN, NEEDED]}, f"key{SEEN}": 1}
-    if door in ("stdio", "http", "sse", "websocket"):
+    if interface in ("stdio", "http", "sse", "websocket"):
         assert answers["shows"]["_meta"]["pegboard-mcp/cleaned"]["tags"] == 5 * len(TAGS)
         assert answers["fails"]["_meta"]["pegboard-mcp/cleaned"]["tags"] == 3 * len(TAGS)
     else:
@@ -222,26 +222,26 @@ def test_nothing_hides_at_any_door(door: str, configured: Callable[..., list[str
 
 @pytest.mark.parametrize("tool", ["shows", "fails", "refuses"])
 @pytest.mark.parametrize(
-    "interface", [("call", "{}"), ("chat", "--model", "echo", "{} {{}}")], ids=lambda door: door[0]
+    "interface", [("call", "{}"), ("chat", "--model", "echo", "{} {{}}")], ids=lambda interface: interface[0]
 )
 def test_a_person_is_told_what_was_taken_out(
-    tool: str, door: tuple[str, ...], configured: Callable[..., list[str]]
+    tool: str, interface: tuple[str, ...], configured: Callable[..., list[str]]
 ) -> None:
-    command = [*configured(), *(word.format(tool) for word in door)]
+    command = [*configured(), *(word.format(tool) for word in interface)]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
     assert "note: taken out of the result: " in said
     assert "characters of the tags block" in said
 
 
 @pytest.mark.parametrize("interface", ["python", "gateway", "stdio"])
-def test_a_raw_server_says_what_it_said(door: str, configured: Callable[..., list[str]]) -> None:
-    answers = DOORS[door](configured(results="raw"))
+def test_a_raw_server_says_what_it_said(interface: str, configured: Callable[..., list[str]]) -> None:
+    answers = INTERFACES[interface](configured(results="raw"))
     shown = json.dumps(answers["shows"], ensure_ascii=False)
     assert json.dumps(POISON, ensure_ascii=False)[1:-1] in shown
     data = answers["data"].get("data") or answers["data"].get("structuredContent")
     assert data == {f"key{POISON}": {"deep": [POISON, NEEDED]}, f"key{SEEN}": 1}
     for name in ("fails", "refuses"):  # errors are for reading
         assert clean_value(answers[name])[1] == {}
-    if door == "stdio":
+    if interface == "stdio":
         assert json.dumps(POISON)[1:-1] in json.dumps(answers["resource"])
         assert json.dumps(POISON)[1:-1] in json.dumps(answers["prompt"])

@@ -69,7 +69,7 @@ def test_list_imports_and_makes_no_more_than_it_shows(count: Any) -> None:
     assert patterns <= 47
 
 
-def test_a_call_imports_nothing_of_other_tools_doors_and_models(count: Any) -> None:
+def test_a_call_imports_nothing_of_other_tools_interfaces_and_models(count: Any) -> None:
     modules, classes, _, _ = count("call", "calculator", "2+2")
     unused = {
         "asyncio", "fastjsonschema", "jsonschema_rs", "cattrs", "mcp", "httpx2", "email", "importlib.metadata",

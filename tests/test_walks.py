@@ -165,12 +165,12 @@ def test_a_new_plugin_imports_nothing_but_the_public_api(tmp_path) -> None:
 
 
 async def test_a_misspelt_hook_says_which_one_was_meant() -> None:
-    class Stranger:
+    class Unknown:
         @hookimpl
         def provide_tool(self):
             return []
 
-    async with open_host({}, plugins=[Stranger()]) as host:
+    async with open_host({}, plugins=[Unknown()]) as host:
         (record_of,) = host.board.plugins.quarantined
     assert "'provide_tool'" in record_of.quarantined
     assert "'provide_tools'" in record_of.quarantined
@@ -207,7 +207,7 @@ async def test_a_hook_that_grows_leaves_plugins_that_take_less_alone(monkeypatch
     assert heard == [None, "error"]
 
 
-async def test_a_board_with_everything_installed_has_nothing_to_mend() -> None:
+async def test_a_board_with_everything_installed_has_nothing_to_repair() -> None:
     board = pegboard.load_board({})
     assert [finding for finding in board.findings() if finding.severity == "error"] == []
     async with open_host({}) as host:

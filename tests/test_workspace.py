@@ -47,7 +47,7 @@ def test_every_requirement_of_a_package_is_pinned() -> None:
 
 
 NOT_REQUIRED = {
-    "pegboard/fronts/worker.py": {"h11", "hypercorn"},  # of the packages that serve: no other calls it
+    "pegboard/serving/worker.py": {"h11", "hypercorn"},  # of the packages that serve: no other calls it
     "pegboard_mcp": {"mcp_types", "pydantic", "pydantic_core"},  # mcp cannot be had without them
     "pegboard_toolgen/discover/probes": {"typer"},  # run in the environment of the program that is looked at
     "pegboard_toolgen": {"griffe"},  # its distribution brings it by another one, griffelib

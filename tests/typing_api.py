@@ -298,7 +298,7 @@ async def get(session: Session, arguments: Mapping[str, str]) -> list[Message]:
     return [Message("user", TextContent(arguments["book"]))]
 
 
-class Shelf:
+class Library:
     @hookimpl(optionalhook=True)
     def provide_resources(self) -> Iterable[Resource | ResourceTemplate]:
         yield Resource(uri="book://index", name="index", read=read_book, mime_type="text/plain")
@@ -309,7 +309,7 @@ class Shelf:
         yield Prompt(name="about", get=get, arguments=[PromptArgument("book", required=True)])
 
 
-async def asks(context: CallContext) -> None:
+async def elicitation(context: CallContext) -> None:
     peer = peer_of(context)
     assert_type(peer, Peer | None)
     if peer is not None and peer.can("roots"):

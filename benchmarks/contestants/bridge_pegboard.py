@@ -17,7 +17,7 @@ async def open_contestant():
     command, *args = MCP_SERVER
     servers = {"bench": {"command": command, "args": args, "start": "eager"}}
     async with open_host({"plugins": {"mcp": {"servers": servers}}}) as host:
-        await host.settle()
+        await host.wait_for_sources()
         session = host.session()
 
         async def add():

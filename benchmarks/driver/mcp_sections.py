@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from driver import venvs
 from driver.catalog import BRIDGES, HERE, HTTP_SERVERS, PEGBOARD_MCP, STDIO_SERVERS
-from driver.processes import WorkerError, WorkerProcess, weigh
+from driver.processes import WorkerError, WorkerProcess, measure_command
 from driver.wire import HttpLoad, ServerProcess, StdioLoad
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def measure_servers(run: Run) -> list[Row]:
         def started(count: int) -> dict[str, float]:
             out = folder / "answer.json"
             with out.open("wb") as answer:
-                weigh([python, script, files[count]], folder, answer)
+                measure_command([python, script, files[count]], folder, answer)
             told: dict[str, float] = json.loads(out.read_text())
             if told["tools"] != count * TOOLS:
                 raise WorkerError(f"{told['tools']} tools of {count} servers were listed")
@@ -167,7 +167,7 @@ def measure_servers(run: Run) -> list[Row]:
 
 def _wall_and_cpu(command: Sequence[str | Path], folder: Path, more: dict[str, str]) -> tuple[float, float]:
     began = time.perf_counter()
-    cpu_ms = weigh(command, folder, more=more)
+    cpu_ms = measure_command(command, folder, more=more)
     return (time.perf_counter() - began) * 1e3, cpu_ms
 
 

@@ -101,7 +101,7 @@ class WorkerProcess:
         self._log.close()
 
 
-def weigh(
+def measure_command(
     command: Sequence[str | Path],
     folder: Path,
     stdout: IO[bytes] | int = subprocess.DEVNULL,
@@ -126,10 +126,10 @@ def weigh(
         raise WorkerError(f"{Path(command[0]).name}: {problem.strerror}") from problem
     assert process.stderr is not None
     with process.stderr:
-        said = process.stderr.read()
+        given = process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        last = said.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        last = given.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
         raise WorkerError(f"status {process.returncode}: {last[0][:200]}")
     return (used.ru_utime + used.ru_stime) * 1e3

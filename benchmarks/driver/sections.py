@@ -19,7 +19,7 @@ from driver.binding_sections import measure_bindings, measure_load
 from driver.catalog import FLOORS, HERE, PEGBOARD, SERVER, SERVER_FILE, Contestant
 from driver.chat_sections import measure_export, measure_loop, measure_tokens
 from driver.mcp_sections import measure_bridge, measure_http, measure_servers, measure_stdio
-from driver.processes import WorkerError, WorkerProcess, weigh
+from driver.processes import WorkerError, WorkerProcess, measure_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -238,17 +238,17 @@ def measure_batch(run: Run) -> list[Row]:
                     continue
                 run.say(f"  batch, round {number + 1} of {run.rounds}: {kind}")
                 try:
-                    rows[kind]["rounds"].append(_weigh_batch([*command, files[kind]], folder, run.lines))
+                    rows[kind]["rounds"].append(_measure_batch([*command, files[kind]], folder, run.lines))
                 except WorkerError as problem:
                     run.skip("batch", "pegboard", kind, problem)
                     del rows[kind]
     return [{**row, "cpu_us": median(row["rounds"])} for row in rows.values()]
 
 
-def _weigh_batch(command: Sequence[str | Path], folder: Path, lines: int) -> float:
+def _measure_batch(command: Sequence[str | Path], folder: Path, lines: int) -> float:
     answers = folder / "answers.jsonl"
     with answers.open("wb") as out:
-        cpu_ms = weigh(command, folder, out)
+        cpu_ms = measure_command(command, folder, out)
     with answers.open() as answered:
         right = sum(json.loads(line)["data"] == {"result": 4.0} for line in answered)
     if right != lines:
@@ -276,7 +276,7 @@ def measure_cold(run: Run) -> list[Row]:
                 command: list[str | Path] = [venvs.program(venv, name), *arguments]
                 try:
                     for _ in range(2):  # writes what bytecode is missing
-                        weigh(command, folder)
+                        measure_command(command, folder)
                 except WorkerError as problem:
                     run.skip("cold", contestant.name, label, problem)
                     continue
@@ -286,8 +286,8 @@ def measure_cold(run: Run) -> list[Row]:
         for number in range(run.rounds):
             run.say(f"  cold start, round {number + 1} of {run.rounds}")
             for row, nothing, command in plan:
-                least = median(weigh(nothing, folder) for _ in range(3))
-                cost = weigh(command, folder)
+                least = median(measure_command(nothing, folder) for _ in range(3))
+                cost = measure_command(command, folder)
                 row["rounds"].append(cost)
                 row["ratios"].append(cost / least)
     return [{**row, "cpu_ms": median(row["rounds"]), "ratio": median(row["ratios"])} for row, _, _ in plan]

@@ -126,7 +126,7 @@ def test_the_api_is_that_of_a_host(run: Run) -> None:
             host.enable("wait")
             stop()
             host.add(add)
-            await host.settle()
+            await host.wait_for_sources()
             assert changes
             assert {thread for thread, _ in changes} == {threading.current_thread()}
             with pytest.raises(pegboard.ToolError, match="already registered"):

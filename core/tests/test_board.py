@@ -20,7 +20,7 @@ def code_of(act: Any) -> ErrorCode:
     return caught.value.code
 
 
-def test_a_name_is_hung_once() -> None:
+def test_a_name_is_registered_once() -> None:
     board = load_board({}, [])
     board.add(make("a"))
     with pytest.raises(ToolError, match="already registered") as caught:
@@ -107,7 +107,7 @@ def test_a_schema_that_no_validator_holds_is_refused_with_the_keyword_and_the_pa
         board.add(make("a", input_schema={"type": "objekt"}))
 
 
-def test_without_a_validator_nothing_is_hung_unchecked() -> None:
+def test_without_a_validator_nothing_is_registered_unchecked() -> None:
     board = load_board({}, [], without=["validator"])
     with pytest.raises(PluginError, match="no validator"):
         board.add(make("a"))

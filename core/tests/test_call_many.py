@@ -78,7 +78,9 @@ async def test_the_deadline_holds_for_each_call(hosted: Any, tools: Any, autojum
     assert [result.error.code for result in results] == [ErrorCode.TIMEOUT] * 2
 
 
-async def test_what_is_no_call_is_answered_in_its_place(hosted: Any, tools: Any, autojump_clock: MockClock) -> None:
+async def test_what_is_not_a_valid_call_is_answered_in_its_place(
+    hosted: Any, tools: Any, autojump_clock: MockClock
+) -> None:
     calls: list[Any] = [
         {"name": "reads", "arguments": {"tag": "a"}},
         {"id": "7", "arguments": {}},

@@ -63,7 +63,7 @@ def test_the_wire_form_is_that_of_mcp(block: Any, wire: dict[str, Any]) -> None:
         {"type": "x" * 500},
     ],
 )
-def test_what_is_no_block_is_a_value_error_of_bounded_length(block: dict[str, Any]) -> None:
+def test_what_is_not_a_block_is_a_value_error_of_bounded_length(block: dict[str, Any]) -> None:
     with pytest.raises(ValueError) as caught:
         content_from_json(block)
     assert len(str(caught.value)) < 200

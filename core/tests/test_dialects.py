@@ -86,7 +86,7 @@ def test_json_reads_one_call_or_a_list_as_text_or_values(exports: dict[str, Any]
         ({"id": [1], "name": 5}, ""),
     ],
 )
-def test_json_answers_what_is_no_call_with_its_id(exports: dict[str, Any], message: Any, call_id: str) -> None:
+def test_json_answers_what_is_not_a_valid_call_with_its_id(exports: dict[str, Any], message: Any, call_id: str) -> None:
     (result,) = exports["json"].parse(message)
     assert result.error.code is ErrorCode.INVALID_INPUT
     assert result.id == call_id

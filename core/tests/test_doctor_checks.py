@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pegboard import Guard, Stage, Tool, hookimpl, load_board, setting, tool
 from pegboard.contract import SourceState
-from pegboard.doctor import HIDDEN, SAFE_NAME, hidden_in
+from pegboard.doctor import HIDDEN_CHARACTERS, SAFE_NAME, hidden_in
 from pegboard.tools import Origin
 
 OBJECT = {"type": "object", "properties": {}}
@@ -43,7 +43,7 @@ def test_a_board_that_is_well_has_no_findings():
     assert findings(plain(), plain("two-b_2")) == []
 
 
-def test_every_finding_says_what_where_why_and_how_to_mend_it():
+def test_every_finding_says_what_where_why_and_how_to_repair_it():
     found = findings(
         plain("näme", description="", input_schema={"type": "object", "anyOf": [{}]}), plain(secrets=["NO_X"])
     )
@@ -90,7 +90,7 @@ def test_a_slow_import_is_a_warning_and_a_built_in_is_not_judged():
 # -- what is registered
 
 
-def test_a_tool_that_does_not_hang_is_named_with_its_fix():
+def test_a_tool_that_is_not_registered_is_named_with_its_fix():
     (one,) = findings(plain(input_schema={"type": "objekt"}))
     assert one.what == "a tool is not on the board"
     assert "tool one" in one.where
@@ -102,7 +102,7 @@ def test_a_clash_says_how_to_settle_it():
     assert one.fix == '[tools.one] from = "brings"'
 
 
-def test_a_disabled_tool_is_no_fault():
+def test_a_disabled_tool_is_not_a_fault():
     assert findings(plain(), config={"tools": {"one": {"enabled": False}}}) == []
 
 
@@ -174,7 +174,7 @@ def test_names_that_a_provider_would_refuse(name, refusing):
 )
 def test_schemas_that_a_provider_would_refuse(schema, said):
     board = load_board({}, [Brings(plain(input_schema=schema, origin=Origin(source="s")))])
-    if board.not_hung:
+    if board.rejected_tools:
         pytest.skip("the core is not registered it at all")
     assert any(said in one.why for one in board.findings())
 
@@ -258,7 +258,7 @@ def test_every_text_that_a_model_reads_is_looked_at():
 def test_the_table_of_hidden_characters_compiles_and_says_what_it_finds():
     import re
 
-    for what, pattern in HIDDEN.items():
+    for what, pattern in HIDDEN_CHARACTERS.items():
         assert re.compile(pattern)
         assert what.islower() or "tags" in what
 
@@ -308,7 +308,7 @@ def test_a_tool_that_its_permissions_keep_off_is_a_note_with_its_fix():
         paths: tuple[str, ...] = setting((), widens=True)
 
         @property
-        def why_off(self):
+        def disabled_reason(self):
             return None if self.paths else ("no path is allowed", "write paths under [tools.one]")
 
     guarded = plain(permissions=Permissions)
@@ -332,4 +332,4 @@ def test_a_tool_that_says_both_is_told_by_doctor_and_refused_in_read_only_mode()
     (finding,) = check_annotations(board)
     assert (finding.what, finding.severity) == ("a tool contradicts itself", "warning")
     assert "it counts as destructive" in finding.why
-    assert "both" not in board.view().offered.tools
+    assert "both" not in board.visible_tools().offered.tools

@@ -79,7 +79,7 @@ def test_paths_read_as_people_write_them(path: tuple[str | int, ...], text: str)
     assert format_path(path) == text
 
 
-def test_a_fault_says_where_what_was_due_and_what_came() -> None:
+def test_a_fault_says_where_what_was_expected_and_what_came() -> None:
     fault = Fault(("a", 0), "integer", '"x"', "write 1")
     assert str(fault) == 'a[0]: expected integer, got "x" (write 1)'
     assert fault.to_json() == {"path": "a[0]", "expected": "integer", "got": '"x"', "hint": "write 1"}

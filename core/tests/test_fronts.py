@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ConfigError
-from pegboard.fronts import (
+from pegboard.serving import (
     MAX_TOKEN,
     Caller,
     HostCheck,
@@ -25,7 +25,7 @@ from pegboard.fronts import (
     bound_socket,
     host_of,
     is_loopback,
-    refuse_open_door,
+    require_credential,
 )
 
 
@@ -49,11 +49,11 @@ def test_loopback_is_what_only_this_machine_reaches(bind: str, alone: bool) -> N
     assert is_loopback(bind) is alone
 
 
-def test_an_open_door_is_refused_only_where_others_come_to_it() -> None:
-    refuse_open_door("127.0.0.1", asks_for_credential=False, hint="map tokens")
-    refuse_open_door("0.0.0.0", asks_for_credential=True, hint="map tokens")
+def test_an_open_interface_is_refused_only_where_others_come_to_it() -> None:
+    require_credential("127.0.0.1", asks_for_credential=False, hint="map tokens")
+    require_credential("0.0.0.0", asks_for_credential=True, hint="map tokens")
     with pytest.raises(ConfigError) as refused:
-        refuse_open_door("0.0.0.0", asks_for_credential=False, hint="map tokens")
+        require_credential("0.0.0.0", asks_for_credential=False, hint="map tokens")
     assert refused.value.hint == "map tokens, or serve on 127.0.0.1"
 
 
@@ -138,7 +138,7 @@ def test_a_caller_without_a_credential_is_nobody() -> None:
 
 
 @pytest.mark.parametrize("bind", ["no such host.", "256.1.1.1", "x" * 300])
-def test_what_is_no_address_is_refused(bind: str) -> None:
+def test_what_is_not_an_address_is_refused(bind: str) -> None:
     with pytest.raises(ConfigError, match="not an address"):
         bound_socket(bind, 0)
 

@@ -94,14 +94,14 @@ async def test_a_resource_that_will_not_open_is_lost_alone(
 
 
 @pytest.mark.parametrize("rubbish", [5, "text", object()])
-async def test_a_resource_that_is_no_context_manager_is_lost_alone(
+async def test_a_resource_that_is_not_a_context_manager_is_lost_alone(
     make_plugin: Any, hosted: Any, rubbish: Any, caplog: Any
 ) -> None:
     async with hosted(which, plugins=[make_plugin("bad", open_resources=lambda: rubbish)]) as host:
         assert list(host.lost_resources) == ["bad"]
 
 
-async def test_a_hook_of_resources_that_raises_puts_its_plugin_aside(make_plugin: Any, hosted: Any) -> None:
+async def test_a_hook_of_resources_that_raises_quarantines_its_plugin(make_plugin: Any, hosted: Any) -> None:
     def raises() -> Any:
         raise SystemExit
 

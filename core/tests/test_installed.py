@@ -132,7 +132,7 @@ def test_a_distribution_that_does_not_say_its_name_keeps_its_plugins(
 
 
 @pytest.mark.usefixtures("_either_way")
-def test_a_file_that_is_no_text_costs_its_own_distribution_alone(
+def test_a_file_that_is_not_text_costs_its_own_distribution_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "bad-1.0.dist-info", b"[pegboard]\nbad\xff = b\xffd\n", metadata_of("bad"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pegboard import Tool, hookimpl, load_board
 from pegboard.doctor import check_marks
-from pegboard.marks import _ORDERS, HIDDEN, LOOK_ALIKE, ORDERS, TITLE, marks_of, orders_in, skeleton
+from pegboard.marks import _ORDERS, HIDDEN_TEXT, LOOK_ALIKE, ORDERS, TITLE, marks_of, orders_in, skeleton
 
 
 def nothing() -> None:
@@ -97,8 +97,8 @@ def test_honest_texts_are_not_marked(text):
 
 
 def test_what_hid_in_a_tool_is_marked_though_it_was_taken_out():
-    assert kinds(of("a"), of("b"), taken_out={"a": ("characters without width",)}) == {("a", HIDDEN)}
-    assert kinds(of("a", description="x\u200by")) == {("a", HIDDEN)}
+    assert kinds(of("a"), of("b"), taken_out={"a": ("characters without width",)}) == {("a", HIDDEN_TEXT)}
+    assert kinds(of("a", description="x\u200by")) == {("a", HIDDEN_TEXT)}
 
 
 def test_doctor_notes_marks_and_the_tools_hang_all_the_same():

@@ -102,7 +102,7 @@ def test_a_plugin_that_fails_at_import_is_fatal_where_it_is_named_or_the_host_is
         load_board({"strict": True})
 
 
-def test_two_distributions_of_one_plugin_name_are_both_put_aside(install: Any) -> None:
+def test_two_distributions_of_one_plugin_name_are_both_quarantined(install: Any) -> None:
     install("twin", GOOD.format(tool="one"), distribution="pegboard-a")
     install("twin", GOOD.format(tool="two"), distribution="pegboard-b")
     board = load_board({})
@@ -127,23 +127,23 @@ def test_a_plugin_that_is_named_twice_is_loaded_once(install: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [{"plugins": "dice"}, {"without": "audit"}])
-def test_one_text_where_a_list_of_plugins_is_due_is_not_taken_letter_by_letter(given: Any) -> None:
+def test_one_text_where_a_list_of_plugins_is_expected_is_not_taken_letter_by_letter(given: Any) -> None:
     with pytest.raises(PluginError, match="expected a list, got the text") as caught:
         load_board({}, **given)
     assert caught.value.hint.startswith("write ['")
 
 
-def test_a_program_that_embeds_the_host_hears_of_a_plugin_that_is_put_aside(
+def test_a_program_that_embeds_the_host_hears_of_a_plugin_that_is_quarantined(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Stranger:
+    class Unknown:
         @hookimpl
         def provide_tool(self) -> list[Tool]:
             return []
 
-    load_board({}, [Stranger()])
+    load_board({}, [Unknown()])
     (heard,) = [one for one in caplog.records if one.levelname == "WARNING"]
-    assert "'Stranger' is quarantined" in heard.getMessage()
+    assert "'Unknown' is quarantined" in heard.getMessage()
     assert "'provide_tools'" in heard.getMessage()
 
 
@@ -153,7 +153,7 @@ def test_plugins_that_are_left_out_are_not_imported(install: Any) -> None:
     assert {"broken", "audit"}.isdisjoint(record.name for record in board.plugins)
 
 
-def test_the_section_of_a_plugin_that_is_put_aside_is_no_unknown_key(install: Any) -> None:
+def test_the_section_of_a_plugin_that_is_quarantined_is_not_an_unknown_key(install: Any) -> None:
     install("broken", "raise ValueError")
     with pytest.raises(PluginError):
         load_board({"plugins": {"broken": {"url": "x"}}})
@@ -361,7 +361,9 @@ GUARDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("observe", [False, True])
 @pytest.mark.parametrize("what", GUARDS)
-def test_a_tool_whose_guard_cannot_be_made_is_not_hung(make_plugin: Any, good: Any, what: str, observe: bool) -> None:
+def test_a_tool_whose_guard_cannot_be_made_is_not_registered(
+    make_plugin: Any, good: Any, what: str, observe: bool
+) -> None:
     def make_guards(tool: Any) -> Any:
         return GUARDS[what]() if tool.name == "coin" else None
 
@@ -369,7 +371,7 @@ def test_a_tool_whose_guard_cannot_be_made_is_not_hung(make_plugin: Any, good: A
     config = {"observe": ["a"]} if observe else {}
     board = load_board(config, [make_plugin("guarding", make_guards=make_guards), good, other])
     assert list(board.tools) == ["other"]
-    assert board.not_hung["coin"].name == "coin"
+    assert board.rejected_tools["coin"].name == "coin"
     with pytest.raises(PluginError):
         board.add(tool(name="coin")(lambda: 1))
     with pytest.raises(PluginError):
@@ -432,8 +434,8 @@ async def test_two_plugins_that_want_to_validate_are_a_conflict_that_the_configu
 
     plugins = [make("left"), make("right"), good]
     board = load_board({}, plugins)
-    assert "CONFLICT" in board.not_hung["coin"].why
-    assert board.not_hung["coin"].fix == 'write validator = "left"'
+    assert "CONFLICT" in board.rejected_tools["coin"].why
+    assert board.rejected_tools["coin"].fix == 'write validator = "left"'
     async with open_host({"validator": "right"}, plugins) as host:
         await host.session().call("coin", {"surprise": 1})
     assert asked == ["right"]
@@ -446,7 +448,7 @@ def test_an_executor_that_cannot_be_made_or_is_rubbish_costs_the_tool(make_plugi
     for answer in (raises, lambda: "rubbish"):
         board = load_board({}, [make_plugin("bad", make_executor=answer), good])
         assert not board.tools
-        assert "executor" in board.not_hung["coin"].why
+        assert "executor" in board.rejected_tools["coin"].why
 
 
 async def test_two_plugins_that_want_to_run_a_tool_are_a_conflict_that_the_configuration_settles(
@@ -460,7 +462,7 @@ async def test_two_plugins_that_want_to_run_a_tool_are_a_conflict_that_the_confi
 
     plugins = [make("left"), make("right"), good]
     board = load_board({}, plugins)
-    assert board.not_hung["coin"].fix == 'write executor = "left" under [tools.coin]'
+    assert board.rejected_tools["coin"].fix == 'write executor = "left" under [tools.coin]'
     async with open_host({"tools": {"coin": {"executor": "right"}}}, plugins) as host:
         assert (await host.session().call("coin")).text == "right"
 
@@ -502,7 +504,7 @@ async def test_from_settles_a_clash(claimants: list[Any], owner: str, turned: bo
 def test_from_somewhere_else_leaves_the_tool_off_the_board_and_says_so(claimants: list[Any]) -> None:
     board = load_board({"tools": {"coin": {"from": "elsewhere"}}}, claimants)
     assert not board.tools
-    assert "takes it from elsewhere" in board.not_hung["coin"].why
+    assert "takes it from elsewhere" in board.rejected_tools["coin"].why
 
 
 def test_a_clash_is_not_settled_by_disabling_and_enabling(claimants: list[Any]) -> None:
@@ -795,7 +797,7 @@ def test_a_guard_that_says_what_is_wrong_is_heard_in_its_own_words(make_plugin: 
         raise PluginError("it changed since it was accepted", hint="look at it")
 
     board = load_board({}, [make_plugin("lock", make_guards=make_guards, provide_tools=[changed])])
-    absent = board.not_hung["changed"]
+    absent = board.rejected_tools["changed"]
     assert (absent.why, absent.fix) == ("it changed since it was accepted", "look at it")
 
 
@@ -809,5 +811,5 @@ def test_a_tool_that_is_held_back_keeps_no_strict_board_from_loading(make_plugin
 
     plugin = make_plugin("lock", make_guards=make_guards, provide_tools=[changed])
     board = load_board({"strict": True}, [plugin])
-    assert board.not_hung["changed"].why == "nobody accepted it"
+    assert board.rejected_tools["changed"].why == "nobody accepted it"
     assert [one.fix for one in board.findings() if one.where == "tool changed of lock"] == ["look at it"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pegboard import ErrorCode, Finding, PluginError, Tool, ToolCall, guests, load_board, open_host
+from pegboard import ErrorCode, Finding, PluginError, Tool, ToolCall, load_board, open_host, third_party
 from pegboard.hookspecs import hookimpl
 
 
@@ -119,7 +119,7 @@ async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, mon
     if hook == "make_guards" and answer is not RUBBISH["nothing"]:  # a guard that cannot be made must not be missing
         board = load_board({}, plugins_given)
         assert not board.tools
-        assert "'guest'" in str(board.not_hung["coin"].why)
+        assert "'guest'" in str(board.rejected_tools["coin"].why)
         return
     board = load_board({}, plugins_given)
     found = board.findings()
@@ -132,7 +132,7 @@ async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, mon
         missed = await host.session().call("no such thing")
     assert missed.error is not None
     assert missed.error.code is ErrorCode.NOT_FOUND
-    told = [str(one.quarantined) for one in board.plugins.quarantined] + [str(board.not_hung), str(found)]
+    told = [str(one.quarantined) for one in board.plugins.quarantined] + [str(board.rejected_tools), str(found)]
     told += [*host.lost_resources, str(board.failed_validators), result.text]
     assert result.ok or "guest" in "".join(told) or answer in TAKEN[hook], result
     is_told = "guest" in "".join([*told, *(one.name for one in board.plugins.quarantined)])
@@ -233,7 +233,7 @@ def checked(*checks: Any) -> list[Finding]:
 
 
 def test_a_check_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guests, "CHECK_S", 0.05)
+    monkeypatch.setattr(third_party, "CHECK_S", 0.05)
     free = threading.Event()
     fine = Finding("x", "plugin 'guest'", "why", "fix")
     try:
@@ -244,7 +244,7 @@ def test_a_check_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_check_may_say_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guests, "CHECK_S", 0.0)
+    monkeypatch.setattr(third_party, "CHECK_S", 0.0)
     released = threading.Event()
 
     def slow(board: Any) -> Any:
@@ -252,7 +252,7 @@ def test_a_check_may_say_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
         return [Finding("x", "plugin 'guest'", "slow", "fix")]
 
     slow.timeout_s = 60  # type: ignore[attr-defined]
-    monkeypatch.setattr(guests, "_in_time", _patient(guests._in_time))
+    monkeypatch.setattr(third_party, "_in_time", _patient(third_party._in_time))
     assert [one.why for one in checked(slow)] == ["slow"]
 
 
@@ -327,7 +327,7 @@ async def test_a_validator_changes_nothing_that_the_tool_is_given() -> None:
 async def test_a_validator_that_says_that_it_only_reads_is_given_the_value_itself() -> None:
     seen: list[Any] = []
 
-    class Reader:
+    class OddReader:
         reads_only = True
 
         def __call__(self, value: Any) -> list[Any]:
@@ -335,7 +335,7 @@ async def test_a_validator_that_says_that_it_only_reads_is_given_the_value_itsel
             return []
 
     given = {"things": [1]}
-    async with validating(Reader()) as host:
+    async with validating(OddReader()) as host:
         await host.session().call("keep", given)
     assert any(one["things"] is given["things"] for one in seen)
 

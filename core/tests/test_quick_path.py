@@ -192,7 +192,7 @@ def test_what_quick_takes_the_validator_accepts_and_the_binder_gives(
 
 
 @pytest.mark.parametrize("arguments", [None, 5, "text", [], [1], (), object(), {1: 2}, {None: 1}])
-def test_what_is_no_object_is_left_to_the_validator(arguments: Any) -> None:
+def test_what_is_not_an_object_is_left_to_the_validator(arguments: Any) -> None:
     assert signature_of(int).signature.quick()(arguments) is None
 
 

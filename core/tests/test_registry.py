@@ -17,21 +17,21 @@ def make(name: str, **more: Any) -> Tool:
     return Tool(name=name, handler=print, run="inplace", **more)
 
 
-class Hung:
+class PlanEntry:
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
 
 
-def hung(*names: str) -> dict[str, Any]:
-    return {name: Hung(make(name)) for name in names}
+def entries(*names: str) -> dict[str, Any]:
+    return {name: PlanEntry(make(name)) for name in names}
 
 
 def test_a_snapshot_never_changes() -> None:
     registry = Registry()
-    registry.change(put=hung("a", "b"))
+    registry.change(put=entries("a", "b"))
     before = registry.snapshot
     tools = before.tools
-    registry.change(put=hung("c"), drop=["a", "nothing of that name"])
+    registry.change(put=entries("c"), drop=["a", "nothing of that name"])
     assert sorted(tools) == sorted(before.plans) == ["a", "b"]
     assert registry.snapshot.names == ("b", "c")
     assert registry.snapshot.version == before.version + 1
@@ -48,8 +48,8 @@ def test_watchers_are_told_of_each_swap_until_they_stop(caplog: Any) -> None:
 
     registry.watch(broken)
     stop = registry.watch(lambda old, new: seen.append((old.names, new.names)))
-    registry.change(put=hung("a"))
-    registry.change(put=hung("b"), drop=["a"])
+    registry.change(put=entries("a"))
+    registry.change(put=entries("b"), drop=["a"])
     stop()
     registry.change(drop=["b"])
     stop()
@@ -63,8 +63,8 @@ def test_a_watcher_that_stops_itself_does_not_silence_the_others() -> None:
     stops: list[Any] = []
     stops.append(registry.watch(lambda old, new: (seen.append("first"), stops[0]())))
     registry.watch(lambda old, new: seen.append("second"))
-    registry.change(put=hung("a"))
-    registry.change(put=hung("b"))
+    registry.change(put=entries("a"))
+    registry.change(put=entries("b"))
     assert seen == ["first", "second", "second"]
 
 

@@ -185,10 +185,10 @@ def test_an_unknown_profile_is_refused_with_a_near_one(make_plugin: Any) -> None
 
     board = load_board({"profiles": {"reader": {}}}, [])
     with pytest.raises(ConfigError, match="no profile 'raeder'") as caught:
-        board.view("raeder")
+        board.visible_tools("raeder")
     assert caught.value.hint == "did you mean 'reader'?"
     with pytest.raises(ConfigError) as caught:
-        load_board({}, []).view("reader")
+        load_board({}, []).visible_tools("reader")
     assert caught.value.hint == "write one: [profiles.NAME]"
 
 

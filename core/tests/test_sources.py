@@ -220,7 +220,7 @@ async def test_a_source_never_unseats_a_tool_that_hangs(with_source: Any) -> Non
         session = host.session()
         assert (await session.call("here")).text == "of the plugin"
         assert (await session.call("twice")).text == "1"
-        assert "already has a tool" in host.board.not_hung["here"].why
+        assert "already has a tool" in host.board.rejected_tools["here"].why
         assert host.tools["here"].origin.plugin == "here"
 
 
@@ -233,7 +233,7 @@ async def test_from_says_whether_a_source_may_bring_a_tool(with_source: Any) -> 
     async with with_source(body, config=config) as host:
         await wait_all_tasks_blocked()
         assert list(host.tools) == ["a"]
-        assert "takes it from elsewhere" in host.board.not_hung["b"].why
+        assert "takes it from elsewhere" in host.board.rejected_tools["b"].why
 
 
 async def test_a_tool_of_a_source_that_was_disabled_stays_so_through_a_swap(with_source: Any) -> None:
@@ -262,7 +262,7 @@ async def test_one_wrong_tool_of_a_source_costs_itself_alone(with_source: Any, c
     async with with_source(body) as host:
         await wait_all_tasks_blocked()
         assert list(host.tools) == ["a"]
-        assert "wrong" in host.board.not_hung
+        assert "wrong" in host.board.rejected_tools
 
 
 async def test_two_sources_of_one_name_are_refused(with_source: Any) -> None:
@@ -334,9 +334,9 @@ async def test_what_a_source_could_not_hang_is_forgotten_with_its_next_tools(hos
     async with hosted() as host:
         for n in range(3):
             host.board.replace_source("far", [answering(f"odd{n}", input_schema={"type": "nonsense"})])
-        assert set(host.board.not_hung) == {"odd2"}
+        assert set(host.board.rejected_tools) == {"odd2"}
         host.board.replace_source("far", [answering("odd2")])
-        assert not host.board.not_hung
+        assert not host.board.rejected_tools
 
 
 async def test_a_source_whose_failure_cannot_be_read_leaves_the_host_alone(

@@ -31,7 +31,7 @@ from pegboard import (
 from pegboard.absence import MAX_EXPLAINED, absent
 from pegboard.contract import SourceStatus
 from pegboard.errors import HeldBackError
-from pegboard.session import SETTLE_S
+from pegboard.session import SOURCES_WAIT_S
 
 AWAY = [state for state in SourceState if state not in (SourceState.READY, SourceState.KNOWN)]
 
@@ -101,8 +101,8 @@ async def by_remove(host: Any) -> ToolError:
 
 @pytest.mark.parametrize("interface", [by_call, by_call_many, by_check, by_export, by_remove])
 @pytest.mark.parametrize("how", ["changed", "removed"])
-async def test_a_tool_that_is_held_back_says_so_at_every_door(
-    how: str, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
+async def test_a_tool_that_is_held_back_says_so_at_every_interface(
+    how: str, interface: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
 ) -> None:
     class Server(Source):
         async def run(self, slot: Any) -> None:
@@ -121,7 +121,7 @@ async def test_a_tool_that_is_held_back_says_so_at_every_door(
     config = {"profiles": {"blind": {"without": ["late"]}}}
     async with open_host(config, [plugin_of(Server(SourceState.READY), guard=guard)]) as host:
         await wait_all_tasks_blocked()
-        error = await door(host)
+        error = await interface(host)
         unseen = error_of(await host.session(profile="blind").call("late", {}))
         other = error_of(await host.session().call("other", {}))
     assert (error.code, error.details["reason"]) == (ErrorCode.FORBIDDEN, "held")
@@ -154,21 +154,21 @@ class Slow(Source):
         ("far_on", 3.0, SourceState.READY, None, 3.0),
         ("far_on", 3.0, SourceState.READY, "far_", 3.0),  # near a name that is there: no reason to give up
         ("late", 3.0, SourceState.FAILED, None, 3.0),
-        ("late", 1000.0, SourceState.READY, None, SETTLE_S),
+        ("late", 1000.0, SourceState.READY, None, SOURCES_WAIT_S),
         ("late", 1000.0, SourceState.READY, "far_", 0.0),  # it could not bring that name
         ("nested_", 1000.0, SourceState.READY, "far_", 0.0),
         (7, 1000.0, SourceState.READY, None, 0.0),
     ],
 )
 async def test_an_unknown_name_waits_only_for_sources_that_could_bring_it_until_they_answered_or_failed(
-    name: Any, starts_s: float, then: SourceState, prefix: str | None, waits_s: float, door: Any,
+    name: Any, starts_s: float, then: SourceState, prefix: str | None, waits_s: float, interface: Any,
     autojump_clock: MockClock,
 ) -> None:  # fmt: skip
     async with open_host({}, [plugin_of(Slow(starts_s, then, prefix))]) as host:
         host.add(nested)
         await wait_all_tasks_blocked()
         began = trio.current_time()
-        error = await door(host, name)
+        error = await interface(host, name)
         assert trio.current_time() - began == pytest.approx(waits_s)
     assert error.code is (ErrorCode.NOT_FOUND if type(name) is str else ErrorCode.INVALID_INPUT)
     if name == "nested_":
@@ -184,7 +184,7 @@ async def test_that_wait_ends_with_the_callers_time_and_with_a_profile_that_sees
         await wait_all_tasks_blocked()
         began = trio.current_time()
         error = error_of(await host.session().call("late", timeout_s=timeout_s))
-        assert trio.current_time() - began == pytest.approx(min(timeout_s, SETTLE_S))
+        assert trio.current_time() - began == pytest.approx(min(timeout_s, SOURCES_WAIT_S))
         assert error.details["sources"][0]["state"] == "starting"
         began = trio.current_time()
         assert "sources" not in error_of(await host.session(profile="near").call("late")).details
@@ -198,17 +198,17 @@ async def test_of_two_sources_that_start_the_one_that_could_bring_it_is_waited_f
         began = trio.current_time()
         assert (await host.session().call("far_one")).text == "there is no tool 'late'"
         assert trio.current_time() - began == pytest.approx(2)
-        assert host.is_settling
+        assert host.sources_starting
 
 
 @pytest.mark.parametrize("interface", [by_call, by_call_many, by_check, by_export, by_remove])
 @pytest.mark.parametrize("state", AWAY)
 async def test_an_unknown_name_says_which_source_is_not_ready_and_why(
-    state: SourceState, door: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
+    state: SourceState, interface: Callable[[Any], Awaitable[ToolError]], autojump_clock: MockClock
 ) -> None:
     async with open_host({}, [plugin_of(Source(state))]) as host:
         await wait_all_tasks_blocked()
-        error = await door(host)
+        error = await interface(host)
     assert error.code is ErrorCode.NOT_FOUND
     (told,) = error.details["sources"]
     assert {**told, "since_s": 0} == {

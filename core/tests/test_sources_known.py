@@ -109,7 +109,7 @@ async def test_nobody_waits_for_a_source_that_fails(autojump_clock: MockClock) -
     async with open_host({}, [plugin_of(source)]) as host:
         await wait_all_tasks_blocked()
         began = trio.current_time()
-        await host.settle()
+        await host.wait_for_sources()
         assert (await host.session().call("late")).error is not None
         assert trio.current_time() == began
 
@@ -166,12 +166,12 @@ def test_a_tool_of_a_source_whose_name_is_taken_hangs_under_the_name_that_the_so
     assert {name: str(one.origin) for name, one in board.tools.items()} == {
         "read": "here", "fixed": "here", "far-read": "far", "far-write": "far",
     }  # fmt: skip
-    assert board.not_hung["fixed"].why == "here already has a tool of that name"
+    assert board.rejected_tools["fixed"].why == "here already has a tool of that name"
 
 
 def test_another_name_that_is_taken_too_is_none() -> None:
     board = with_installed(Renaming(known=[answering("far-read"), answering("read")]))
-    assert board.not_hung["read"].fix == "give the source a prefix"
+    assert board.rejected_tools["read"].fix == "give the source a prefix"
 
 
 def test_tools_of_a_source_say_whose_plugin_brought_it() -> None:
@@ -183,7 +183,7 @@ def test_one_bad_tool_of_a_source_costs_that_tool_on_a_strict_board_too() -> Non
     bad = answering("bad", input_schema={"type": "object", "properties": {"a": {"pattern": "("}}})
     board = load_board({"strict": True}, [plugin_of(Source(known=[bad, answering("good")]))])
     assert set(board.tools) == {"good"}
-    assert "bad" in board.not_hung
+    assert "bad" in board.rejected_tools
 
 
 async def test_a_source_that_failed_once_is_not_waited_for_again(autojump_clock: MockClock, caplog: Any) -> None:
@@ -196,11 +196,11 @@ async def test_a_source_that_failed_once_is_not_waited_for_again(autojump_clock:
 
     async with open_host({}, [plugin_of(Flapping())]) as host:
         began = trio.current_time()
-        await host.settle()
+        await host.wait_for_sources()
         assert trio.current_time() - began == pytest.approx(1)
         states = set()
         for _ in range(100):
             states.add(host.board.source_states["far"][0])
-            assert not host.is_settling
+            assert not host.sources_starting
             await trio.sleep(0.1)
         assert states == {SourceState.STARTING, SourceState.BACKING_OFF}

@@ -10,11 +10,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegboard import text as module
-from pegboard.text import HIDDEN, NOTHING, WORDS, clean, clean_value, describe, is_plain_json, visible, visible_json
+from pegboard.text import (
+    HIDDEN_CHARACTERS,
+    NOTHING,
+    WORDS,
+    clean,
+    clean_value,
+    describe,
+    is_plain_json,
+    visible,
+    visible_json,
+)
 
 LIST = {
     code
-    for inside in HIDDEN.values()
+    for inside in HIDDEN_CHARACTERS.values()
     for part in re.findall("(.)(?:-(.))?", inside, 16)
     for code in range(ord(part[0]), ord(part[1] or part[0]) + 1)
 }
@@ -236,12 +246,12 @@ def _definition(text: str) -> tuple[str, dict[str, int]]:
         "", text,
     )  # fmt: skip
     text = without("\\r(?!\\n)|[\\x0b\\x0c\\x85\\u2028\\u2029]", text, "\n")
-    never = f"(?![\\r{module._NEEDED}])[{''.join(HIDDEN.values())}]"
+    never = f"(?![\\r{module._NEEDED}])[{''.join(HIDDEN_CHARACTERS.values())}]"
     parts = re.split(f"({module._FLAGS})", text)
     text = "".join(part if at % 2 else without(STRAY, without(never, part)) for at, part in enumerate(parts))
     counts = {"escapes": sequences} if sequences else {}
     for one in found:
-        kind = next(kind for kind, inside in HIDDEN.items() if re.match(f"[{inside}]", one))
+        kind = next(kind for kind, inside in HIDDEN_CHARACTERS.items() if re.match(f"[{inside}]", one))
         counts[kind] = counts.get(kind, 0) + 1
     return text, counts
 

@@ -87,7 +87,7 @@ def test_frozen_values_are_their_own_copies_and_thaw_makes_one_that_may_change()
 
 
 @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0", "x" * 129, 5, None, "tab\there"])
-def test_what_is_no_name_is_refused(name: Any) -> None:
+def test_what_is_not_a_name_is_refused(name: Any) -> None:
     with pytest.raises(ToolDefinitionError, match="not a name for a tool"):
         Tool(name=name, handler=double)
 
@@ -135,7 +135,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one() -> None:
     assert caught.value.hint == "did you mean 'timeout_s'?"
 
 
-def test_what_is_no_function_is_refused() -> None:
+def test_what_is_not_a_function_is_refused() -> None:
     with pytest.raises(ToolDefinitionError, match="takes a function, got int"):
         tool(5)  # type: ignore[call-overload]
 
@@ -171,7 +171,7 @@ def test_a_call_has_no_arguments_unless_it_says_so() -> None:
     assert ToolCall("1", "a").arguments == {}
 
 
-def test_an_output_schema_that_is_none_is_refused_when_the_tool_is_hung():
+def test_an_output_schema_that_is_none_is_refused_when_the_tool_is_registered():
     board = load_board({}, [])
 
     @tool(output_schema={"type": "objekt"})
@@ -190,5 +190,5 @@ def test_a_tool_that_says_read_only_and_destructive_counts_as_destructive():
         return ""
 
     assert (both.read_only, both.annotations.destructive, both.annotations.says_both) == (False, True, True)
-    assert both.face["annotations"]["read_only"] is False
-    assert "says_both" not in both.face["annotations"]
+    assert both.public_definition["annotations"]["read_only"] is False
+    assert "says_both" not in both.public_definition["annotations"]

@@ -67,7 +67,7 @@ async def test_calls_and_their_results_come_to_an_answer(aimock, reach, heard, p
 
 @pytest.mark.parametrize("provider", [name for name in PATHS if name != "cohere"])  # it says a thought as text there
 @streamed_or_not
-async def test_what_a_model_thinks_is_no_part_of_its_answer(aimock, reach, heard, provider, stream) -> None:
+async def test_what_a_model_thinks_is_not_part_of_its_answer(aimock, reach, heard, provider, stream) -> None:
     script(aimock, THOUGHT, HELLO)
     async with reach(provider, aimock.address + PATHS[provider]) as reached:
         chat = reached.chat(stream=stream)

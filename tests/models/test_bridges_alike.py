@@ -61,7 +61,7 @@ def test_calls_are_read_from_a_message_and_from_its_json(export: Any) -> None:
 
 
 @pytest.mark.parametrize("message", ["nonsense", '{"tool', b"\xff", 7, None, "[" * 100], ids=repr)
-def test_what_is_no_message_is_answered_with_an_error(export: Any, message: Any) -> None:
+def test_what_is_not_a_message_is_answered_with_an_error(export: Any, message: Any) -> None:
     (result,) = export.parse(message)
     assert result.error.code is ErrorCode.INVALID_INPUT
     assert result.id

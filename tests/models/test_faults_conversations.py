@@ -247,7 +247,7 @@ class Fleeting:
 @every_provider
 async def test_a_tool_that_goes_between_rounds_is_gone_in_the_next(stage, faulty, heard, taken, provider) -> None:
     async with stage(provider, on_top=[Fleeting()]) as on:
-        await on.host.settle(timeout_s=5)
+        await on.host.wait_for_sources(timeout_s=5)
         said = faulty.Said("", [faulty.Call("call_1", "once", "{}")])
         model, tape = on.taped(*[faulty.events(provider, said)] * 2)
         events = await heard(on.chat(model=model), "Hello?")
@@ -294,7 +294,7 @@ async def test_names_that_meet_are_told_apart(stage, faulty, heard, taken, provi
         taken(tape)
 
 
-async def test_a_message_of_a_stranger_says_only_what_it_can(stage, faulty, heard, taken) -> None:
+async def test_a_message_of_a_third_party_says_only_what_it_can(stage, faulty, heard, taken) -> None:
     """Messages that a program made by hand: of no dialect, with a call that holds rubbish and a result of nothing."""
     from pegboard import ToolCall
 

@@ -214,7 +214,7 @@ async def test_a_key_in_an_address_of_the_environment_is_not_shown(program, faul
         assert "error: " in ran.err
 
 
-async def test_a_file_that_is_no_conversation_is_told_before_anything_is_asked(program, tmp_path) -> None:
+async def test_a_file_that_is_not_a_conversation_is_told_before_anything_is_asked(program, tmp_path) -> None:
     """Whatever somebody wrote into it, it is named with its place, and nothing is sent or overwritten."""
     head = '{"pegboard_conversation": 1, "messages": '
     texts = ["", "{", "[]", '{"pegboard_conversation": 99, "messages": []}', head + "5}", head + '[{"role": "x"}]}']

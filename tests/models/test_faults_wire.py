@@ -151,7 +151,7 @@ async def test_a_refusal_says_what_to_do_and_nothing_of_the_key(stage, faulty, f
 
 @every_provider
 @streamed_or_not
-async def test_what_is_no_answer_is_said_to_be_none(stage, faulty, fails, provider, stream) -> None:
+async def test_what_is_not_an_answer_is_said_to_be_none(stage, faulty, fails, provider, stream) -> None:
     key = faulty.KEY
     other = PROVIDERS[PROVIDERS.index(provider) - 1 - (provider == "openai-responses")]
     answers = {
@@ -204,7 +204,7 @@ async def test_an_answer_without_anything_is_half_of_one(stage, faulty, heard, s
 
 
 @every_provider
-async def test_half_a_stream_is_no_answer_wherever_it_ends(stage, faulty, heard, sealed, provider) -> None:
+async def test_half_a_stream_is_not_an_answer_wherever_it_ends(stage, faulty, heard, sealed, provider) -> None:
     """At the end of every event and in the middle of each, with the connection closed well and not."""
     call = faulty.Call("call_1", "calculator", '{"expression": "1 + 1"}')
     said = faulty.Said("Let me see.", [call], thought="Hm, hm.")

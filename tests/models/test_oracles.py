@@ -91,7 +91,7 @@ def test_a_member_that_nobody_knows_is_found_at_any_place(path: str, judge_reque
 
 
 @pytest.mark.parametrize("path", RIGHT)
-def test_a_name_that_is_no_text_is_found_at_any_place(path: str, judge_request: Any) -> None:
+def test_a_name_that_is_not_text_is_found_at_any_place(path: str, judge_request: Any) -> None:
     body = RIGHT[path]
     named = [place for place in _places(body) if "name" in _at(body, place)]
     assert named
@@ -105,7 +105,7 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
     return value
 
 
-def test_a_path_that_nobody_serves_is_no_api(judge_request: Any) -> None:
+def test_a_path_that_nobody_serves_is_not_an_api(judge_request: Any) -> None:
     assert judge_request("/v1/embeddings", {})
 
 

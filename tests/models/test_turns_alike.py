@@ -159,7 +159,7 @@ def test_a_server_that_counts_its_calls_anew_in_every_turn_confuses_nobody(
 )
 @pytest.mark.parametrize("tool_calls", [None, [], [{}], [{"function": {"name": "", "arguments": ""}}]], ids=repr)
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-def test_what_names_no_function_is_no_call(dialects: Any, stream: bool, tool_calls: Any, empty: Any) -> None:
+def test_what_names_no_function_is_not_a_valid_call(dialects: Any, stream: bool, tool_calls: Any, empty: Any) -> None:
     request = _request(dialects, "openai", Conversation().ask("go"), stream=stream)
     said = {"role": "assistant", "content": "hello", "tool_calls": tool_calls, "function_call": empty}
     if stream:
@@ -312,7 +312,7 @@ async def test_a_whole_answer_is_taken_whatever_becomes_of_its_connection(
 @pytest.mark.parametrize("end", ["closed", "broken"])
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("name", MODELS)
-async def test_half_an_answer_is_no_answer(dialects: Any, name: str, stream: bool, end: str) -> None:
+async def test_half_an_answer_is_not_an_answer(dialects: Any, name: str, stream: bool, end: str) -> None:
     request = _request(dialects, name, Conversation().ask("go"), stream=stream)
     if stream:
         events = [*events_of(name, "call_0", 7)]

@@ -18,7 +18,7 @@ MOST_S = 60
 MOST_BYTES = 2 * 1024**3
 MOST_SCHEMA_BYTES = 16_384
 
-WEIGHED = """
+MEASURED = """
 import resource, subprocess, sys
 done = subprocess.run(sys.argv[1:])
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=sys.stderr)
@@ -63,8 +63,8 @@ def test_a_large_document_is_built_within_bounds(
 ) -> None:
     out = tmp_path / "llm-tooling"
     command = [sys.executable, "-m", "pegboard", "toolgen", "init", "--openapi", str(documents[name]), "--all"]
-    weighed = [sys.executable, "-c", WEIGHED, *command, "--out", str(out)]
-    done = run_program(weighed, cwd=tmp_path, env=base_env, timeout_s=5 * MOST_S)
+    measured = [sys.executable, "-c", MEASURED, *command, "--out", str(out)]
+    done = run_program(measured, cwd=tmp_path, env=base_env, timeout_s=5 * MOST_S)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert int(done.stderr.splitlines()[-1]) < MOST_BYTES
     draft = json.loads((out / "tools.draft.json").read_text())

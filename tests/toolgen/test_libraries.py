@@ -104,6 +104,6 @@ def test_reordering_and_deleting_functions_leaves_every_name_on_its_binding(
     }
 
 
-def test_what_is_no_argument_is_the_callers_fault(humanize: Any) -> None:
+def test_what_is_not_an_argument_is_the_callers_fault(humanize: Any) -> None:
     refused = humanize.call("humanize_naturalsize", {"value": []})
     assert refused["error"]["code"] == "INVALID_INPUT"

@@ -77,12 +77,12 @@ def _asked() -> Iterator[Installed]:
     seen = set()
     for distribution in distributions():
         entries = _text_in(distribution, "entry_points.txt")
-        said = _headers(_text_in(distribution, "METADATA") or _text_in(distribution, "PKG-INFO"))
-        name = re.sub(r"[-_.]+", "_", said.get("name", "")).lower()
+        headers = _headers(_text_in(distribution, "METADATA") or _text_in(distribution, "PKG-INFO"))
+        name = re.sub(r"[-_.]+", "_", headers.get("name", "")).lower()
         if not name or name not in seen:
             seen.add(name)
             for entry, value in _pairs(entries):
-                yield Installed(entry, value, said.get("name"), said.get("version"))
+                yield Installed(entry, value, headers.get("name"), headers.get("version"))
 
 
 def _text_in(distribution: Distribution, name: str) -> str:
@@ -114,9 +114,9 @@ def _entries(info: str, metadata: str) -> Iterator[Installed]:
         return
     pairs = list(_pairs(text))
     if pairs:
-        said = _headers(_text(f"{info}/{metadata}"))
+        headers = _headers(_text(f"{info}/{metadata}"))
         for name, value in pairs:
-            yield Installed(name, value, said.get("name"), said.get("version"))
+            yield Installed(name, value, headers.get("name"), headers.get("version"))
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -276,9 +276,9 @@ class AsyncioHost:
         stop = self._host.watch(lambda old, new: _tell(self._loop, partial(watcher, old, new)))
         return partial(self._thread.run_sync, stop)
 
-    async def settle(self, name: str | None = None, **options: Any) -> None:
+    async def wait_for_sources(self, name: str | None = None, **options: Any) -> None:
         """Wait until the sources have offered their first tools; see `Host.wait_for_sources`."""
-        await _ask_trio(self._thread, partial(self._host.settle, name, **options))
+        await _ask_trio(self._thread, partial(self._host.wait_for_sources, name, **options))
 
     def session(
         self,

@@ -30,14 +30,14 @@ from pegboard.errors import (
     ToolError,
     reason_of,
 )
-from pegboard.pipeline.plan import Hung, Plan, Refusal, check_plan
+from pegboard.pipeline.plan import Plan, PlanEntry, Refusal, check_plan
 from pegboard.pipeline.runtime import Runtime
 from pegboard.pipeline.stages import order_guards
 from pegboard.plugins import PluginRecord, Plugins, load_plugins
 from pegboard.registry import Registry, search
 from pegboard.schema.jsontext import shorten_text
 from pegboard.tools import Origin, Tool, tool
-from pegboard.view import ProfileView, View, WholeBoard
+from pegboard.visible import AllTools, ProfileTools, VisibleTools
 
 if TYPE_CHECKING:
     import os
@@ -73,18 +73,18 @@ DIALECT_PACKAGES = {
 
 
 @attrs.frozen(eq=False, repr=False)
-class NotHung(Value):
+class RejectedTool(Value):
     """A tool that was rejected: its origin, the reason, and how to repair it.
 
-    `is_off`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`: nothing
-    is either, and somebody has to accept it (`HeldBackError`); `all_fix` is its `all_hint`.
+    `is_disabled`: nothing is wrong with it, its own permissions keep it off until somebody configures it. `is_held`:
+    nothing is either, and somebody has to accept it (`HeldBackError`); `all_fix` is its `all_hint`.
     """
 
     name: str
     origin: Origin
     why: str
     fix: str
-    is_off: bool = False
+    is_disabled: bool = False
     is_held: bool = False
     all_fix: str | None = None
 
@@ -95,7 +95,7 @@ class NotHung(Value):
         return kind if colon else "tool"
 
 
-class ToolOffError(PluginError):
+class ToolDisabledError(PluginError):
     """The permissions of a tool keep it disabled until somebody configures it."""
 
 
@@ -108,7 +108,7 @@ class Board:
         registry: what is registered.
         runtime: what plans share; a host fills it.
         sources: the sources that plugins provide, with the plugin's record.
-        not_hung: tools that were offered and refused.
+        rejected_tools: tools that were offered and refused.
         failed_validators: plugins whose `make_validator` raised, with where; they counted as None.
 
     .. versionadded:: 0.1
@@ -126,14 +126,14 @@ class Board:
         )
         self.sources: list[tuple[PluginRecord, ToolSource]] = []
         self._owners: dict[str, tuple[PluginRecord, ToolSource]] = {}
-        self.not_hung: dict[str, NotHung] = {}
+        self.rejected_tools: dict[str, RejectedTool] = {}
         self.failed_validators: dict[str, str] = {}
         self.source_states: dict[str, tuple[SourceState, str | None]] = {}
         self._source_since: dict[str, float] = {}
-        self._told_reasons: dict[str, str | None] = {}
-        self._views: dict[str | None, View] = {}
+        self._source_reasons: dict[str, str | None] = {}
+        self._visible_by_profile: dict[str | None, VisibleTools] = {}
         self._dialects: dict[str, Dialect] | None = None
-        self._hang_installed()
+        self._register_installed()
         self._find_sources()
 
     # -- reading
@@ -154,36 +154,36 @@ class Board:
         """Tools that hold every word of `text` in name, title, description, category or tags, the best match first."""
         return search(self.tools.values(), text, category=category, tag=tag)
 
-    def state_of(self, name: str, view: View | None = None) -> str:
+    def state_of(self, name: str, visible: VisibleTools | None = None) -> str:
         """How a registered tool is doing: `ready`, `disabled`, `conflict`, or the state of its source.
 
         `refused`: sessions that see these tools (None: that of the configuration's own profile) are not offered it,
         since read-only mode or their profile leaves it out.
         """
-        if name not in (view or self.view()).offered.plans:
+        if name not in (visible or self.visible_tools()).offered.plans:
             return "refused"
-        hung = self.registry.plans[name]
-        if isinstance(hung, Refusal):
-            return str(hung.error.details.get("reason", "conflict"))
-        source = hung.tool.origin.source
+        entry = self.registry.plans[name]
+        if isinstance(entry, Refusal):
+            return str(entry.error.details.get("reason", "conflict"))
+        source = entry.tool.origin.source
         state = self.source_states.get(source) if source else None
         return state[0].value if state else "ready"
 
-    def view(self, profile: str | None = None) -> View:
+    def visible_tools(self, profile: str | None = None) -> VisibleTools:
         """What sessions of a profile see; None: of the configuration's default profile, or everything.
 
         Raises:
             ConfigError: there is no such profile.
         """
         profile = profile if profile is not None else self.config.core.profile
-        if profile not in self._views:
-            self._views[profile] = self._make_view(profile)
-        return self._views[profile]
+        if profile not in self._visible_by_profile:
+            self._visible_by_profile[profile] = self._make_visible(profile)
+        return self._visible_by_profile[profile]
 
-    def _make_view(self, profile: str | None) -> View:
+    def _make_visible(self, profile: str | None) -> VisibleTools:
         read_only = self.config.core.read_only
         if profile is None:
-            return WholeBoard(self.registry, read_only=read_only)
+            return AllTools(self.registry, read_only=read_only)
         found = self.config.profiles.get(profile)
         if found is None:
             from pegboard.schema.near import hint_of
@@ -191,7 +191,7 @@ class Board:
             hint = hint_of(profile, self.config.profiles, none="write one: [profiles.NAME]")
             raise ConfigError(f"there is no profile {profile[:60]!r}", hint=hint)
         tighten = functools.partial(self._tightened, found)
-        return ProfileView(self.registry, profile, found, tighten, self._recompile, read_only=read_only)
+        return ProfileTools(self.registry, profile, found, tighten, self._recompile, read_only=read_only)
 
     def _tightened(self, profile: Profile, one: Tool) -> Limits:
         """The tool's limits in sessions of a profile, which tightens what holds and loosens nothing."""
@@ -202,7 +202,7 @@ class Board:
             limits = attrs.evolve(limits, max_result_bytes=min(limits.max_result_bytes, runtime.max_result_bytes))
         return limits
 
-    def _recompile(self, one: Tool) -> Hung:
+    def _recompile(self, one: Tool) -> PlanEntry:
         try:
             return self._plan(one)
         except (PegboardError, ValueError) as problem:
@@ -220,12 +220,12 @@ class Board:
             PluginError: a guard, validator or executor cannot be made for one, or its schema cannot be held.
             ToolDefinitionError: a function cannot be made into a tool.
         """
-        put: dict[str, Hung] = {}
+        put: dict[str, PlanEntry] = {}
         for given in tools:
             one = given if isinstance(given, Tool) else tool(given)
             if one.name in put or one.name in self.registry.plans:
                 raise ToolError(ErrorCode.CONFLICT, f"a tool named {one.name!r} is already registered", tool=one.name)
-            put[one.name] = self._hang(one if origin is PROGRAM else _from(one, origin))
+            put[one.name] = self._register(one if origin is PROGRAM else _from(one, origin))
         self.registry.change(put=put)
 
     def remove(self, *names: str) -> None:
@@ -256,13 +256,13 @@ class Board:
             ToolError: NOT_FOUND: nothing of that name is registered. CONFLICT: two plugins claim it.
         """
         self._require(names)
-        put: dict[str, Hung] = {}
+        put: dict[str, PlanEntry] = {}
         for name in names:
-            hung = self.registry.plans[name]
-            if isinstance(hung, Refusal):
-                if _is_conflict(hung):
-                    raise hung.error
-                put[name] = self._plan(hung.tool)
+            entry = self.registry.plans[name]
+            if isinstance(entry, Refusal):
+                if _is_conflict(entry):
+                    raise entry.error
+                put[name] = self._plan(entry.tool)
         self.registry.change(put=put)
 
     def _require(self, names: Iterable[str]) -> None:
@@ -276,13 +276,13 @@ class Board:
         A source never replaces a registered tool: its own is registered under the name that the source has for that
         (`ToolSource.other_name`), or not at all. One that was disabled stays so.
         """
-        old = {name for name, hung in self.registry.plans.items() if hung.tool.origin.source == source}
-        self.not_hung = {name: one for name, one in self.not_hung.items() if one.origin.source != source}
+        old = {name for name, entry in self.registry.plans.items() if entry.tool.origin.source == source}
+        self.rejected_tools = {name: one for name, one in self.rejected_tools.items() if one.origin.source != source}
         owner = self._owners.get(source)
         origin = Origin(owner[0].distribution, owner[0].name, source) if owner else Origin(source=source)
-        put: dict[str, Hung] = {}
+        put: dict[str, PlanEntry] = {}
 
-        def holder(name: str) -> Hung | None:
+        def holder(name: str) -> PlanEntry | None:
             return put.get(name) or (None if name in old else self.registry.plans.get(name))
 
         for one in tools:
@@ -297,11 +297,11 @@ class Board:
                     self._refuse(named, why, "give the source a prefix")
                     continue
                 named = attrs.evolve(named, name=other)
-            known, hung = self.registry.plans.get(named.name), self._try_hang(named)
-            if isinstance(known, Plan) and isinstance(hung, Plan) and _is_same(known.tool, hung.tool):
-                hung.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
-            if hung is not None:
-                put[named.name] = _disabled(hung.tool) if isinstance(known, Refusal) else hung
+            known, entry = self.registry.plans.get(named.name), self._try_register(named)
+            if isinstance(known, Plan) and isinstance(entry, Plan) and _is_same(known.tool, entry.tool):
+                entry.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
+            if entry is not None:
+                put[named.name] = _disabled(entry.tool) if isinstance(known, Refusal) else entry
         self.registry.change(put=put, drop=old - put.keys())
 
     def _other_name(self, source: str, name: str) -> str | None:
@@ -309,7 +309,7 @@ class Board:
         ask = getattr(self._owners[source][1], "other_name", None) if source in self._owners else None
         return None if ask is None else ask(name)
 
-    def _hang_installed(self) -> None:
+    def _register_installed(self) -> None:
         """Ask every plugin for its tools; what two of them claim is a CONFLICT that the configuration settles."""
         offered: dict[str, list[Tool]] = {}
         answers = list(
@@ -320,13 +320,13 @@ class Board:
                 for one in tools:
                     origin = Origin(record.distribution, record.name, one.origin.source)
                     offered.setdefault(one.name, []).append(_from(one, origin))
-        put: dict[str, Hung] = {}
+        put: dict[str, PlanEntry] = {}
         for name, claims in offered.items():
             wanted = [one for one in claims if self._is_wanted(name, one.origin)]
             if len(wanted) == 1:
-                hung = self._try_hang(wanted[0])
-                if hung is not None:
-                    put[name] = hung
+                entry = self._try_register(wanted[0])
+                if entry is not None:
+                    put[name] = entry
             elif wanted:
                 put[name] = _conflict(wanted)
             else:
@@ -338,12 +338,14 @@ class Board:
         wanted = self.config.tool_settings(name).from_
         return wanted is None or wanted in (origin.distribution, origin.plugin, origin.source)
 
-    def _try_hang(self, one: Tool) -> Hung | None:
+    def _try_register(self, one: Tool) -> PlanEntry | None:
         """Register a tool of a plugin: what cannot be registered is noted, and costs that tool alone."""
         try:
-            return self._hang(one)
-        except ToolOffError as off:
-            self.not_hung[one.name] = NotHung(one.name, one.origin, off.message, off.hint or "", is_off=True)
+            return self._register(one)
+        except ToolDisabledError as off:
+            self.rejected_tools[one.name] = RejectedTool(
+                one.name, one.origin, off.message, off.hint or "", is_disabled=True
+            )
             return None
         except ConfigError:
             raise
@@ -362,27 +364,27 @@ class Board:
     def _refuse(self, one: Tool, why: str, fix: str, problem: PegboardError | None = None) -> None:
         log.warning("tool %s of %s is not on the board: %s", one.name, one.origin, why)
         is_held, all_fix = isinstance(problem, HeldBackError), getattr(problem, "all_hint", None)
-        self.not_hung[one.name] = NotHung(one.name, one.origin, why, fix, is_held=is_held, all_fix=all_fix)
+        self.rejected_tools[one.name] = RejectedTool(one.name, one.origin, why, fix, is_held=is_held, all_fix=all_fix)
 
-    def _hang(self, one: Tool) -> Hung:
+    def _register(self, one: Tool) -> PlanEntry:
         """Apply the configuration's settings over the author's, then make the plan."""
         if one.name == READ_RESULT:
             _require_own(one)
-        said = self.config.tool_settings(one.name)
-        limits = said.override(one.limits)
+        configured = self.config.tool_settings(one.name)
+        limits = configured.override(one.limits)
         if limits is not one.limits:
             author = attrs.evolve(one.limits, timeout_s=one.limits.timeout_s or self.runtime.timeout_of_source(one))
             self.config.check_loosened(one.name, author, limits)
             one = attrs.evolve(one, limits=limits)
-        return _disabled(one) if said.enabled is False else self._plan(one)
+        return _disabled(one) if configured.enabled is False else self._plan(one)
 
     def _plan(self, one: Tool) -> Plan:
         check_plan(one)
         permissions = self.config.structure_permissions(one.name, one.permissions)
-        off = getattr(permissions, "why_off", None)
+        off = getattr(permissions, "disabled_reason", None)
         if off is not None:
             why, fix = off
-            raise ToolOffError(why, hint=fix)
+            raise ToolDisabledError(why, hint=fix)
         return Plan(
             one,
             self.runtime,
@@ -449,9 +451,9 @@ class Board:
         if len(answers) > 1:
             raise ClaimError("validate", answers, f'validator = "{answers[0][0].name}"')
         if answers:
-            from pegboard.guests import guest_validator  # where nobody but the core validates, it costs nothing
+            from pegboard.third_party import checked_validator  # where nobody but the core validates, it costs nothing
 
-            return guest_validator(answers[0][1], answers[0][0].label)
+            return checked_validator(answers[0][1], answers[0][0].label)
         if fallback is None:
             self._refuse_schema(one, schema, what)
         return fallback
@@ -501,14 +503,14 @@ class Board:
             self._source_since[source] = monotonic()
         line = " ".join(reason.split()) if reason is not None else None
         self.source_states[source] = (state, line and shorten_text(line, MAX_REASON))
-        self._told_reasons[source] = told
+        self._source_reasons[source] = told
 
     def source_statuses(self) -> list[SourceStatus]:
         """How every source is doing, in the order of their names.
 
         .. versionadded:: 0.1
         """
-        counts = Counter(hung.tool.origin.source for hung in self.registry.plans.values()) if self.sources else {}
+        counts = Counter(entry.tool.origin.source for entry in self.registry.plans.values()) if self.sources else {}
         found = (self._status_of(record, source.name, counts.get(source.name, 0)) for record, source in self.sources)
         return sorted(found, key=lambda one: one.source)
 
@@ -522,7 +524,7 @@ class Board:
 
         if name in self.registry.plans:  # it is here, and the profile leaves it out
             return None
-        offered = self.not_hung.get(name)
+        offered = self.rejected_tools.get(name)
         if offered is not None:
             is_told = offered.is_held and self._may_have(name, offered.origin, profile)
             return held_back(name, offered.origin, offered.why, offered.fix) if is_told else None
@@ -532,18 +534,18 @@ class Board:
         return None
 
     @property
-    def held(self) -> list[NotHung]:
+    def held(self) -> list[RejectedTool]:
         """What a person has to accept before anybody is offered it, by name: tools, and what else sources have (see
         `ToolSource`).
 
         .. versionadded:: 0.1
         """
-        found = [one for one in self.not_hung.values() if one.is_held]
+        found = [one for one in self.rejected_tools.values() if one.is_held]
         for record, source in self.sources:
             origin = Origin(record.distribution, record.name, source.name)
             for name, problem in getattr(source, "held", {}).items():
                 why, fix = problem.message, problem.hint or ""
-                found.append(NotHung(name, origin, why, fix, is_held=True, all_fix=problem.all_hint))
+                found.append(RejectedTool(name, origin, why, fix, is_held=True, all_fix=problem.all_hint))
         return sorted(found, key=lambda one: (one.kind != "tool", one.name))
 
     def _who_may_have_had(self, name: str) -> Iterator[tuple[Origin, list[Callable[[], Any]]]]:
@@ -578,8 +580,8 @@ class Board:
 
         .. versionadded:: 0.1
         """
-        told = self._told_reasons
-        is_held = any(one.is_held for one in self.not_hung.values())
+        told = self._source_reasons
+        is_held = any(one.is_held for one in self.rejected_tools.values())
         if not is_held and all(state in UP for state, _ in self.source_states.values()):
             return []  # at once: models miss names all day
         away = {
@@ -599,8 +601,8 @@ class Board:
         state, reason = self.source_states[source]
         is_up = state in UP
         if is_up and not tools:
-            aside = [one for one in self.not_hung.values() if one.origin.source == source]
-            one = next((one for one in aside if one.is_held), aside[0] if aside else None)
+            rejected = [one for one in self.rejected_tools.values() if one.origin.source == source]
+            one = next((one for one in rejected if one.is_held), rejected[0] if rejected else None)
             state = SourceState.HELD if one is not None and one.is_held else state
             empty, off = "its list of tools is empty", "its tools are not on the board"
             reason = empty if one is None else f"{off}: {one.why}; {one.fix}"
@@ -620,9 +622,9 @@ class Board:
                 timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
                 if timeout_s is not None:
                     self.runtime.source_timeouts[source.name] = timeout_s
-                self._hang_known(record, source)
+                self._register_known(record, source)
 
-    def _hang_known(self, record: PluginRecord, source: ToolSource) -> None:
+    def _register_known(self, record: PluginRecord, source: ToolSource) -> None:
         """Register the tools that a source offered when it last ran; what it remembers wrongly is no reason to fail."""
         try:
             remember = getattr(source, "known", None)
@@ -675,7 +677,7 @@ class Board:
         found = self.dialects.get(dialect)
         if found is None:
             raise self.no_dialect(dialect)
-        names = self.view().offered.names if names is None else names
+        names = self.visible_tools().offered.names if names is None else names
         self._require(names)
         tools = self.registry.snapshot.offered(read_only=self.config.core.read_only).tools
         missing = [name for name in names if name not in tools]
@@ -707,7 +709,7 @@ class Board:
 
     def findings(self) -> list[Finding]:
         """Everything that is or will be wrong, for `pegboard doctor`."""
-        from pegboard.guests import ask_checks
+        from pegboard.third_party import ask_checks
 
         found: list[Finding] = []
         for record, make in self.plugins.implementations("provide_checks"):
@@ -752,7 +754,7 @@ def _is_dialect(one: object) -> bool:
 
 
 def _require_own(one: Tool) -> None:
-    from pegboard.kept import read_result
+    from pegboard.result_store import read_result
 
     if one.handler is not read_result:
         raise PluginError(f"the name {READ_RESULT!r} is the core's own", hint="give the tool another name")
@@ -791,8 +793,8 @@ def _is_same(one: Tool, other: Tool) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _SEEN)
 
 
-def _is_conflict(hung: Hung) -> bool:
-    return isinstance(hung, Refusal) and hung.error.code is ErrorCode.CONFLICT
+def _is_conflict(entry: PlanEntry) -> bool:
+    return isinstance(entry, Refusal) and entry.error.code is ErrorCode.CONFLICT
 
 
 def _conflict(claims: Sequence[Tool]) -> Refusal:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
 from pegboard.marks import LOOK_ALIKE, ORDERS, TITLE, marks_of, plain, texts_of
-from pegboard.text import HIDDEN as HIDDEN  # its old place
+from pegboard.text import HIDDEN_CHARACTERS as HIDDEN_CHARACTERS  # its old place
 from pegboard.text import WORDS, clean, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pegboard.board import Board, NotHung
+    from pegboard.board import Board, RejectedTool
     from pegboard.contract import Check
     from pegboard.tools import Tool
 
@@ -75,18 +75,18 @@ def check_plugins(board: Board) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def check_hanging(board: Board) -> Iterator[Finding]:
+def check_rejected(board: Board) -> Iterator[Finding]:
     """Tools that were rejected, and names that two plugins claim."""
-    for absent in board.not_hung.values():
+    for absent in board.rejected_tools.values():
         where = f"tool {absent.name} of {absent.origin}"
-        if absent.is_off:
+        if absent.is_disabled:
             yield Finding("a tool is disabled", where, absent.why, absent.fix, "note")
         elif not absent.is_held:
             yield Finding("a tool is not on the board", where, absent.why, absent.fix)
     yield from _held(board)
-    for name, hung in board.registry.plans.items():
-        error = getattr(hung, "error", None)
-        if error is not None and error.details.get("reason") == "conflict" and name not in board.not_hung:
+    for name, entry in board.registry.plans.items():
+        error = getattr(entry, "error", None)
+        if error is not None and error.details.get("reason") == "conflict" and name not in board.rejected_tools:
             owners = error.details.get("owners") or ["DISTRIBUTION"]
             yield Finding(
                 "two plugins claim one name", f"tool {name}", error.message, f'[tools.{name}] from = "{owners[0]}"'
@@ -97,7 +97,7 @@ def _held(board: Board) -> Iterator[Finding]:
     """What a person has to accept first; what one deed lets through is one finding, however much it is."""
     from pegboard.absence import some_of
 
-    found: dict[tuple[str, str], list[NotHung]] = {}
+    found: dict[tuple[str, str], list[RejectedTool]] = {}
     for one in board.held:
         found.setdefault((one.why, one.all_fix or one.fix), []).append(one)
     for (why, fix), those in found.items():
@@ -115,10 +115,10 @@ def _held(board: Board) -> Iterator[Finding]:
 
 def check_annotations(board: Board) -> Iterator[Finding]:
     """Tools that say of themselves that they are read-only and destructive."""
-    for name, hung in board.registry.plans.items():
-        if hung.tool.annotations.says_both:
+    for name, entry in board.registry.plans.items():
+        if entry.tool.annotations.says_both:
             yield Finding(
-                "a tool contradicts itself", f"tool {name} of {hung.tool.origin}",
+                "a tool contradicts itself", f"tool {name} of {entry.tool.origin}",
                 "it says that it is read-only and that it is destructive; it counts as destructive",
                 "ask its author which it is", "warning",
             )  # fmt: skip
@@ -132,7 +132,7 @@ def check_validators(board: Board) -> Iterator[Finding]:
 
 def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
     """Names of sections `[tools.NAME]` that no tool has, each with the nearest name; tools that are off are there."""
-    names = [*board.registry.plans, *board.not_hung]
+    names = [*board.registry.plans, *board.rejected_tools]
     known = {_fold(name) for name in (*names, "read_result")}
     for name in board.config.tools:
         if _fold(name) not in known:
@@ -151,12 +151,12 @@ def check_configuration(board: Board) -> Iterator[Finding]:
             "settings of a tool that is not there", f"[tools.{name}]", "no such tool is registered", fix, "warning"
         )
     for name, profile in config.profiles.items():
-        if plans and not any(profile.selects(hung.tool) for hung in plans.values()):
+        if plans and not any(profile.selects(entry.tool) for entry in plans.values()):
             yield Finding(
                 "a profile selects nothing", f"[profiles.{name}]", "no tool on the board fits what it selects",
                 "name tools, tags, categories or sources that pegboard list shows", "warning",
             )  # fmt: skip
-    guards = {guard.name for hung in plans.values() for guard in getattr(hung, "guards", ())}
+    guards = {guard.name for entry in plans.values() for guard in getattr(entry, "guards", ())}
     for name in sorted(set(config.observe) - guards):
         yield Finding(
             "a guard is to observe that nobody has", "observe", f"no tool has a guard {name!r}",
@@ -287,7 +287,7 @@ def check_running(board: Board) -> Iterator[Finding]:
 
 DOCTORED: tuple[Check, ...] = (
     check_plugins,
-    check_hanging,
+    check_rejected,
     check_annotations,
     check_validators,
     check_configuration,
@@ -301,7 +301,7 @@ DOCTORED: tuple[Check, ...] = (
 
 
 def _tools(board: Board) -> list[Tool]:
-    return [hung.tool for _, hung in sorted(board.registry.plans.items())]
+    return [entry.tool for _, entry in sorted(board.registry.plans.items())]
 
 
 def _where(tool: Tool) -> str:

@@ -156,7 +156,7 @@ class Fault(Value):
     expected: str
     got: str
     hint: str | None = None
-    due: frozenset[str] = frozenset()
+    expected_types: frozenset[str] = frozenset()
 
     @property
     def where(self) -> str:
@@ -264,9 +264,9 @@ class UntrustedError(ConfigError):
     def of_faults(cls, faults: Iterable[Fault], *, hint: str | None = None, more: bool = False) -> UntrustedError:
         """The error that names what a file may not yet say; all faults are of one file."""
         listed = tuple(faults)
-        said = ", ".join(fault.where for fault in listed[:5]) + (", ..." if more or len(listed) > 5 else "")
+        named = ", ".join(fault.where for fault in listed[:5]) + (", ..." if more or len(listed) > 5 else "")
         return cls(
-            f"{getattr(listed[0], 'origin', 'it')} is not trusted, so it may not yet say {said}", listed, hint=hint
+            f"{getattr(listed[0], 'origin', 'it')} is not trusted, so it may not yet say {named}", listed, hint=hint
         )
 
 

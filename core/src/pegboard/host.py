@@ -19,10 +19,10 @@ import trio
 from pegboard.board import Board, load_board
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
-from pegboard.kept import READ_RESULT
 from pegboard.pipeline.classify import pass_on
 from pegboard.pipeline.execution import lead_a_group
-from pegboard.session import SETTLE_S, Session
+from pegboard.result_store import READ_RESULT
+from pegboard.session import SOURCES_WAIT_S, Session
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,7 @@ class Host:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.runtime = board.runtime
-        self.air = perf_counter()
+        self.last_checkpoint = perf_counter()
         self._nursery: trio.Nursery | None = None
         self._resources: list[Any] = []
         self._lost: dict[str, str] = {}
@@ -136,16 +136,16 @@ class Host:
         Raises:
             ConfigError: there is no such profile.
         """
-        view = self.board.view(profile)
+        visible = self.board.visible_tools(profile)
         if user_id is None:
-            selected = self.board.config.profiles.get(view.profile) if view.profile else None
+            selected = self.board.config.profiles.get(visible.profile) if visible.profile else None
             user_id = (selected.user_id if selected else None) or self.board.config.core.user_id
-        return Session(self, view, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
+        return Session(self, visible, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
 
     # -- sources
 
     @property
-    def is_settling(self) -> bool:
+    def sources_starting(self) -> bool:
         """Whether a source is still about to offer its first tools; one that has failed once is not waited for."""
         return any(map(self._is_awaited, self.board.source_states))
 
@@ -154,14 +154,16 @@ class Host:
 
         .. versionadded:: 0.1
         """
-        if not self.is_settling:  # at once: models miss names all day
+        if not self.sources_starting:  # at once: models miss names all day
             return False
         return any(self._is_awaited(one.source) for one in self.board.sources_away(name, profile=profile))
 
     def _is_awaited(self, source: str) -> bool:
         return source not in self._answered and self.board.source_states[source][0].is_coming
 
-    async def settle(self, name: str | None = None, *, timeout_s: float = SETTLE_S, profile: str | None = None) -> None:
+    async def wait_for_sources(
+        self, name: str | None = None, *, timeout_s: float = SOURCES_WAIT_S, profile: str | None = None
+    ) -> None:
         """Wait until the sources have offered their first tools, or have failed to.
 
         Args:
@@ -170,7 +172,7 @@ class Host:
             profile: of the sessions that want the tool.
         """
         with trio.move_on_after(timeout_s):
-            while self.is_settling if name is None else self._is_missed(name, profile):
+            while self.sources_starting if name is None else self._is_missed(name, profile):
                 await self.wait_source_moved()
 
     def _is_missed(self, name: str, profile: str | None) -> bool:
@@ -211,13 +213,13 @@ class Host:
 
     # -- what calls need
 
-    async def breathe(self) -> None:
+    async def checkpoint(self) -> None:
         """Pass a trio checkpoint: calls that never wait do not starve other tasks."""
-        self.air = (
+        self.last_checkpoint = (
             perf_counter()
         )  # before the wait too: of a thousand calls that come at once one passes the checkpoint
         await trio.lowlevel.checkpoint()
-        self.air = perf_counter()
+        self.last_checkpoint = perf_counter()
 
     def resource(self, kind: type[T]) -> T:
         """The resource of that type.
@@ -252,12 +254,12 @@ class Host:
             except BaseException as problem:
                 pass_on(problem)
                 if record.named or record.builtin or self.board.plugins.strict:
-                    said = problem if isinstance(problem, PegboardError) else None
-                    failed = f"plugin {record.label} could not open its resources: {said or reason_of(problem)}"
+                    explained = problem if isinstance(problem, PegboardError) else None
+                    failed = f"plugin {record.label} could not open its resources: {explained or reason_of(problem)}"
                     raise PluginError(
                         # Of the core's own it helps nobody to know which: what is told is the file of --log-json.
-                        str(said) if record.builtin and said else failed,
-                        hint=(said and said.hint)
+                        str(explained) if record.builtin and explained else failed,
+                        hint=(explained and explained.hint)
                         or "repair its settings, or uninstall it; this is fatal because the configuration names it",
                     ) from problem
                 log.exception("plugin %s could not open its resources", record.label, exc_info=problem)

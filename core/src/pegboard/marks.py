@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pegboard.tools import Tool
 
-LOOK_ALIKE, TITLE, ORDERS, HIDDEN = "look-alike", "title", "orders", "hidden text"
+LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT = "look-alike", "title", "orders", "hidden text"
 """The kinds of marks, as `pegboard list` shows them."""
 
 MAX_TEXTS = 5_000
@@ -182,7 +182,7 @@ class Mark(NamedTuple):
 
     Args:
         tool: the tool.
-        kind: `LOOK_ALIKE`, `TITLE`, `ORDERS` or `HIDDEN`.
+        kind: `LOOK_ALIKE`, `TITLE`, `ORDERS` or `HIDDEN_TEXT`.
         where: which of its texts.
         why: what is to be seen there.
 
@@ -223,7 +223,7 @@ def marks_of(tools: Iterable[Tool], taken_out: Mapping[str, Iterable[str]] | Non
             marks += [Mark(tool, ORDERS, place, why) for place, text in texts for why in orders_in(text)]
         hides = clean(whole)[1] and any(clean(text)[1] for _, text in texts)
         if hides or tool.name in (taken_out or {}):
-            marks.append(Mark(tool, HIDDEN, "texts", "characters that nobody sees"))
+            marks.append(Mark(tool, HIDDEN_TEXT, "texts", "characters that nobody sees"))
     return marks
 
 
@@ -291,21 +291,21 @@ def texts_of(tool: Tool) -> Iterator[tuple[str, str]]:
 
     .. versionadded:: 0.1
     """
-    faces: list[tuple[str, Any]] = [
+    parts: list[tuple[str, Any]] = [
         ("name", tool.name), ("title", tool.title), ("description", tool.description),
         ("input_schema", tool.input_schema), ("output_schema", tool.output_schema), ("category", tool.category),
     ]  # fmt: skip
     left = MAX_TEXTS
-    while faces and left:
-        place, value = faces.pop()
+    while parts and left:
+        place, value = parts.pop()
         left -= 1
         if isinstance(value, str):
             yield place, value
         elif isinstance(value, dict):
-            faces += [(f"{place}.{plain(key)}", item) for key, item in value.items()]
+            parts += [(f"{place}.{plain(key)}", item) for key, item in value.items()]
             yield f"{place}, a key", " ".join(map(str, value))
         elif isinstance(value, (list, tuple)):
-            faces += [(f"{place}[{index}]", item) for index, item in enumerate(value)]
+            parts += [(f"{place}[{index}]", item) for index, item in enumerate(value)]
 
 
 def plain(key: object) -> str:

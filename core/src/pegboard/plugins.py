@@ -124,13 +124,13 @@ def waiting_for(record: PluginRecord, does: str) -> Iterator[None]:
 
     .. versionadded:: 0.1
     """
-    said = f"the plugin {record.label} {does}"
+    advice = f"the plugin {record.label} {does}"
     if (watcher := WATCHER.get()) is not None:
-        watcher(said)
+        watcher(advice)
     try:
         yield
     except KeyboardInterrupt as stop:
-        stop.add_note(f"while {said}")
+        stop.add_note(f"while {advice}")
         raise
 
 
@@ -509,9 +509,9 @@ def _cure(record: PluginRecord, problem: BaseException) -> str:
     """What a person may do about a plugin that failed: what it says itself, the module that is missing, the line."""
     name, place = record.distribution, place_of(problem)
     other = f"uninstall {name}" if name else f'leave it out: without = ["{record.name}"]'
-    said = problem.hint if isinstance(problem, PegboardError) else None
-    if said:
-        return f"{said} ({place})" if place else said
+    advice = problem.hint if isinstance(problem, PegboardError) else None
+    if advice:
+        return f"{advice} ({place})" if place else advice
     if isinstance(problem, ModuleNotFoundError) and problem.name:
         where = f", or repair {place}" if place else ""
         return f"install what brings the module {problem.name!r}{where}, or {other}"

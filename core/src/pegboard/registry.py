@@ -19,7 +19,7 @@ from pegboard.errors import ErrorCode, ToolError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pegboard.pipeline.plan import Hung
+    from pegboard.pipeline.plan import PlanEntry
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
@@ -37,12 +37,12 @@ class Snapshot(Shown):
     """
 
     version: int
-    plans: Mapping[str, Hung]
+    plans: Mapping[str, PlanEntry]
 
     @functools.cached_property
     def tools(self) -> Mapping[str, Tool]:
         """The tools that can be called, by name."""
-        return MappingProxyType({name: hung.tool for name, hung in self.plans.items() if not hasattr(hung, "error")})
+        return MappingProxyType({name: entry.tool for name, entry in self.plans.items() if not hasattr(entry, "error")})
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Snapshot(Shown):
 
     @functools.cached_property
     def _reading(self) -> Snapshot:
-        left = {name: hung for name, hung in self.plans.items() if not _refuses_read_only(hung)}
+        left = {name: entry for name, entry in self.plans.items() if not _refuses_read_only(entry)}
         return self if len(left) == len(self.plans) else Snapshot(self.version, left)
 
     def offered(self, *, read_only: bool) -> Snapshot:
@@ -59,8 +59,8 @@ class Snapshot(Shown):
         return self._reading if read_only else self
 
 
-def _refuses_read_only(hung: Hung) -> bool:
-    return any(guard.refuses_read_only and guard.mode == "enforce" for guard in hung.guards)
+def _refuses_read_only(entry: PlanEntry) -> bool:
+    return any(guard.refuses_read_only and guard.mode == "enforce" for guard in entry.guards)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -82,11 +82,11 @@ class Registry:
         self._watchers: list[Callable[[Snapshot, Snapshot], None]] = []
 
     @property
-    def plans(self) -> Mapping[str, Hung]:
+    def plans(self) -> Mapping[str, PlanEntry]:
         """Everything that is registered now."""
         return self.snapshot.plans
 
-    def change(self, *, put: Mapping[str, Hung] | None = None, drop: Iterable[str] = ()) -> None:
+    def change(self, *, put: Mapping[str, PlanEntry] | None = None, drop: Iterable[str] = ()) -> None:
         """Remove `drop`, then register `put`, in one swap."""
         plans = dict(self.snapshot.plans)
         for name in drop:

@@ -81,8 +81,8 @@ class ToolResult:
     error = _MakeOrRead(_make_error, lambda result: result._error)
 
     def __repr__(self) -> str:
-        said = {"data": self.data, "error": self._error, "details": self.details}
-        shown = "".join(f", {key}={value!r}" for key, value in said.items() if value is not None)
+        fields = {"data": self.data, "error": self._error, "details": self.details}
+        shown = "".join(f", {key}={value!r}" for key, value in fields.items() if value is not None)
         return f"ToolResult({self.name or '?'}: {list(self.content)}{shown})"
 
     @property

@@ -16,11 +16,11 @@ from pegboard._values import Value
 from pegboard.contract import Outcome
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
-from pegboard.kept import KeptResults
 from pegboard.pipeline.classify import pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
 from pegboard.pipeline.stages import Trace
 from pegboard.registry import Page, page_of
+from pegboard.result_store import ResultStore
 from pegboard.results import ToolResult, stamped
 from pegboard.text import clean
 from pegboard.tools import MAX_NAME, Tool, ToolCall
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pegboard.context import CallContext
     from pegboard.host import Host
     from pegboard.registry import Snapshot
-    from pegboard.view import View
+    from pegboard.visible import VisibleTools
 
     Answer = bool | str | Mapping[str, Any] | None
     Confirm = Callable[["Confirmation"], Awaitable[Answer]]
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AIR_S = 0.001
+CHECKPOINT_S = 0.001
 """Calls in a row that never wait pass a checkpoint at least this often."""
-SETTLE_S = 35.0
+SOURCES_WAIT_S = 35.0
 """How long a call of a name that is not there waits for sources that are about to offer their first tools and could
 bring it: longer than the 30 s that a server may take to start, so that the answer says why one did not."""
 AT_ONCE = 64
@@ -108,7 +108,7 @@ class Session:
     def __init__(
         self,
         host: Host,
-        view: View,
+        visible: VisibleTools,
         *,
         user_id: str | None = None,
         channel: str = "program",
@@ -117,18 +117,18 @@ class Session:
         id: str | None = None,  # noqa: A002 - the attribute's name
     ) -> None:
         self._host = host
-        self._view = view
+        self._visible = visible
         self._confirm = confirm
         self._on_progress = on_progress
         self.id = id or secrets.token_hex(8)
         self.user_id = user_id.strip() or None if user_id else None
         self.channel = channel
-        self.read_only = view.read_only
+        self.read_only = visible.read_only
         self.approvals: set[str] = set()
         self.sampler: Sampler | None = None
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
-        self.kept = KeptResults(core.kept_results_bytes, core.kept_results_s)
+        self.kept = ResultStore(core.kept_results_bytes, core.kept_results_s)
         self._asking = 0
         self._held: dict[trio.CancelScope, float] = {}  # what their deadlines have left, while a person is asked
 
@@ -143,7 +143,7 @@ class Session:
     @property
     def profile(self) -> str | None:
         """The profile that selects the tools of this session."""
-        return self._view.profile
+        return self._visible.profile
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -152,7 +152,7 @@ class Session:
 
     @property
     def _offered(self) -> Snapshot:
-        return self._view.snapshot.offered(read_only=self.read_only)
+        return self._visible.snapshot.offered(read_only=self.read_only)
 
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         """The same, page by page in the order of names.
@@ -187,9 +187,9 @@ class Session:
         """
         host = self._host
         runtime = host.runtime
-        if perf_counter() - host.air > AIR_S and not runtime.observers:
-            await host.breathe()
-        plan = self._view.plans.get(name) if type(name) is str else None
+        if perf_counter() - host.last_checkpoint > CHECKPOINT_S and not runtime.observers:
+            await host.checkpoint()
+        plan = self._visible.plans.get(name) if type(name) is str else None
         if plan is None or timeout_s is not None or runtime.observers:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
@@ -217,7 +217,7 @@ class Session:
         async def one(index: int) -> None:
             call = asked[index]
             if isinstance(call, ToolResult):
-                results[index] = self._heard(call)
+                results[index] = self._notify_observers(call)
                 return
             results[index] = await self.call(call.name, call.arguments, id=call.id, timeout_s=timeout_s)
 
@@ -244,16 +244,16 @@ class Session:
 
     def may_overlap(self, name: str) -> bool:
         """Whether a call may run beside others: its tool is read-only, or declares it, or is not there."""
-        hung = self._view.plans.get(name) if type(name) is str else None
-        if hung is None:  # a source may bring it yet
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        if entry is None:  # a source may bring it yet
             return type(name) is not str or not self._host.may_come(name, self.profile)
-        return hung.tool.annotations.read_only or hung.tool.annotations.parallel
+        return entry.tool.annotations.read_only or entry.tool.annotations.parallel
 
     def may_wait(self, name: str) -> bool:
         """Whether others could run while a call waits; one of a tool that runs in place, and that nothing guards that
         might wait, is over at once. Before its first call that is not known: it may."""
-        hung = self._view.plans.get(name) if type(name) is str else None
-        return hung is None or hung.waits
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        return entry is None or entry.waits
 
     def check(self, name: str, arguments: Any = None) -> ToolResult:
         """What `call` would meet, without running or spending anything.
@@ -264,11 +264,11 @@ class Session:
         .. versionadded:: 0.1
         """
         started = perf_counter()
-        hung = self._view.plans.get(name) if type(name) is str else None
-        if hung is None:
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        if entry is None:
             result = ToolResult.of_error(clean_error(self.missing(name))[0])
         else:
-            result = hung.check(self, EMPTY if arguments is None else arguments)
+            result = entry.check(self, EMPTY if arguments is None else arguments)
         shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
         return stamped(result, "", shown, (perf_counter() - started) * 1000)
 
@@ -282,42 +282,44 @@ class Session:
         if isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
         call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
-        hung = self._view.plans.get(name) if type(name) is str else None
+        entry = self._visible.plans.get(name) if type(name) is str else None
         trace = Trace()
         started_at, started = time.time(), perf_counter()
         result: ToolResult | None = None
         try:
-            if perf_counter() - host.air > AIR_S:
-                await host.breathe()
-            if hung is None and type(name) is str and host.may_come(name, self.profile):
-                wait_s = SETTLE_S if timeout_s is None else min(max(timeout_s, 0), SETTLE_S)
-                await host.settle(name, timeout_s=wait_s, profile=self.profile)
-                hung = self._view.plans.get(name)
-            if hung is None:
+            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+                await host.checkpoint()
+            if entry is None and type(name) is str and host.may_come(name, self.profile):
+                wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
+                await host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
+                entry = self._visible.plans.get(name)
+            if entry is None:
                 result = ToolResult.of_error(clean_error(self.missing(name))[0])
             elif timeout_s is None:
-                result = await hung.answer(self, call.arguments, call.id, parent, trace)
+                result = await entry.answer(self, call.arguments, call.id, parent, trace)
             else:
                 with trio.move_on_after(max(timeout_s, 0)) as scope:
-                    result = await hung.answer(self, call.arguments, call.id, parent, trace)
-                left = runtime.threads.is_left(hung.tool.name, call.id)
+                    result = await entry.answer(self, call.arguments, call.id, parent, trace)
+                left = runtime.threads.is_left(entry.tool.name, call.id)
                 result = _by_the_callers_deadline(
-                    hung.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
+                    entry.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
                 )
             shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
             result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
             if runtime.observers:
                 duration_ms = (perf_counter() - started) * 1000
-                tool = None if hung is None else hung.tool
+                tool = None if entry is None else entry.tool
                 runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(trace)))
         return result
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
         """Answer what was not a valid call at all, a broken line of a batch, and let the observers hear it."""
-        return self._heard(stamped(ToolResult.of_error(clean_error(error)[0]), id, clean(name)[0], 0.0), line)
+        return self._notify_observers(
+            stamped(ToolResult.of_error(clean_error(error)[0]), id, clean(name)[0], 0.0), line
+        )
 
-    def _heard(self, result: ToolResult, line: Any = None) -> ToolResult:
+    def _notify_observers(self, result: ToolResult, line: Any = None) -> ToolResult:
         if self._host.runtime.observers:
             call = ToolCall(result.id, result.name, line)
             self._host.runtime.observe(Outcome(call, self, None, result, time.time(), 0.0))

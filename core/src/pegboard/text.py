@@ -1,8 +1,9 @@
 """The one sanitiser: what hides in a text, taken out of it or made visible, and counted.
 
-A text from outside is read by a person and by a model, and both have to read the same. `HIDDEN` lists by kind what
-shows nothing, or steers whoever shows it: Unicode's `Default_Ignorable_Code_Point` (which holds all of `Bidi_Control`),
-the annotation marks U+FFF9 to U+FFFB, C0 and C1 but tab and line feed, U+2028 and U+2029, halves of surrogate pairs.
+A text from outside is read by a person and by a model, and both have to read the same. `HIDDEN_CHARACTERS` lists by
+kind what shows nothing, or steers whoever shows it: Unicode's `Default_Ignorable_Code_Point` (which holds all of
+`Bidi_Control`), the annotation marks U+FFF9 to U+FFFB, C0 and C1 but tab and line feed, U+2028 and U+2029, halves of
+surrogate pairs.
 
 Some of it is needed to write, and stays where it is needed, and only there (`_stray`):
 
@@ -45,7 +46,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HIDDEN: Mapping[str, str] = {
+HIDDEN_CHARACTERS: Mapping[str, str] = {
     "tags": "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff",
     "bidi": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
     "zero_width": (
@@ -154,7 +155,7 @@ _ASCII_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "
 
 @functools.cache
 def _any() -> re.Pattern[str]:
-    return re.compile(f"[{''.join(HIDDEN.values())}](?<!\r(?=\n))")
+    return re.compile(f"[{''.join(HIDDEN_CHARACTERS.values())}](?<!\r(?=\n))")
 
 
 @functools.cache
@@ -171,7 +172,7 @@ def _sequences() -> re.Pattern[str]:
 @functools.cache
 def _never() -> re.Pattern[str]:
     """What no writing needs; as one set, which is searched three times as fast as an exception in an expression."""
-    never = sorted(_characters("".join(HIDDEN.values())) - _characters(f"\r{_NEEDED}"))
+    never = sorted(_characters("".join(HIDDEN_CHARACTERS.values())) - _characters(f"\r{_NEEDED}"))
     runs = [(one, other) for one, other in zip([-2, *never], [*never, -2], strict=True) if other != one + 1]
     firsts, lasts = (first for _, first in runs[:-1]), (last for last, _ in runs[1:])
     return re.compile("[" + "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True)) + "]+")
@@ -383,9 +384,13 @@ def counts_in(details: Mapping[str, Any] | None) -> Mapping[str, int]:
 
     .. versionadded:: 0.1
     """
-    said = (details or {}).get(CLEANED)
-    if isinstance(said, dict) and WORDS.keys() >= said.keys() and all(type(one) is int for one in said.values()):
-        return said
+    counted = (details or {}).get(CLEANED)
+    if (
+        isinstance(counted, dict)
+        and WORDS.keys() >= counted.keys()
+        and all(type(one) is int for one in counted.values())
+    ):
+        return counted
     return NOTHING
 
 
@@ -402,7 +407,7 @@ def describe(counts: Mapping[str, int]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _kind_of(character: str) -> str:
-    return next(kind for kind, inside in HIDDEN.items() if re.match(f"[{inside}]", character))
+    return next(kind for kind, inside in HIDDEN_CHARACTERS.items() if re.match(f"[{inside}]", character))
 
 
 class _Escapes(dict[int, str]):

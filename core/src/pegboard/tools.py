@@ -266,8 +266,8 @@ class Tool(Shown):
         version: of the tool itself, for those who pin it.
         secrets: names that `CallContext.secret` may ask for; their values are masked everywhere.
         permissions: an attrs class, structured from `[tools.NAME]` and reached as `CallContext.permissions`. A property
-            `why_off` of it that gives `(why, fix)` keeps the tool off the board, and doctor says both; None lets it
-            be registered.
+            `disabled_reason` of it that gives `(why, fix)` keeps the tool off the board, and doctor says both; None
+            lets it be registered.
         run: where the handler runs: "async" in the loop, "inplace" in the loop because it cannot wait, "thread", or
             "process", where a deadline can end it.
         results: "clean": what hides in the texts of its results is taken out; "raw": they stay as they are, since they
@@ -317,7 +317,7 @@ class Tool(Shown):
         return self.annotations.read_only
 
     @property
-    def face(self) -> dict[str, Any]:
+    def public_definition(self) -> dict[str, Any]:
         """What a caller sees of the tool, as JSON; what `fingerprint` is made of."""
         return {
             "name": self.name,
@@ -335,7 +335,7 @@ class Tool(Shown):
         tool that changed is another tool."""
         import hashlib
 
-        canonical = json.dumps(self.face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        canonical = json.dumps(self.public_definition, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ from pegboard.errors import Fault, ToolDefinitionError
 from pegboard.hookspecs import hookimpl
 from pegboard.schema.check import faults_of, is_large, is_plain
 from pegboard.schema.flat import FlatObject
-from pegboard.schema.jsontext import MAX_CHECKED, check_value, reject_non_finite, shorten, weigh
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, count_nodes, reject_non_finite, shorten
 from pegboard.schema.lower import FREE_PASSES, DeclinedError, lower, passes
 from pegboard.schema.traits import hidden_numbers
 
@@ -219,7 +219,7 @@ def _compile(lowered: Lowered, schema: Any) -> Callable[[Any], object]:
 
 def _budgeted(check: Callable[..., object], most: int) -> Callable[[Any], object]:
     def budgeted(value: Any) -> object:
-        if weigh(value, most) > most:
+        if count_nodes(value, most) > most:
             raise _OutOfStepsError
         return check(value, [MAX_STEPS])
 

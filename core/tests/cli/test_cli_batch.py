@@ -28,7 +28,7 @@ def test_results_come_in_the_order_of_the_calls(run, tools):
     assert set(answer.lines[0]) == {"id", "name", "ok", "content", "data", "error", "duration_ms"}
 
 
-def test_a_line_that_is_no_call_is_answered_and_the_next_ones_run(run, tools):
+def test_a_line_that_is_not_a_valid_call_is_answered_and_the_next_ones_run(run, tools):
     bad = [
         b"nonsense", b"[1]", b"{}", b'{"name": 3}', b'{"name": ""}', b'{"name": "add", "arguments": [1]}',
         b'{"name": "add", "user_id": 3}', b'"\xff"', b'{"name": "add", "arguments": {"a": NaN}}', b"[" * 100_000,
@@ -45,7 +45,7 @@ def test_a_line_that_is_no_call_is_answered_and_the_next_ones_run(run, tools):
     assert answer.lines[-2]["id"] == "x"
 
 
-def test_what_is_no_call_is_told_in_the_words_of_json(run, tools):
+def test_what_is_not_a_valid_call_is_told_in_the_words_of_json(run, tools):
     answer = run("batch", input=b'[]\n{"name": "add", "arguments": null}\n{"name": "add", "arguments": "{}"}')
     assert [line["error"]["message"].rpartition(", got ")[2] for line in answer.lines] == ["array", "null", "string"]
 
@@ -86,7 +86,7 @@ def test_a_name_of_any_length_is_shown_short(run, tools):
     assert len(called.out) < 2000
 
 
-def test_no_input_is_no_output(run, tools):
+def test_no_input_is_not_an_output(run, tools):
     answer = run("batch", input="")
     assert (answer.status, answer.out, answer.err) == (0, "", "")
 

@@ -110,7 +110,7 @@ def test_json_is_the_whole_result_and_keeps_the_status(run, tools):
     assert (failed.status, failed.json["error"]["code"], failed.err) == (1, "NOT_FOUND", "")
 
 
-def test_what_is_no_text_is_named_with_type_and_size(run, tools):
+def test_what_is_not_text_is_named_with_type_and_size(run, tools):
     assert run("call", "picture").out == "a dot\n[image/png, 4 bytes]\n"
 
 

@@ -53,7 +53,7 @@ def test_an_error_has_its_cause_and_its_cure(run, tools, case):
     assert any(one in said for one in cure.split("|")), said
 
 
-def test_what_is_no_command_is_said_where_no_board_loads_too(run, tools):
+def test_what_is_not_a_command_is_said_where_no_board_loads_too(run, tools):
     Path("pegboard.toml").write_text("nonsense = 1\n")
     assert "pip install x" in run("install", "x").err
 

@@ -29,7 +29,7 @@ WRITABLE = ("behind a file", "a folder")
 """What is wrong with a file that is to be written."""
 
 # words with `{}` for the file; how the file is called; what was expected; what may be wrong with it; the plugin
-DOORS = {
+INTERFACES = {
     "--config": (["--config", "{}", "list"], "my.toml", "TOML|a file that is there", ALL),
     "--config yaml": (["--config", "{}", "list"], "my.yaml", "YAML|a file that is there", ALL),
     "PEGBOARD_CONFIG": (["list"], "my.toml", "TOML|a file that is there", ALL),
@@ -55,10 +55,12 @@ DOORS = {
 
 
 def _cases():
-    for door, (words, name, due, wrong, *more) in DOORS.items():
+    for interface, (words, name, expected, wrong, *more) in INTERFACES.items():
         marks = [_needs(f"pegboard_{plugin}") for plugin in more]
         for how in wrong:
-            yield pytest.param(door, words, name, due, how, ("kit", *more), id=f"{door}, {how}", marks=marks)
+            yield pytest.param(
+                interface, words, name, expected, how, ("kit", *more), id=f"{interface}, {how}", marks=marks
+            )
 
 
 def _make(name, how):
@@ -81,10 +83,12 @@ def _make(name, how):
     return str(path)
 
 
-@pytest.mark.parametrize(("interface", "words", "name", "due", "how", "plugins"), [*_cases()])
-def test_a_wrong_file_is_named_as_it_was_written(run, tools, monkeypatch, door, words, name, due, how, plugins):
+@pytest.mark.parametrize(("interface", "words", "name", "expected", "how", "plugins"), [*_cases()])
+def test_a_wrong_file_is_named_as_it_was_written(
+    run, tools, monkeypatch, interface, words, name, expected, how, plugins
+):
     written = _make(name, how)
-    if door == "PEGBOARD_CONFIG":
+    if interface == "PEGBOARD_CONFIG":
         monkeypatch.setenv("PEGBOARD_CONFIG", written)
     Path("env.toml").write_text(f'[plugins.mcp.servers.x]\ncommand = "true"\nenv_file = "{written}"\n')
     Path("good.json").write_text(json.dumps({"mcpServers": {"x": {"command": "true"}}}))
@@ -96,7 +100,7 @@ def test_a_wrong_file_is_named_as_it_was_written(run, tools, monkeypatch, door, 
     assert written in first
     assert first.count(written) == 1
     assert str(Path.cwd()) not in answer.err
-    assert any(one in answer.err for one in due.split("|")), answer.err
+    assert any(one in answer.err for one in expected.split("|")), answer.err
     assert len(rest) <= 1
     assert all(line.startswith("hint: ") for line in rest)
     assert "stdout" not in answer.err

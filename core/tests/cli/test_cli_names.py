@@ -19,7 +19,7 @@ def _needs(*modules):
 CHAT, MCP, TOOLGEN = _needs("pegboard_chat"), _needs("pegboard_mcp"), _needs("pegboard_toolgen")
 
 # words with `{}` for the name; a near miss; what is meant; what is said of rubbish; the plugins.
-DOORS = {
+INTERFACES = {
     "--plugin": (["--plugin", "{}", "list"], "kti", "'kit'", "there are: "),
     "--profile": (["--profile", "{}", "list"], "raeder", "'reader'", "there are: reader"),
     "PROFILE in the environment": (["list"], "raeder", "'reader'", "there are: reader"),
@@ -50,9 +50,9 @@ NO_ERROR_STREAM = {"check NAME", "check PLUGIN"}
 
 
 def _cases():
-    for door, (words, near, meant, there, *more) in DOORS.items():
+    for interface, (words, near, meant, there, *more) in INTERFACES.items():
         marks, plugins = (more[:1], ("kit", *more[1:])) if more else ((), None)
-        yield pytest.param(door, words, near, meant, there, plugins, id=door, marks=marks)
+        yield pytest.param(interface, words, near, meant, there, plugins, id=interface, marks=marks)
 
 
 @pytest.fixture
@@ -61,13 +61,13 @@ def say(run, tools, monkeypatch):
     Path("servers.json").write_text(json.dumps({"mcpServers": {"files": {"command": "true"}}}))
     Path("eval.json").write_text(json.dumps({"questions": [{"id": "first", "question": "hi", "calls": []}]}))
 
-    def say(door, words, name, plugins):
-        if door.startswith("PROFILE"):
+    def say(interface, words, name, plugins):
+        if interface.startswith("PROFILE"):
             monkeypatch.setenv("PEGBOARD_PROFILE", name)
         told = [word.format(name) for word in words]
         answer = run(*told, plugins=None if "--plugin" in told else plugins or ("kit",))
         assert answer.status in (1, 2), answer
-        said = answer.out if door in NO_ERROR_STREAM else answer.err
+        said = answer.out if interface in NO_ERROR_STREAM else answer.err
         assert "Traceback" not in said
         return said
 
@@ -75,8 +75,8 @@ def say(run, tools, monkeypatch):
 
 
 @pytest.mark.parametrize(("interface", "words", "near", "meant", "there", "plugins"), [*_cases()])
-def test_a_near_miss_is_told_what_was_meant(say, door, words, near, meant, there, plugins):
-    said = say(door, words, near, plugins)
+def test_a_near_miss_is_told_what_was_meant(say, interface, words, near, meant, there, plugins):
+    said = say(interface, words, near, plugins)
     assert meant in said
     if " is not one of " not in said:  # click lists the few choices, all of them
         assert f"did you mean {meant}" in said
@@ -84,8 +84,8 @@ def test_a_near_miss_is_told_what_was_meant(say, door, words, near, meant, there
 
 @pytest.mark.parametrize(("interface", "words", "near", "meant", "there", "plugins"), [*_cases()])
 @pytest.mark.parametrize("rubbish", RUBBISH)
-def test_rubbish_is_told_what_there_is(say, door, words, near, meant, there, plugins, rubbish):
-    said = say(door, words, rubbish, plugins)
+def test_rubbish_is_told_what_there_is(say, interface, words, near, meant, there, plugins, rubbish):
+    said = say(interface, words, rubbish, plugins)
     assert "did you mean" not in said.lower()
     assert any(one in said for one in there.split("|"))
     assert len(said) < 1_500

@@ -156,14 +156,14 @@ def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(mo
     try:
         _output.keep_stdout()
         print("a help")
-        with _output.loading_strangers():
+        with _output.running_third_party_code():
             print("while loading")
             os.write(1, b"written\n")
         print("after loading")
         emit("an answer\n")
         _output.lend_stdout()
         print("a command")
-        with _output.loading_strangers():
+        with _output.running_third_party_code():
             print("while loading again")
         print("the command goes on")
         _output.flush_answer()
@@ -201,7 +201,7 @@ def test_a_command_that_speaks_a_protocol_gets_the_descriptor_of_the_answer(monk
     assert answer_descriptor() is None
 
 
-def test_the_log_sends_nothing_of_a_stranger_to_the_terminal_but_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_sends_nothing_of_a_third_party_to_the_terminal_but_text(capsys: pytest.CaptureFixture[str]) -> None:
     root, level = logging.getLogger(), logging.getLogger("pegboard").level
     before = list(root.handlers)
     try:

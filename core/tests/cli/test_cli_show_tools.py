@@ -75,7 +75,8 @@ def test_a_profile_that_selects_nothing_is_not_an_empty_board(run, tools, tmp_pa
 def test_a_tool_that_is_off_until_it_is_configured_is_told_to_who_calls_it_alone(run, tools):
     tools.install(
         "off",
-        "import attrs\nfrom pegboard import hookimpl, tool\n@attrs.frozen\nclass P:\n    why_off = ('why', 'fix')\n"
+        "import attrs\nfrom pegboard import hookimpl, tool\n@attrs.frozen\nclass P:\n"
+        "    disabled_reason = ('why', 'fix')\n"
         "@hookimpl\ndef provide_tools():\n    @tool(permissions=P)\n    def dormant(): 'x'\n    return [dormant]\n",
     )
     assert run("list", plugins=("kit", "off")).err == ""

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from pegboard import open_host
-from pegboard.cli._sources import settle
+from pegboard.cli._sources import wait_for_sources
 
 BODIES = {
     "answers": "slot.replace([late])\n        await trio.sleep_forever()",
@@ -99,7 +99,7 @@ async def test_the_wait_ends_as_soon_as_each_source_has_answered_or_failed(
     site.install("flow", source("answers", "crashes", "ends", "fails", "has none"))
     async with open_host({}, ["flow"]) as host:
         began = trio.current_time()
-        sources = await settle(host, 10)
+        sources = await wait_for_sources(host, 10)
         assert trio.current_time() == began
     assert [one.tools for one in sources] == [1, 0, 0, 0, 0]
 
@@ -108,7 +108,7 @@ async def test_the_wait_has_an_end_where_a_source_never_answers(site: Any, autoj
     site.install("flow", source("never answers", "crashes"))
     async with open_host({}, ["flow"]) as host:
         began = trio.current_time()
-        sources = await settle(host, 10)
+        sources = await wait_for_sources(host, 10)
         assert trio.current_time() - began == pytest.approx(10)
     assert sources[0].state == "starting"
 

@@ -131,7 +131,7 @@ def test_in_one_folder_the_file_of_our_own_name_counts(load, write):
     assert load().core.timeout_s == 3
 
 
-def test_what_is_no_file_is_not_found(load, tmp_path):
+def test_what_is_not_a_file_is_not_found(load, tmp_path):
     (tmp_path / "project" / "pegboard.toml").mkdir()
     assert load().files == ()
 
@@ -226,7 +226,7 @@ def test_the_faults_of_both_files_are_told_at_once(load, write):
         ("a.yaml", "a: 1\n---\nb: 2", "single document"),
     ],
 )
-def test_what_is_no_configuration_is_refused_with_its_line(load, write, name, text, said):
+def test_what_is_not_a_configuration_is_refused_with_its_line(load, write, name, text, said):
     path = write(f"project/{name}", text)
     error = refused(lambda: load(path))
     assert said in str(error)

@@ -127,7 +127,7 @@ def test_read_only_of_the_environment(environ, expected):
     assert load({}, environ).core.read_only is expected
 
 
-def test_a_read_only_that_is_no_boolean_is_a_fault():
+def test_a_read_only_that_is_not_a_boolean_is_a_fault():
     assert "a boolean" in faults(lambda: load({}, {"READ_ONLY": "perhaps"}))["read_only"]
 
 
@@ -492,7 +492,7 @@ def test_what_a_class_is_asked_about_is_read_by_the_types_of_its_fields():
     assert plugin({"command": "x"}, variables, cls=Endpoint) == Endpoint(command="x", port=81)
 
 
-def test_where_a_field_does_not_say_how_to_mend_it_the_class_does():
+def test_where_a_field_does_not_say_how_to_repair_it_the_class_does():
     @attrs.frozen
     class Hinted(Endpoint):
         @classmethod

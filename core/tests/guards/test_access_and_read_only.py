@@ -118,7 +118,7 @@ async def test_what_read_only_mode_refuses_is_offered_nowhere_and_a_call_still_s
             answer = await session.call(one.name)
             assert answer.ok is (one.name in session.tools), one.name
         assert "writes" not in (await session.call("write")).error.message
-        assert host.board.state_of("writes", host.board.view(profile)) == "refused"
+        assert host.board.state_of("writes", host.board.visible_tools(profile)) == "refused"
         host.add(tool(name="writes_later", run="inplace")(lambda: None))
         host.add(tool(name="reads_later", run="inplace", read_only=True)(lambda: None))
         assert set(session.tools) == {"reads", "reads_later"}

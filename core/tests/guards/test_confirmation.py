@@ -122,7 +122,7 @@ async def test_what_a_call_would_ask_can_be_foreseen(hosted: Any) -> None:
     assert not person.asked
 
 
-async def test_a_person_that_breaks_is_no_yes(hosted: Any, caplog: Any) -> None:
+async def test_a_person_that_breaks_is_not_a_yes(hosted: Any, caplog: Any) -> None:
     async def broken(asked: Any) -> bool:
         raise SystemExit(1)
 

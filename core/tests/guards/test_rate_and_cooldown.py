@@ -111,7 +111,7 @@ def test_a_crowd_does_not_fill_the_memory() -> None:
     buckets = Buckets(1, 1.0)
     for user in range(3 * MAX_USERS):
         buckets.take(str(user), float(user))
-    assert len(buckets._due) <= MAX_USERS
+    assert len(buckets._expected_at) <= MAX_USERS
 
 
 @settings(max_examples=60)
@@ -162,7 +162,7 @@ def test_a_crowd_whose_limits_still_run_is_looked_through_now_and_then(monkeypat
     buckets, tables = Buckets(1, 1000.0), []
     for user in range(100):
         buckets.take(str(user), float(user))
-        if not tables or tables[-1] is not buckets._due:
-            tables.append(buckets._due)
-    assert len(buckets._due) == 100
+        if not tables or tables[-1] is not buckets._expected_at:
+            tables.append(buckets._expected_at)
+    assert len(buckets._expected_at) == 100
     assert len(tables) == 5  # at 8, 16, 32 and 64

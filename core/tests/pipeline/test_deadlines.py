@@ -722,7 +722,7 @@ async def test_what_goes_wrong_in_a_worker_process_is_a_typed_error(
         assert (await session.call("pid", timeout_s=20)).ok
 
 
-async def test_a_tool_that_no_process_could_find_is_not_hung(hosted: Any, workers_module: Any) -> None:
+async def test_a_tool_that_no_process_could_find_is_not_registered(hosted: Any, workers_module: Any) -> None:
     async def later(context: CallContext) -> None: ...
 
     def wants(context: CallContext) -> None: ...
@@ -820,7 +820,9 @@ async def test_calls_in_place_in_a_row_give_the_loop_air_each_millisecond(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_call_cancelled_while_it_gives_air_is_heard_as_cancelled(hosted: Any, listening: Any, ear: Any) -> None:
+async def test_a_call_cancelled_while_it_passes_a_checkpoint_is_heard_as_cancelled(
+    hosted: Any, listening: Any, ear: Any
+) -> None:
     @tool(run="inplace")
     def work() -> None: ...
 

@@ -72,7 +72,7 @@ def test_any_json_value_is_a_schema_or_has_faults_that_say_where(value, foreign)
         ({"$schema": 7}, "$schema", "one of http"),
     ],
 )
-def test_faults_say_where_and_what_was_due(schema, path, expected):
+def test_faults_say_where_and_what_was_expected(schema, path, expected):
     faults = faults_of(schema, foreign=True)
     assert len(faults) == 1
     assert path in faults[0].where
@@ -111,7 +111,7 @@ def test_keywords_of_the_other_dialect_are_unknown():
     assert faults_of({"additionalItems": False}, foreign=False)
 
 
-def test_a_dialect_that_nobody_here_knows_is_no_fault_of_a_foreign_schema():
+def test_a_dialect_that_nobody_here_knows_is_not_a_fault_of_a_foreign_schema():
     schema = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True}
     assert faults_of(schema, foreign=True) == []
     assert annotations_of(schema) == []

@@ -146,7 +146,7 @@ def test_a_binder_without_hooks_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400, True, "1", None, [1]])
-def test_what_is_no_finite_number_is_a_fault_with_its_path(value: Any) -> None:
+def test_what_is_not_a_finite_number_is_a_fault_with_its_path(value: Any) -> None:
     def f(a: float, b: float): ...
 
     faults = derive(f).signature.binder()({"a": value, "b": 1})
@@ -154,7 +154,7 @@ def test_what_is_no_finite_number_is_a_fault_with_its_path(value: Any) -> None:
     assert [(fault.path, fault.expected) for fault in faults] == [(("a",), "a finite number")]
 
 
-def test_a_binder_answers_what_is_no_object_with_faults() -> None:
+def test_a_binder_answers_what_is_not_an_object_with_faults() -> None:
     def f(a: float): ...
 
     assert type(derive(f).signature.binder()(5)) is Faults  # type: ignore[arg-type]
@@ -284,7 +284,7 @@ def test_methods_partials_wrappers_and_objects_are_seen_through() -> None:
     assert derive(functools.partial(shop)).name == "Shop"
 
 
-def test_what_is_no_python_function_is_refused() -> None:
+def test_what_is_not_a_python_function_is_refused() -> None:
     assert "len is not a Python function" in str(refusal(len))
     assert "dict is not a Python function" in str(refusal(dict))
 
@@ -381,7 +381,7 @@ def test_names_of_a_closure_are_found_and_empty_cells_are_not() -> None:
     assert make(int, fill=False).input_schema["properties"]["x"] == {"type": "integer"}
 
 
-def test_a_module_whose_source_is_gone_is_no_crash(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_whose_source_is_gone_is_not_a_crash(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("sourceless")
     monkeypatch.setitem(sys.modules, "sourceless", module)
     exec("def f(x: 'Absent'): ...", module.__dict__)

@@ -73,7 +73,7 @@ def test_what_is_too_long_keeps_what_stands_before_and_after(order: Any, filling
         "no",
     ],
 )
-def test_what_is_no_json_has_no_members(text: str) -> None:
+def test_what_is_not_json_has_no_members(text: str) -> None:
     assert members_of(text) == {}
 
 

@@ -190,15 +190,15 @@ def test_all_faults_are_told_at_once_and_no_more_than_fifty():
     assert len(explain({"items": {"type": "string"}}, list(range(500)))) == 50
 
 
-def test_a_fault_of_type_carries_the_types_that_are_due():
-    assert explain({"type": ["array", "null"]}, "x")[0].due == {"array", "null"}
-    assert explain({"anyOf": [{"type": "array"}, {"type": "integer"}]}, "x")[0].due == {"array", "integer"}
-    assert explain({"enum": [1, "a"]}, "b")[0].due == {"integer"}
-    assert explain({"minimum": 3}, 1)[0].due == frozenset()
+def test_a_fault_of_type_carries_the_types_that_are_expected():
+    assert explain({"type": ["array", "null"]}, "x")[0].expected_types == {"array", "null"}
+    assert explain({"anyOf": [{"type": "array"}, {"type": "integer"}]}, "x")[0].expected_types == {"array", "integer"}
+    assert explain({"enum": [1, "a"]}, "b")[0].expected_types == {"integer"}
+    assert explain({"minimum": 3}, 1)[0].expected_types == frozenset()
 
 
 @pytest.mark.parametrize("value", [{1: 2}, float("nan"), object(), [float("inf")], {"a": {2}}, [10**5_000]])
-def test_what_is_no_json_is_one_fault(value):
+def test_what_is_not_json_is_one_fault(value):
     assert len(explain({}, value)) == 1
 
 

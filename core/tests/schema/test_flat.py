@@ -30,7 +30,7 @@ def schemas(draw: st.DrawFn) -> dict[str, Any]:
     members = draw(st.dictionaries(NAMES, TYPES, max_size=6))
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: {"type": due, "description": "a member"} for name, due in members.items()},
+        "properties": {name: {"type": expected, "description": "a member"} for name, expected in members.items()},
         "additionalProperties": False,
     }
     if required := draw(st.lists(NAMES, unique=True, max_size=3)):

@@ -21,7 +21,7 @@ def test_a_type_is_found_once_its_module_is_there(hint: type, kinds: set[str]) -
     assert kinds_of(hint) == kinds
 
 
-def test_a_type_that_is_merely_called_so_is_another() -> None:
+def test_a_type_that_is_only_called_so_is_another() -> None:
     fake = type("Path", (), {"__module__": "pathlib"})
     assert not is_leaf(fake)
     assert not is_leaf(PurePosixPath)

@@ -30,7 +30,7 @@ SCHEMA = {
 }
 
 
-def mended(value):
+def repair_of(value):
     return repair(SCHEMA, value, explain(SCHEMA, value))
 
 
@@ -55,9 +55,9 @@ def mended(value):
         ({"level": "3"}, {"level": 3}, [{"path": "level", "from": '"3"', "to": "integer"}]),
     ],
 )
-def test_strings_that_hold_what_is_due_are_replaced_and_reported(value, new, reports):
+def test_strings_that_hold_what_is_expected_are_replaced_and_reported(value, new, reports):
     before = copy.deepcopy(value)
-    repaired = mended(value)
+    repaired = repair_of(value)
     assert repaired is not None
     got = [{**report, "to": report["to"]} for report in repaired[1]]
     assert repaired[0] == new
@@ -93,12 +93,12 @@ def test_strings_that_hold_what_is_due_are_replaced_and_reported(value, new, rep
     ],
 )
 def test_nothing_else_is_coerced(value):
-    assert mended(value) is None
+    assert repair_of(value) is None
 
 
 def test_a_string_stays_where_a_string_is_allowed():
     assert explain(SCHEMA, {"s": "7"}) == []
-    assert mended({"s": "null"}) is None
+    assert repair_of({"s": "null"}) is None
 
 
 @given(
@@ -117,7 +117,7 @@ def test_a_string_stays_where_a_string_is_allowed():
 )
 def test_any_value_is_repaired_or_not_and_never_changed(value):
     before = copy.deepcopy(value)
-    repaired = mended(value)
+    repaired = repair_of(value)
     assert value == before
     if repaired is not None:
         assert repaired[0] != value

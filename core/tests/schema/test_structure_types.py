@@ -335,7 +335,7 @@ def test_a_value_becomes_what_its_type_says(hint: Any, value: Any, structured: A
         (set[int], [1, "x"], [("[1]", "an integer")]),
     ],
 )
-def test_every_fault_has_its_path_and_what_was_due(hint: Any, value: Any, expected: Any) -> None:
+def test_every_fault_has_its_path_and_what_was_expected(hint: Any, value: Any, expected: Any) -> None:
     assert faults(hint, value) == expected
 
 
@@ -391,7 +391,7 @@ def test_a_converter_of_a_field_runs_on_the_structured_value() -> None:
     assert structure_hook(Tags)({"tags": ["a"]}).tags == ("a",)
 
 
-def test_metadata_without_a_hash_is_no_hindrance() -> None:
+def test_metadata_without_a_hash_is_not_a_hindrance() -> None:
     @attrs.frozen
     class Odd:
         n: Annotated[int, ["unhashable"]]

@@ -114,7 +114,7 @@ def test_one_fault_fails_its_own_step(published, monkeypatch, step, old, new, se
     assert found[step].fix
 
 
-def test_a_tool_that_does_not_hang_is_a_package_that_does_not_load(published):
+def test_a_tool_that_is_not_registered_is_a_package_that_does_not_load(published):
     source = GOOD.replace(
         'run="inplace"', 'run="inplace", input_schema={"type": "object", "properties": {"a": {"$ref": "#/x"}}}'
     )

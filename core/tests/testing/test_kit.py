@@ -71,7 +71,7 @@ async def test_two_hosts_of_one_test_end_in_any_order(host_with):
     assert "greet" not in first.tools
 
 
-async def test_a_plugin_that_is_put_aside_fails_the_test_unless_it_is_meant_to(host_with):
+async def test_a_plugin_that_is_quarantined_fails_the_test_unless_it_is_meant_to(host_with):
     class Misspelt:
         @hookimpl
         def provide_tool(self):
@@ -95,7 +95,7 @@ def test_a_new_plugin_is_named_after_what_was_asked(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Coin", "../coin", "1coin", "coin_", "", "c" + "\n"])
-def test_what_is_no_name_for_a_plugin_is_refused(tmp_path, name):
+def test_what_is_not_a_name_for_a_plugin_is_refused(tmp_path, name):
     with pytest.raises(PegboardError, match="not a name"):
         make_plugin(name, tmp_path)
     assert list(tmp_path.iterdir()) == []

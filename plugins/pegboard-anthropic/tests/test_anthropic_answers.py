@@ -179,7 +179,7 @@ def test_a_call_of_a_name_that_was_not_offered_keeps_it() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [], "text", 7, {}, {"content": "x"}, {"content": ["x"]}, {"content": [{}]}])
-def test_what_is_no_answer_is_an_error_that_names_the_provider(answer: Any) -> None:
+def test_what_is_not_an_answer_is_an_error_that_names_the_provider(answer: Any) -> None:
     with pytest.raises(ModelError, match="anthropic") as caught:
         DIALECT.read(answer, REQUEST, MODEL)
     assert caught.value.details["reason"] == "no_json"
@@ -418,7 +418,7 @@ def test_a_message_of_text_alone_has_no_calls() -> None:
 
 
 @pytest.mark.parametrize("value", ["{", 7, None, [7], {"content": 7}])
-def test_an_export_answers_what_is_no_message_with_an_error(value: Any) -> None:
+def test_an_export_answers_what_is_not_a_message_with_an_error(value: Any) -> None:
     (result,) = EXPORT.parse(value)
     assert isinstance(result, ToolResult)
     assert not result.ok

@@ -105,7 +105,7 @@ def test_an_expensive_example_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "parallel", "due"),
+    ("choice", "parallel", "expected"),
     [
         ("auto", True, None),
         ("auto", False, {"type": "auto", "disable_parallel_tool_use": True}),
@@ -117,10 +117,10 @@ def test_an_expensive_example_is_left_out() -> None:
         (ForcedTool("add"), False, {"type": "tool", "name": "add", "disable_parallel_tool_use": True}),
     ],
 )
-def test_the_choice_of_a_tool(choice: Any, parallel: bool, due: Any, check_body: Check) -> None:
+def test_the_choice_of_a_tool(choice: Any, parallel: bool, expected: Any, check_body: Check) -> None:
     said = body(tool_choice=choice, parallel=parallel)
     check_body(said)
-    assert said.get("tool_choice") == due
+    assert said.get("tool_choice") == expected
     assert "tools" in said  # newer models want them unchanged throughout a conversation
 
 
@@ -134,7 +134,7 @@ def test_a_limit_of_the_request_goes_before_that_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("thinking", "wanted", "due", "limit"),
+    ("thinking", "wanted", "expected", "limit"),
     [
         (None, None, None, 16_000),
         ("off", None, {"type": "disabled"}, 16_000),
@@ -146,10 +146,10 @@ def test_a_limit_of_the_request_goes_before_that_of_the_settings() -> None:
         (20_000, 1_024, None, 1_024),
     ],
 )
-def test_thinking_and_the_limit_agree(thinking: Any, wanted: Any, due: Any, limit: int, check_body: Check) -> None:
+def test_thinking_and_the_limit_agree(thinking: Any, wanted: Any, expected: Any, limit: int, check_body: Check) -> None:
     said = body(AnthropicDialect(thinking=thinking), max_tokens=wanted)
     check_body(said)
-    assert (said.get("thinking"), said["max_tokens"]) == (due, limit)
+    assert (said.get("thinking"), said["max_tokens"]) == (expected, limit)
 
 
 def test_thinking_leaves_no_temperature() -> None:

@@ -172,7 +172,7 @@ def test_a_mistake_is_pointed_at_and_explained(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ATTACKS, ids=lambda text: text[:30])
-def test_what_is_no_arithmetic_or_too_much_of_it_is_refused(text: str) -> None:
+def test_what_is_not_arithmetic_or_too_much_of_it_is_refused(text: str) -> None:
     with pytest.raises(Mistake) as caught:
         calculate(text)
     assert len(caught.value.message) < 400

@@ -99,7 +99,7 @@ async def test_the_last_of_the_requests_may_call_nothing(host: Any, scripted: An
     assert events[-1].reason == "max_rounds"
 
 
-async def test_a_budget_without_calls_is_no_cut(host: Any, scripted: Any, all_events: Any) -> None:
+async def test_a_budget_without_calls_is_not_a_cut(host: Any, scripted: Any, all_events: Any) -> None:
     model = scripted("fine")
     events = await all_events(Chat(host, model, budget=Budget(max_tool_calls=0)).ask("go"))
     assert model.requests[0].tool_choice == "none"
@@ -323,7 +323,7 @@ def test_searches_are_counted_apart_and_end() -> None:
         ("", "max_tool_calls = 50", True),
     ],
 )
-def test_a_file_that_was_merely_found_raises_no_bound_and_says_nothing_to_the_model(
+def test_a_file_that_was_found_and_not_trusted_raises_no_bound_and_says_nothing_to_the_model(
     tmp_path: Path, user: str, found: str, is_refused: bool
 ) -> None:
     own, project = tmp_path / "config" / "pegboard", tmp_path / "project"

@@ -79,7 +79,7 @@ async def test_without_streaming_the_answer_comes_whole(host_with: Any, all_even
     ]  # fmt: skip
 
 
-async def test_what_is_no_text_is_named() -> None:
+async def test_what_is_not_text_is_named() -> None:
     result = ToolResult((ImageContent(b"x"),))
     assert EchoDialect().export([add]).format([result]) == ["[image/png]"]
 

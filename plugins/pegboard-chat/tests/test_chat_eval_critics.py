@@ -80,7 +80,7 @@ def test_a_critic_takes_what_it_says_and_nothing_else(written: Any, right: list[
     ],
     ids=str,
 )
-def test_what_is_no_critic_is_a_fault_with_its_place(written: Any, path: str, expected: str) -> None:
+def test_what_is_not_a_critic_is_a_fault_with_its_place(written: Any, path: str, expected: str) -> None:
     faults = Faults()
     read_critic(written, faults)
     assert [(fault.where, fault.expected[: len(expected)]) for fault in faults.found] == [(path, expected)]

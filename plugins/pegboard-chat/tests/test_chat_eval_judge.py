@@ -51,7 +51,7 @@ def test_no_call_is_expected() -> None:
     assert kinds(asked(more_calls=True), made(1)) == []
 
 
-def test_each_mistake_says_where_what_was_due_and_what_came() -> None:
+def test_each_mistake_says_where_what_was_expected_and_what_came() -> None:
     question = asked(add(1, b={"number": 2, "tolerance": 0.5}))
     assert [str(one) for one in judge(question, [made(3, b=9)], SCHEMAS)] == [
         "add.a: expected 1, got 3",
@@ -141,8 +141,8 @@ JSON = st.recursive(
 
 @given(st.lists(st.builds(Made, st.sampled_from(["add", "sub", ""]), JSON, st.none() | st.text()), max_size=4), JSON)
 @settings(max_examples=100)
-def test_any_calls_are_judged_and_every_mistake_can_be_shown(calls: list[Made], due: Any) -> None:
-    question = asked({"name": "add", "arguments": {"a": {"exact": due}}}, "sub", order=True)
+def test_any_calls_are_judged_and_every_mistake_can_be_shown(calls: list[Made], expected: Any) -> None:
+    question = asked({"name": "add", "arguments": {"a": {"exact": expected}}}, "sub", order=True)
     for mistake in judge(question, calls, SCHEMAS):
         assert all(isinstance(part, str) for part in mistake.to_json().values())
         assert len(str(mistake)) < 1_000

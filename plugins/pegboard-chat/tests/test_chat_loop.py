@@ -228,7 +228,7 @@ async def test_an_unknown_tool_is_answered_with_near_names(host: Any, scripted: 
     assert "add" in results_of(chat)[0].text
 
 
-async def test_what_is_no_call_is_answered_with_its_error(host: Any, scripted: Any, all_events: Any) -> None:
+async def test_what_is_not_a_valid_call_is_answered_with_its_error(host: Any, scripted: Any, all_events: Any) -> None:
     broken = attrs.evolve(ToolResult.error("INVALID_INPUT", "no JSON at line 1"), id="x", name="add")
     chat = Chat(host, scripted([broken, ("add", {"a": 1, "b": 2})], "done"))
     events = await all_events(chat.ask("go"))
@@ -347,7 +347,7 @@ async def test_a_person_is_asked_in_the_order_of_the_calls(host: Any, scripted: 
         return True
 
     host.add(wipe)
-    host.air = 0.0  # a call would let others run before it begins
+    host.last_checkpoint = 0.0  # a call would let others run before it begins
     model = scripted([("wipe", {"disk": n}) for n in range(3)], "done")
     await all_events(Chat(host.session(confirm=confirm), model).ask("go"))
     assert asked == [0, 1, 2]
@@ -419,7 +419,7 @@ async def test_a_forced_tool_is_insisted_on_and_then_the_model_is_free(
 
 
 @pytest.mark.parametrize("choice", ["required", ForcedTool("add")])
-async def test_an_answer_without_the_call_that_was_due_says_so(
+async def test_an_answer_without_the_call_that_was_expected_says_so(
     host: Any, scripted: Any, all_events: Any, choice: Any
 ) -> None:
     events = await all_events(Chat(host, scripted("no")).ask("go", tool_choice=choice))

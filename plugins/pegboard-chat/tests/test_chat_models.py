@@ -167,7 +167,7 @@ async def test_an_unknown_provider_is_answered_with_what_was_meant(name: str, hi
     assert len(error.message) < 150
 
 
-async def test_a_bridge_that_is_put_aside_is_not_to_be_installed_again() -> None:
+async def test_a_bridge_that_is_quarantined_is_not_to_be_installed_again() -> None:
     board = board_of(plugin_of("openai", "no provider"))
     assert "openai: quarantined, pegboard doctor says why" in str((await failing(board)).hint)
     assert "the plugin openai is quarantined" in str((await failing(board, "openai:gpt")).hint)
@@ -202,7 +202,7 @@ async def test_plugins_are_asked_once() -> None:
     assert plugin.asked == 1
 
 
-async def test_what_is_no_provider_puts_its_plugin_aside() -> None:
+async def test_what_is_not_a_provider_quarantines_its_plugin() -> None:
     board = board_of(plugin_of("a", "no provider"), plugin_of("b", Acme("beta")))
     assert await opened_by(board) == "beta:m1"
     assert [record.name for record in board.plugins.quarantined] == ["a"]

@@ -67,7 +67,7 @@ def test_text_that_holds_an_object_goes_back_letter_by_letter() -> None:
     assert kept_text(text, kept_arguments(text)) == text
 
 
-def test_what_is_no_object_holds_none() -> None:
+def test_what_is_not_an_object_holds_none() -> None:
     assert [object_in(text) for text in ("7", "[]", "{", '"a"', "{}", "")] == [None, None, None, None, {}, {}]
 
 

@@ -440,7 +440,7 @@ def test_a_root_without_a_type_is_an_object(schema: Any) -> None:
 @pytest.mark.parametrize(
     "schema", [False, None, 3, [], {"type": "nope"}, {"$schema": "http://json-schema.org/draft-04/schema#"}]
 )
-def test_what_is_no_schema_takes_any_object(schema: Any) -> None:
+def test_what_is_not_a_schema_takes_any_object(schema: Any) -> None:
     for profile in PROFILES:
         compiled = compile_schema(schema, profile, tool="t")
         assert compiled.schema["type"].lower() == "object"
@@ -580,7 +580,7 @@ def test_a_list_that_contains_is_said_in_words_where_it_cannot_be_kept() -> None
         closed({}, "a"),
     ],
 )
-def test_what_nothing_fits_is_no_property_and_a_tool_that_needs_it_takes_any_arguments(schema: Any) -> None:
+def test_what_nothing_fits_is_not_a_property_and_a_tool_that_needs_it_takes_any_arguments(schema: Any) -> None:
     for profile in (OPENAI_STRICT, GEMINI_JSON_SCHEMA, ANTHROPIC_STRICT, GEMINI_PARAMETERS):
         optional = compile_schema(closed({"x": schema, "y": NUMBER}, "y"), profile)
         assert list(optional.schema["properties"]) in (["y"], ["x", "y"])

@@ -252,7 +252,7 @@ def test_arguments_that_are_no_object_are_an_answer_to_the_model(arguments: Any,
 
 
 @pytest.mark.parametrize("alias", [None, "", 3, {}])
-def test_a_call_without_a_name_is_no_call(alias: Any) -> None:
+def test_a_call_without_a_name_is_not_a_valid_call(alias: Any) -> None:
     assert error_of(export().call_of("1", alias, "{}")) == "a call needs the name of a tool"
 
 

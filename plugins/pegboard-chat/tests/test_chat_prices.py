@@ -73,7 +73,7 @@ def test_a_long_request_has_its_own_tariff() -> None:
     assert price.cost_of(Usage(101, 1)) == pytest.approx((202 + 3) / 1e6)
 
 
-def test_more_cached_than_read_is_no_gain() -> None:
+def test_more_cached_than_read_is_not_a_gain() -> None:
     assert Price(1.0, 1.0, 0.0).cost_of(Usage(10, 0, 10_000)) == 0
 
 

@@ -214,7 +214,7 @@ def test_images_go_to_the_model() -> None:
         ({**PARAMS, "temperature": "hot"}, "temperature"),
     ],
 )
-def test_what_is_no_request_is_refused_with_its_place(params: Any, says: str) -> None:
+def test_what_is_not_a_request_is_refused_with_its_place(params: Any, says: str) -> None:
     with pytest.raises(ToolError) as caught:
         request_of(params)
     assert caught.value.code is ErrorCode.INVALID_INPUT

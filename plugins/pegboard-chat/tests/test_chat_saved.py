@@ -125,7 +125,7 @@ def test_what_is_broken_is_refused_with_its_place(path: list[Any], value: Any, s
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 5, {}, {"pegboard_conversation": 1}, object(), float("nan")])
-def test_what_is_no_conversation_is_refused(value: Any) -> None:
+def test_what_is_not_a_conversation_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         Conversation.from_json(value)
 

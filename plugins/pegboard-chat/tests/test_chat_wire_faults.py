@@ -129,7 +129,7 @@ def test_text_of_a_provider_is_shown_in_one_short_line() -> None:
     assert len(error.message) < 500
 
 
-def test_the_model_in_a_message_is_no_key_that_somebody_put_there() -> None:
+def test_the_model_in_a_message_is_not_a_key_that_somebody_put_there() -> None:
     assert KEY not in error_of("acme", 404, "", model=KEY, secrets=[KEY]).message
 
 
@@ -273,7 +273,7 @@ def test_what_may_be_sent_again(status: int, headers: dict[str, str], body: str,
 
 
 @pytest.mark.parametrize("text", ["", "   ", "<html>", "{'a': 1}", "nonsense", '{"a": 1} and more', '{"a": NaN}'])
-def test_what_is_no_json_says_so(text: str) -> None:
+def test_what_is_not_json_says_so(text: str) -> None:
     with pytest.raises(ModelError, match="not JSON") as caught:
         read_json("acme", text)
     assert caught.value.details["reason"] == "no_json"

@@ -68,7 +68,7 @@ async def test_the_keyring_is_asked_in_a_thread(ring: Ring) -> None:
     assert ring.threads == [False]
 
 
-async def test_blank_is_no_key(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_blank_is_not_a_key(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_KEY", "  ")
     ring.held["pegboard", "ACME_KEY"] = " \n"
     assert await find_key("ACME_KEY", "") is None

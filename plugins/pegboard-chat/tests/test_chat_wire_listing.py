@@ -38,5 +38,5 @@ async def test_a_list_without_end_ends() -> None:
 
 
 @pytest.mark.parametrize("answer", [[], 7, {}, {"models": 7}, {"models": [], "next": 7}])
-async def test_what_is_no_list_has_no_entries(answer: Any) -> None:
+async def test_what_is_not_a_list_has_no_entries(answer: Any) -> None:
     assert await entries_of(answer) == ([], [""])

@@ -36,11 +36,11 @@ class Words:
         calls = [ToolCall(name, name, arguments) for name, arguments in answer.get("calls", {}).items()]
         return _reply("".join(answer["words"]), model, *calls)
 
-    def reader(self, request: ModelRequest, model: str) -> Reader:
-        return Reader(model)
+    def reader(self, request: ModelRequest, model: str) -> EventReader:
+        return EventReader(model)
 
 
-class Reader:
+class EventReader:
     def __init__(self, model: str) -> None:
         self._model = model
         self._text = ""
@@ -228,7 +228,7 @@ async def test_an_unknown_model_is_named() -> None:
 
 
 @pytest.mark.parametrize("data", [b"data: nonsense\n\n", b"data: {\n\n", b"data: \xff\n\n"])
-async def test_an_event_that_is_no_json_is_an_error(data: bytes) -> None:
+async def test_an_event_that_is_not_json_is_an_error(data: bytes) -> None:
     async with model_that_gets(HEL, data) as model:
         assert (await failing(model)).details["reason"] in ("no_json", "half_answer")
 

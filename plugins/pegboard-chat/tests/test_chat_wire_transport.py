@@ -412,7 +412,7 @@ async def test_an_answer_that_was_not_streamed_is_read_whole() -> None:
         (b"\xff\xfe", "no_json", "UTF-8"),
     ],
 )
-async def test_an_answer_that_is_no_json_is_an_error(body: bytes, reason: str, words: str) -> None:
+async def test_an_answer_that_is_not_json_is_an_error(body: bytes, reason: str, words: str) -> None:
     error = await failing(post(Peer((200, {}, body))))
     assert error.details["reason"] == reason
     assert words in error.message

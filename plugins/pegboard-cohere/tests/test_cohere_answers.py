@@ -208,7 +208,7 @@ class TestStreams:
         ]
         assert reply == dialect.read(answer, request_of(tools), MODEL)
 
-    def test_thinking_is_no_text(self, stream_of: Any) -> None:
+    def test_thinking_is_not_text(self, stream_of: Any) -> None:
         content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes"}]
         deltas, reply = read_stream(stream_of(events_of(answer_of(content=content))), request_of())
         assert deltas == [ThinkingDelta("Hm."), TextDelta("Yes")]
@@ -245,7 +245,7 @@ class TestStreams:
         with pytest.raises(ModelError, match="overloaded"):
             dialect.reader(request_of(), MODEL).feed(event, json.dumps(data))
 
-    def test_an_event_that_is_no_json_is_an_error(self) -> None:
+    def test_an_event_that_is_not_json_is_an_error(self) -> None:
         reader = dialect.reader(request_of(), MODEL)
         assert list(reader.feed("", "[DONE]")) == list(reader.feed("debug", '{"type": "debug"}')) == []
         with pytest.raises(ModelError) as caught:
@@ -277,7 +277,7 @@ def test_an_error_with_200_is_raised() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 7, "text", [], {}, {"message": None}])
-def test_what_is_no_answer_is_an_error(answer: Any) -> None:
+def test_what_is_not_an_answer_is_an_error(answer: Any) -> None:
     with pytest.raises(ModelError) as caught:
         dialect.read(answer, request_of(), MODEL)
     assert caught.value.details["reason"] == "no_json"
@@ -292,7 +292,7 @@ def test_an_export_parses_messages_and_answers(tools: Any) -> None:
 
 
 @pytest.mark.parametrize("message", ["nonsense", "{", b"\xff", 7, None])
-def test_what_is_no_message_is_an_error_result(tools: Any, message: Any) -> None:
+def test_what_is_not_a_message_is_an_error_result(tools: Any, message: Any) -> None:
     (result,) = dialect.export(tools).parse(message)
     assert result.error.code is ErrorCode.INVALID_INPUT
     assert "the message" in result.error.message or "a message" in result.error.message

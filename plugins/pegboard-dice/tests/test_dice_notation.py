@@ -123,7 +123,7 @@ def test_the_order_of_modifiers_does_not_matter() -> None:
         ("1" * (MAX_LENGTH + 1), MAX_LENGTH + 1, "at most 200"),
     ],
 )
-def test_what_is_no_roll_is_refused_where_it_goes_wrong(text: str, position: int, says: str) -> None:
+def test_what_is_not_a_roll_is_refused_where_it_goes_wrong(text: str, position: int, says: str) -> None:
     with pytest.raises(ToolError) as caught:
         parse(text)
     assert caught.value.code is ErrorCode.INVALID_INPUT
@@ -138,11 +138,11 @@ def test_a_long_notation_is_shortened_in_the_error() -> None:
 
 
 def conditions(faces: range) -> st.SearchStrategy[Condition]:
-    def tells_some_faces(condition: Condition) -> bool:
+    def tells_some_definitions(condition: Condition) -> bool:
         return 0 < sum(map(condition.meets, faces)) < len(faces)
 
     every = st.builds(Condition, st.sampled_from(["=", "<", ">"]), st.integers(faces[0], faces[-1]))
-    return every.filter(tells_some_faces)
+    return every.filter(tells_some_definitions)
 
 
 @st.composite

@@ -58,7 +58,7 @@ async def test_the_tool_says_what_it_is() -> None:
         ({"dice": "2d6"}, "notation"),
     ],
 )
-async def test_a_wrong_call_is_answered_with_how_to_mend_it(arguments: dict[str, Any], says: str) -> None:
+async def test_a_wrong_call_is_answered_with_how_to_repair_it(arguments: dict[str, Any], says: str) -> None:
     async with open_host(plugins=[pegboard_dice.plugin]) as host:
         result = await host.session().call("roll_dice", arguments)
     assert result.error is not None

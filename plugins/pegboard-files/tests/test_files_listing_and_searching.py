@@ -128,7 +128,7 @@ async def test_what_cannot_be_listed_is_said(files: Any, tool: str, path: str, c
     assert_error(await files.call(tool, arguments), code)
 
 
-async def test_a_file_is_no_folder(tree: Path, files: Any) -> None:
+async def test_a_file_is_not_a_folder(tree: Path, files: Any) -> None:
     assert_error(await files.call("list_directory", {"path": "a.txt"}), ErrorCode.INVALID_INPUT, reason="not_a_folder")
 
 
@@ -223,7 +223,7 @@ async def test_the_lines_around_a_match_are_shown(tree: Path, files: Any) -> Non
     assert result.text.splitlines()[1:] == ["docs/c.md-1- three", "docs/c.md:2: TODO four", "docs/c.md-3- five"]
 
 
-async def test_what_is_no_text_to_search_is_passed_over(tree: Path, open_files: Any, engine: str) -> None:
+async def test_what_is_not_text_to_search_is_passed_over(tree: Path, open_files: Any, engine: str) -> None:
     (tree / "binary").write_bytes(b"TODO\0\n")
     (tree / "large.txt").write_text("TODO\n" * 300)
     (tree / ".hidden").write_text("TODO\n")
@@ -275,7 +275,7 @@ async def test_what_gitignore_names_is_passed_over(tree: Path, open_files: Any, 
         ("(((x{100}){100}){100})", "not a regular expression"),
     ],
 )
-async def test_what_is_no_pattern_is_explained(files: Any, pattern: str, says: str) -> None:
+async def test_what_is_not_a_pattern_is_explained(files: Any, pattern: str, says: str) -> None:
     result = await files.call("search_text", {"pattern": pattern})
     assert_error(result, ErrorCode.INVALID_INPUT, says=says)
 
@@ -353,7 +353,7 @@ async def tell_nobody(found: int) -> None:
     """Nobody wants to know how far it is."""
 
 
-async def test_ripgrep_that_cannot_be_started_or_names_nothing_is_no_answer(tree: Path) -> None:
+async def test_ripgrep_that_cannot_be_started_or_names_nothing_is_not_an_answer(tree: Path) -> None:
     fd = os.open(tree, FOLDER)
     try:
         assert await ripgrep.candidates(["/nonexistent/rg"], fd, 5, tell_nobody) is None

@@ -118,7 +118,7 @@ async def test_a_near_name_is_suggested_unless_it_is_denied(here: Path, open_fil
         assert_error(await files.call("read_file", {"path": path}), ErrorCode.NOT_FOUND, says="list_directory shows")
 
 
-async def test_a_name_that_is_no_text_is_judged_like_any_other(here: Path, open_files: Any) -> None:
+async def test_a_name_that_is_not_text_is_judged_like_any_other(here: Path, open_files: Any) -> None:
     for name in (b"caf\xe9.pem", b"caf\xe9.txt", b"caf\xe9.log"):
         descriptor = os.open(os.fsencode(here) + b"/" + name, os.O_CREAT | os.O_WRONLY)
         os.write(descriptor, b"SECRET\n")
@@ -206,7 +206,7 @@ async def test_what_is_misspelt_fails_at_load(section: dict[str, Any]) -> None:
         ({"denied_paths": ["x", "y"]}, '[tools.read_file]\ndenied_paths = ["x"]\n', True),
     ],
 )
-def test_a_file_that_was_merely_found_may_not_widen_what_the_tools_may_use(
+def test_a_file_that_was_found_and_not_trusted_may_not_widen_what_the_tools_may_use(
     here: Path, tmp_path: Path, own: dict[str, Any], found: str, is_refused: bool
 ) -> None:
     (here / "pegboard.toml").write_text(found)

@@ -87,7 +87,7 @@ def test_whatever_is_shown_stays_on_its_line(text: str) -> None:
     assert printable(text).isprintable()
 
 
-def test_a_name_that_is_no_text_is_shown_by_its_bytes() -> None:
+def test_a_name_that_is_not_text_is_shown_by_its_bytes() -> None:
     assert decoded("caf\udce9") == "caf\\xe9"
     assert decoded("café") == "café"
 

@@ -73,7 +73,7 @@ async def test_a_folder_is_not_written_over(root: Path, files: Any, path: str) -
     assert [one.name for one in root.iterdir()] == ["folder"]
 
 
-async def test_a_file_is_no_folder_on_the_way(root: Path, open_files: Any, opening: str) -> None:
+async def test_a_file_is_not_a_folder_on_the_way(root: Path, open_files: Any, opening: str) -> None:
     (root / "file").write_text("x")
     files = await open_files(opening=opening)
     result = await files.call("write_file", {"path": "file/below.txt", "content": "x", "create_dirs": True})

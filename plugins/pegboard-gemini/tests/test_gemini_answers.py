@@ -304,7 +304,7 @@ class TestStreams:
             read_stream(stream_of([answer_of({"text": "It"}, reason=None), error]), request_of())
         assert caught.value.details["provider"] == "gemini"
 
-    def test_an_event_that_is_no_json_is_an_error(self) -> None:
+    def test_an_event_that_is_not_json_is_an_error(self) -> None:
         reader = dialect.reader(request_of(), MODEL)
         assert list(reader.feed("", "[DONE]")) == []
         with pytest.raises(ModelError) as caught:
@@ -328,7 +328,7 @@ def test_an_error_with_200_is_raised() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 7, "text", [], {}, [[]], {"candidates": []}, {"candidates": [{}]}])
-def test_what_is_no_answer_is_an_error(answer: Any) -> None:
+def test_what_is_not_an_answer_is_an_error(answer: Any) -> None:
     with pytest.raises(ModelError) as caught:
         dialect.read(answer, request_of(), MODEL)
     assert caught.value.details["reason"] == "no_json"
@@ -343,7 +343,7 @@ def test_an_export_parses_contents_and_answers(tools: Any) -> None:
 
 
 @pytest.mark.parametrize("message", ["nonsense", "{", b"\xff", 7, None])
-def test_what_is_no_message_is_an_error_result(tools: Any, message: Any) -> None:
+def test_what_is_not_a_message_is_an_error_result(tools: Any, message: Any) -> None:
     (result,) = dialect.export(tools).parse(message)
     assert result.error.code is ErrorCode.INVALID_INPUT
     assert "the message" in result.error.message or "a message" in result.error.message

@@ -19,7 +19,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from trio.testing import wait_all_tasks_blocked
 
 from pegboard import CallContext, Tool, ToolError, tool
-from pegboard.fronts import bodies, worker
+from pegboard.serving import bodies, worker
 from pegboard_http import app, plugin
 from pegboard_http.serving import serve_gateway
 from pegboard_http.settings import HttpSettings

@@ -55,7 +55,7 @@ def test_the_program_counts_the_tools_of_the_profile_that_it_serves(tmp_path: Pa
     assert line.startswith("serving 0 tools at "), line
 
 
-def test_a_port_that_is_taken_and_an_open_door_are_said_in_a_line_and_a_hint() -> None:
+def test_a_port_that_is_taken_and_an_open_interface_are_said_in_a_line_and_a_hint() -> None:
     open_door = run("gateway", "--host", "0.0.0.0", "--port", "0")
     assert open_door.returncode == 2
     assert "[plugins.http.tokens]" in open_door.stderr

@@ -142,7 +142,7 @@ def test_what_the_core_declines_is_held_and_explained(schema, right, wrong, text
         "no schema",
     ],
 )
-def test_what_points_outside_or_is_no_schema_is_not_held(schema):
+def test_what_points_outside_or_is_not_a_schema_is_not_held(schema):
     assert make_validator(schema, True) is None
 
 

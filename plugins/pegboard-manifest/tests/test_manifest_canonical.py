@@ -34,7 +34,7 @@ def test_everything_beyond_ascii_is_escaped():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
-def test_what_is_no_number_has_no_bytes(value):
+def test_what_is_not_a_number_has_no_bytes(value):
     with pytest.raises(ValueError, match="JSON"):
         canonical_bytes(value)
 

@@ -86,7 +86,7 @@ def test_what_no_tool_uses_is_not_missed():
 
 
 @pytest.mark.parametrize(
-    ("module", "version", "due", "text"),
+    ("module", "version", "expected", "text"),
     [
         ({"import": "no_such_module"}, None, ("a module is not installed", "error"), "pip install no_such_module"),
         (
@@ -104,15 +104,15 @@ def test_what_no_tool_uses_is_not_missed():
         ),
     ],
 )
-def test_a_module_that_is_missing_or_another_is_told(module, version, due, text):
+def test_a_module_that_is_missing_or_another_is_told(module, version, expected, text):
     sources = [{"kind": "library", "name": "pegboard", "version": version}] if version else []
     document = a_document(python(module["import"]), modules={"m": module}, provenance={"sources": sources})
     found, shown = said(document)
-    assert found == {due}
+    assert found == {expected}
     assert text in shown
 
 
-def test_something_that_is_loaded_and_says_nothing_of_itself_is_no_module(monkeypatch):
+def test_something_that_is_loaded_and_says_nothing_of_itself_is_not_a_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "odd_module", object())
     document = a_document(python("odd_module"), modules={"m": {"import": "odd_module"}})
     assert said(document)[0] == {("a module is not installed", "error")}
@@ -131,15 +131,15 @@ def test_worker_processes_need_their_extra(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("server", "due"),
+    ("server", "expected"),
     [
         ({"base_url": "https://example.com"}, set()),
         ({"base_url": "http://[::1]:80"}, set()),
         ({"base_url": "http://example.com"}, {("a server is reached by http", "warning")}),
     ],
 )
-def test_requests_that_go_out_unencrypted_are_told(server, due):
-    assert said(a_document(REQUEST, servers={"s": server}))[0] == due
+def test_requests_that_go_out_unencrypted_are_told(server, expected):
+    assert said(a_document(REQUEST, servers={"s": server}))[0] == expected
 
 
 def test_secrets_that_are_not_set_are_told_and_never_shown(monkeypatch):

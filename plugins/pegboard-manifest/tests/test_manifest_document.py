@@ -129,7 +129,7 @@ def test_umlauts_and_kanji_hide_nothing(tmp_path):
         (b'{"a": "\\ud800"}', "surrogate"),
     ],
 )
-def test_what_is_no_json_within_bounds_is_refused_with_the_reason(tmp_path, data, says):
+def test_what_is_not_json_within_bounds_is_refused_with_the_reason(tmp_path, data, says):
     with pytest.raises(ManifestError, match=says):
         parse(data, tmp_path)
 
@@ -167,7 +167,7 @@ def test_a_version_that_is_none_is_a_fault(version):
 
 
 @pytest.mark.parametrize("value", [None, True, 3, "text", [], [1], {}])
-def test_what_is_no_manifest_at_all_is_refused(value):
+def test_what_is_not_a_manifest_at_all_is_refused(value):
     with pytest.raises(ManifestError):
         of_document(value, ".")
 
@@ -334,7 +334,7 @@ def test_a_server_has_to_be_allowed_and_its_hosts_have_to_be_hosts():
     assert {"servers.api.base_url", "servers.api.allowed_hosts[1]"} <= faults.keys()
 
 
-def test_a_wrong_server_is_no_second_fault_of_its_tools():
+def test_a_wrong_server_is_not_a_second_fault_of_its_tools():
     faults = faults_of(a_document(http_tool(), servers={"api": {"base_url": 3}}))
     assert faults.keys() == {"servers.api.base_url"}
 

@@ -24,7 +24,7 @@ from pegboard_manifest.tools import tool_of
 
 SOON_S = 5.0
 """Of this thread's own time; what is quadratic in these sizes takes minutes."""
-HIDDEN = "\x1b[31m\x9b2J\u202e\u200b\U000e0041\x07\x00"
+HIDDEN_TEXT = "\x1b[31m\x9b2J\u202e\u200b\U000e0041\x07\x00"
 
 
 def an_object(**properties):
@@ -138,22 +138,22 @@ def test_circles_stay_and_what_leads_to_them_may_stand_in_place():
 def test_hidden_signs_are_nowhere_a_reader_looks(tmp_path):
     """Invariant: nothing that steers a terminal or hides from a reader is in what a board shows of a tool."""
     schema = an_object(
-        default={"type": "string", "description": f"a{HIDDEN}b"},
-        examples={"type": "object", "properties": {"enum": {"title": f"a{HIDDEN}b"}}},
-        const={"type": "array", "items": {"description": f"a{HIDDEN}b"}},
+        default={"type": "string", "description": f"a{HIDDEN_TEXT}b"},
+        examples={"type": "object", "properties": {"enum": {"title": f"a{HIDDEN_TEXT}b"}}},
+        const={"type": "array", "items": {"description": f"a{HIDDEN_TEXT}b"}},
     )
-    tool = python_tool(schema, description=f"a{HIDDEN}b", title=f"a{HIDDEN}b")
-    tool["examples"] = [{"input": {}, "description": f"a{HIDDEN}b"}]
+    tool = python_tool(schema, description=f"a{HIDDEN_TEXT}b", title=f"a{HIDDEN_TEXT}b")
+    tool["examples"] = [{"input": {}, "description": f"a{HIDDEN_TEXT}b"}]
     manifest = of_document(a_document(tool, modules=MODULES), tmp_path)
     made = tool_of(manifest.tools["one"], manifest)
     shown = json.dumps([made.description, made.title, made.examples[0].description], ensure_ascii=False)
     shown += json.dumps(clean_schema(schema), ensure_ascii=False) + str(made.input_schema) + made.category
-    assert not set(HIDDEN) - set("[312mJ") & set(shown)
+    assert not set(HIDDEN_TEXT) - set("[312mJ") & set(shown)
 
 
 def test_a_project_is_called_by_what_is_seen_of_its_name(tmp_path):
     document = a_document(python_tool(), modules=MODULES)
-    document["project"] = {**document["project"], "name": f"a{HIDDEN}\r\nb"}
+    document["project"] = {**document["project"], "name": f"a{HIDDEN_TEXT}\r\nb"}
     (tmp_path / "m.json").write_text(json.dumps(document))
     board = load_board({"plugins": {"manifest": {"files": [str(tmp_path / "m.json")]}}}, [plugin])
     assert board.tools["one"].origin.source == "manifest:a b"
@@ -168,7 +168,7 @@ def test_a_property_may_have_the_name_of_a_keyword_and_data_stays_as_it_is():
 
 
 def test_messages_of_a_manifest_are_cleaned():
-    exits = [{"status": 1, "code": "CONFLICT", "message": f"a{HIDDEN}b"}]
+    exits = [{"status": 1, "code": "CONFLICT", "message": f"a{HIDDEN_TEXT}b"}]
     outcome = {"kind": "subprocess", "output": {"parser": "text"}, "exits": exits}
     from pegboard_manifest.bindings.subprocess.exits import error_of
 
@@ -176,7 +176,9 @@ def test_messages_of_a_manifest_are_cleaned():
     from pegboard_manifest.bindings._exceptions import compile_errors
 
     for code in ("CONFLICT", "INVALID_INPUT"):
-        error = compile_errors([{"type": "ValueError", "code": code, "message": f"a{HIDDEN}b"}], "f")(ValueError("x"))
+        error = compile_errors([{"type": "ValueError", "code": code, "message": f"a{HIDDEN_TEXT}b"}], "f")(
+            ValueError("x")
+        )
         assert error.message in ("ab", "ab: x")
 
 
@@ -236,7 +238,7 @@ def test_what_no_call_could_mean_is_a_fault(document, says):
         [{"kind": "option", "parameter": "file", "flag": "--file", "style": "equals"}],
     ],
 )
-def test_a_list_that_ends_at_a_sign_is_no_fault(more):
+def test_a_list_that_ends_at_a_sign_is_not_a_fault(more):
     document = a_document(
         program_tool(
             {"kind": "option", "parameter": "many", "flag": "--many", "style": "separate"},
@@ -328,7 +330,7 @@ def test_a_manifest_is_not_written_whatever_it_is_called(tmp_path):
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just(HIDDEN),
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just(HIDDEN_TEXT),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
         max_leaves=10,
     ),

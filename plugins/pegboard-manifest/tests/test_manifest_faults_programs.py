@@ -173,7 +173,7 @@ async def test_words_on_standard_error_are_no_error(call_of):
         ("csv", "os.write(1, b'a\\n\\xff')"),
     ],
 )
-async def test_what_is_no_output_of_its_kind_is_an_error(call_of, parser, code):
+async def test_what_is_not_an_output_of_its_kind_is_an_error(call_of, parser, code):
     error = assert_error(await (await call_of(code, parser=parser))(), "UPSTREAM_ERROR").error
     assert error.details["executed"]
 
@@ -181,7 +181,7 @@ async def test_what_is_no_output_of_its_kind_is_an_error(call_of, parser, code):
 @pytest.mark.parametrize(
     "what", ["missing", "../outside", "folder", "pipe", "dangling", "plain", "empty", "no_interpreter", "-x", "loop"]
 )
-async def test_what_is_no_program_is_not_started_and_no_path_is_told(call_of, tmp_path, what):
+async def test_what_is_not_a_program_is_not_started_and_no_path_is_told(call_of, tmp_path, what):
     folder = tmp_path / "board"
     folder.mkdir()
     (folder / "folder").mkdir()

@@ -491,7 +491,7 @@ async def test_a_location_in_another_character_set_is_no_way_out(serve, tool_of)
         assert server.requests[1].target == "/%C3%A9"
 
 
-async def test_a_switch_of_protocols_is_no_answer(serve, tool_of):
+async def test_a_switch_of_protocols_is_not_an_answer(serve, tool_of):
     server = await serve(b"HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
     ask = await tool_of(server.url, server={"retries": 0})
     assert_error(await ask(), "UPSTREAM_ERROR", reason="lost")

@@ -264,7 +264,7 @@ def test_text_and_bytes_are_bodies_too():
     )
 
 
-def test_a_schema_that_refers_in_a_circle_is_no_base64():
+def test_a_schema_that_refers_in_a_circle_is_not_base64():
     schema = {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}}
     octets = {"media_type": "application/octet-stream", "parameter": "b"}
     one = binding("POST", "/", [], body=octets)
@@ -317,7 +317,7 @@ def test_a_base_url_has_a_normal_form(url, origin, path):
         "//host",
     ],
 )
-def test_what_is_no_base_url_is_refused_and_not_shown(url):
+def test_what_is_not_a_base_url_is_refused_and_not_shown(url):
     with pytest.raises(ValueError, match=r"^(http://|a port|a path|a host)"):
         Base.of(url)
     error = refusal(base_of, {"base_url": "http://x", "base_url_env": "B"}, {"B": url})

@@ -107,7 +107,7 @@ def test_dots_inside_of_names_climb_nowhere(path: str) -> None:
         ("a/" * 2_100, "a path of more than 4,095 bytes, or a part of more than 255"),
     ],
 )
-def test_what_is_no_path_is_named(path: str, fault: str) -> None:
+def test_what_is_not_a_path_is_named(path: str, fault: str) -> None:
     assert path_fault(path) == fault
 
 
@@ -209,7 +209,7 @@ def test_who_works_in_the_folder_of_the_manifest_or_is_allowed_one_in_it_writes_
 
 
 @given(st.lists(st.sampled_from(["a", "b", ".", "..", "link", "", "x y", "/"]), min_size=1, max_size=6).map("/".join))
-def test_whatever_is_handed_over_lies_inside_and_is_no_option(tmp_path_factory, path: str) -> None:
+def test_whatever_is_handed_over_lies_inside_and_is_not_an_option(tmp_path_factory, path: str) -> None:
     base = tmp_path_factory.getbasetemp() / "hygiene"
     if not base.exists():
         (base / "in" / "a").mkdir(parents=True)
@@ -238,7 +238,7 @@ LONG = "a" * 1_000_000
         ({}, None),
     ],
 )
-def test_a_text_of_a_megabyte_is_no_argument(arguments, path) -> None:
+def test_a_text_of_a_megabyte_is_not_an_argument(arguments, path) -> None:
     assert long_text(arguments) == path
 
 
@@ -265,7 +265,7 @@ def test_what_decides_what_the_board_runs_is_not_written(name, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
-def test_a_pipe_or_a_device_is_no_path_of_a_tool(tmp_path: Path) -> None:
+def test_a_pipe_or_a_device_is_not_a_path_of_a_tool(tmp_path: Path) -> None:
     """A program that reads one would wait, or read, without end."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "to-zero").symlink_to("/dev/zero")

@@ -291,7 +291,7 @@ def test_an_enum_is_taken_by_value_and_by_name(library, bound):
     assert "one of RED, BLUE" in error_of(handler, which="green").message
 
 
-def test_a_class_that_is_no_enum_is_no_way_to_coerce(library, bound):
+def test_a_class_that_is_not_an_enum_is_no_way_to_coerce(library, bound):
     handler = bound([{"parameter": "which", "coerce": "enum", "enum": f"{library}.Point"}], name="color")
     assert error_of(handler, which="red").code is ErrorCode.UPSTREAM_ERROR
 

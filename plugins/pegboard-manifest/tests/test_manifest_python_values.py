@@ -31,7 +31,7 @@ class Level(enum.IntEnum):
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "due"),
+    ("kind", "value", "expected"),
     [
         ("date", "2026-01-31", date(2026, 1, 31)),
         ("datetime", "2026-01-31T12:00:00Z", datetime(2026, 1, 31, 12, tzinfo=UTC)),
@@ -57,9 +57,9 @@ class Level(enum.IntEnum):
         ("none", [1], [1]),
     ],
 )
-def test_a_coercion_gives_the_value_of_its_kind(kind, value, due):
+def test_a_coercion_gives_the_value_of_its_kind(kind, value, expected):
     made = coercion_of(kind)(value)
-    assert (made, type(made)) == (due, type(due))
+    assert (made, type(made)) == (expected, type(expected))
     assert coercion_of(kind)(None) is None
 
 
@@ -183,7 +183,7 @@ class Broken:
 
 
 @pytest.mark.parametrize(
-    ("value", "due"),
+    ("value", "expected"),
     [
         (None, {"result": None}),
         (0.5, 0.5),
@@ -221,8 +221,8 @@ class Broken:
     ],
     ids=lambda value: str(type(value).__name__),
 )
-def test_any_value_has_a_form(value, due):
-    assert to_data(value) == due
+def test_any_value_has_a_form(value, expected):
+    assert to_data(value) == expected
 
 
 def test_a_value_without_a_form_is_its_text_clean_and_cut():

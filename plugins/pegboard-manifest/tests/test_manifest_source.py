@@ -119,7 +119,7 @@ def test_a_file_that_is_named_twice_is_one_source(board_of, tmp_path):
     assert list(board_of(file, again).tools) == ["f"]
 
 
-def test_a_folder_is_no_manifest_since_nobody_can_trust_it_as_it_stands(board_of, tmp_path):
+def test_a_folder_is_not_a_manifest_since_nobody_can_trust_it_as_it_stands(board_of, tmp_path):
     write(tmp_path / "a")
     (source,) = make_sources([str(tmp_path / "a")])
     assert "is a folder" in source.manifest.message
@@ -170,7 +170,7 @@ def test_paths_that_are_none_are_faults_of_their_own(tmp_path):
     assert "ManifestSource manifest:" in repr(source)
 
 
-def test_a_configuration_that_was_merely_found_may_not_name_manifests(tmp_path, monkeypatch):
+def test_a_configuration_that_was_found_and_not_trusted_may_not_name_manifests(tmp_path, monkeypatch):
     file = write(tmp_path / "a")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -190,9 +190,9 @@ async def test_a_tool_of_a_module_that_is_missing_hangs_and_says_how_to_repair_i
 
 
 @pytest.mark.parametrize(
-    ("project", "due"),
+    ("project", "expected"),
     [("a\u202eb\x1b[31mc\n# d\U000e0041", "manifest:abc # d"), ("\u200b\x07", "manifest:tools")],
 )
-def test_a_source_is_called_by_a_name_that_shows_all_that_it_holds(sourcelib, tmp_path, project, due):
+def test_a_source_is_called_by_a_name_that_shows_all_that_it_holds(sourcelib, tmp_path, project, expected):
     (source,) = make_sources([write(tmp_path, project=project)])
-    assert source.name == due
+    assert source.name == expected

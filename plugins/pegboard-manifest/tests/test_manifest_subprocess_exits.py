@@ -229,7 +229,7 @@ def test_any_end_is_one_bounded_error_without_paths_and_secrets(
     assert sys.prefix not in text
 
 
-def test_a_message_of_the_table_is_a_strangers_text_too() -> None:
+def test_a_message_of_the_table_is_a_third_party_text_too() -> None:
     table = {"exits": [{"status": 1, "code": "CONFLICT", "message": "a\u202eb\x1b[31mc\nd"}]}
     assert error_of(table, 1, "").message == "abc d"
     table["exits"][0]["message"] = "\u200b"

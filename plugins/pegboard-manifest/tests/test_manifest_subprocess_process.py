@@ -188,7 +188,7 @@ async def test_a_process_that_hangs_in_the_kernel_is_given_up_and_taken_in_later
     assert process.hanging == []
 
 
-async def test_a_program_that_reads_none_of_its_input_is_no_error(make_tool, session_with) -> None:
+async def test_a_program_that_reads_none_of_its_input_is_not_an_error(make_tool, session_with) -> None:
     session = await session_with(make_tool([*PYTHON, "print('done')"], stdin={"parameter": "x"}))
 
     result = assert_ok(await session.call("tool", {"x": "y" * 500_000}))
@@ -276,7 +276,7 @@ def test_a_name_of_a_secret_is_known_by_its_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN.split())
-def test_a_name_that_merely_holds_such_letters_is_none(name: str) -> None:
+def test_a_name_that_only_holds_such_letters_is_none(name: str) -> None:
     assert secret_names({"environment": [name]}) == frozenset()
 
 
@@ -336,7 +336,7 @@ async def test_a_missing_program_says_how_to_get_it(make_tool, session_with) -> 
     assert error.details["reason"] == "not_installed"
 
 
-async def test_a_file_that_is_no_program_is_not_run(make_tool, session_with, tmp_path) -> None:
+async def test_a_file_that_is_not_a_program_is_not_run(make_tool, session_with, tmp_path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("echo hello\n")
     for mode, shebang in ((0o644, ""), (0o755, ""), (0o755, "#!/no/such/interpreter\n")):

@@ -208,7 +208,7 @@ def test_hostile_inputs_are_golden_refusals(folder):
     assert failing(folder) == {}
 
 
-def test_a_manifest_that_is_wrong_is_no_set_of_cases(folder):
+def test_a_manifest_that_is_wrong_is_not_a_set_of_cases(folder):
     change(folder / "tool.manifest.json", lambda document: document.update(surprise=1))
     with pytest.raises(ManifestError, match="surprise"):
         contract_tests(folder / "tool.manifest.json")
@@ -242,8 +242,8 @@ def test_a_recorded_output_of_a_program_is_a_golden_response_whatever_its_parser
     entry["examples"] = [{"input": {"text": "x"}, "output": data}]
     responses = golden_of(entry, of_document(document, "."))["responses"]
     written = [one for one in responses if "data" in one]
-    due = [{"response": {"status": 0, "stdout": stdout, "stderr": ""}, "data": data}]
-    assert written == ([] if stdout is None else due)
+    expected = [{"response": {"status": 0, "stdout": stdout, "stderr": ""}, "data": data}]
+    assert written == ([] if stdout is None else expected)
 
 
 def test_a_recorded_text_of_a_server_is_a_golden_response():

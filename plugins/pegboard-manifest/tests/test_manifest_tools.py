@@ -82,7 +82,7 @@ def marks(entry):
 
 
 @pytest.mark.parametrize(
-    ("category", "risk", "idempotency", "due"),
+    ("category", "risk", "idempotency", "expected"),
     [
         ("read", "low", "idempotent", (True, False, True, "low")),
         ("analytics", "medium", "unknown", (True, False, False, "medium")),
@@ -92,8 +92,8 @@ def marks(entry):
         ("admin", "medium", "idempotent", (False, True, True, "medium")),
     ],
 )
-def test_category_risk_and_idempotency_decide(category, risk, idempotency, due):
-    assert marks(an_entry(category=category, risk=risk, idempotency=idempotency)) == due
+def test_category_risk_and_idempotency_decide(category, risk, idempotency, expected):
+    assert marks(an_entry(category=category, risk=risk, idempotency=idempotency)) == expected
 
 
 def test_what_is_not_known_is_the_worst():
@@ -119,7 +119,7 @@ def test_annotations_add_what_is_left_open():
     assert annotations_of(an_entry(kind="http", annotations={"openWorldHint": False})).open_world is True
 
 
-def test_a_reader_that_does_not_support_read_only_mode_is_no_reader():
+def test_a_reader_that_does_not_support_read_only_mode_is_not_a_reader():
     assert marks(an_entry(constraints={"read_only_mode_supported": False}))[0] is False
     assert marks(an_entry(category="write", constraints={"read_only_mode_supported": True}))[0] is False
 
@@ -226,11 +226,11 @@ def test_a_title_is_one_line_though_all_of_it_can_be_seen():
 
 
 @pytest.mark.parametrize(
-    ("project", "due"),
+    ("project", "expected"),
     [("My Lib", "My_Lib_f"), ("3d", "_3d_f"), ("日本", "manifest_f"), ("-x-", "_-x-_f"), ("a" * 90, "a" * 64)],
 )
-def test_another_name_says_the_project_and_fits_every_provider(project, due):
-    assert other_name(project, "f") == due
+def test_another_name_says_the_project_and_fits_every_provider(project, expected):
+    assert other_name(project, "f") == expected
 
 
 # -- the quick look

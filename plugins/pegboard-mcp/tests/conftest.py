@@ -72,11 +72,11 @@ class SourcePlugin:
 
     def __init__(self, sources: list[Any], settings: object, tools: list[Any]) -> None:
         from pegboard import hookimpl
-        from pegboard_mcp.offers import open_offers
+        from pegboard_mcp.capabilities import open_capabilities
 
         self.provide_sources = hookimpl(lambda: sources, specname="provide_sources")
         named = [source.name for source in sources]
-        self.open_resources = hookimpl(lambda: open_offers(settings, named), specname="open_resources")
+        self.open_resources = hookimpl(lambda: open_capabilities(settings, named), specname="open_resources")
         self.provide_tools = hookimpl(lambda: tools, specname="provide_tools")
 
 
@@ -123,11 +123,11 @@ def define(server_folder: Path) -> Callable[..., Any]:
 def serve(host_with: Callable[..., Awaitable[Any]], server_folder: Path) -> Callable[..., Awaitable[Served]]:
     """`await serve(definition, ...)` opens a host with these servers."""
     from pegboard_mcp.client.resource_tools import make_tools
-    from pegboard_mcp.client.source import Fleet, McpSource
+    from pegboard_mcp.client.source import McpSource, SourceGroup
 
     async def start(*definitions: Any, config: dict[str, Any] | None = None) -> Served:
-        fleet, settings = Fleet(), object()
-        sources = [McpSource(definition, fleet=fleet, settings=settings) for definition in definitions]
+        group, settings = SourceGroup(), object()
+        sources = [McpSource(definition, group=group, settings=settings) for definition in definitions]
         host = await host_with(SourcePlugin(sources, settings, make_tools()), config=config)
         return Served(host, sources, server_folder)
 

@@ -20,9 +20,9 @@ from pegboard import ConfigError
 from pegboard.cli import ProgramRun
 from pegboard.config import load_config
 from pegboard_mcp.commands.config_import import config_import
+from pegboard_mcp.config_import import import_servers
 from pegboard_mcp.foreign import read_servers, read_tables
 from pegboard_mcp.settings import McpSettings
-from pegboard_mcp.takeover import take_over
 
 CLAUDE: dict[str, Any] = {
     "mcpServers": {
@@ -228,7 +228,7 @@ def test_what_comes_over_means_what_it_meant(here: Path, args: list[str], env: d
     file = here / "any.json"
     file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "args": args, "env": env}}}))
     said = read_tables(file)
-    taken = take_over(file, said, said.tables, with_secrets=True)
+    taken = import_servers(file, said, said.tables, with_secrets=True)
     servers, faults = read_servers(file, environ={"A": "$value"})
     if faults:
         return

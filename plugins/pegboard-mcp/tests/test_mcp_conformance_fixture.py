@@ -44,7 +44,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AbstractAsyncConte
         from pegboard_mcp.server.app import make_server
 
         async with open_host(None, [pegboard_mcp.plugin, pegboard_jsonschema_rs.plugin, fixture]) as host:
-            await host.settle()
+            await host.wait_for_sources()
             async with Client(make_server(host), mode=mode, **options) as client:
                 yield client
 

@@ -310,7 +310,7 @@ def test_a_backup_goes_through_no_link(run: Connect, tmp_path: Path) -> None:
     assert path.with_name(f"{path.name}{writing.BACKUP}-2").read_text() == OTHERS % "mcpServers"
 
 
-def test_a_link_that_is_no_backup_is_not_read_for_one(run: Connect, tmp_path: Path) -> None:
+def test_a_link_that_is_not_a_backup_is_not_read_for_one(run: Connect, tmp_path: Path) -> None:
     path = lay_project()
     (tmp_path / "other").write_text(path.read_text())
     path.with_name(path.name + writing.BACKUP).symlink_to(tmp_path / "other")

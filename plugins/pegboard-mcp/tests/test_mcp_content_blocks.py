@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolResult
 from pegboard.pipeline.normalise import to_result
+from pegboard_mcp.capabilities import Message
 from pegboard_mcp.client.content import (
     MAX_BLOCKS,
     MAX_DETAILS,
@@ -22,7 +23,6 @@ from pegboard_mcp.client.content import (
     resource_blocks,
     result_of,
 )
-from pegboard_mcp.offers import Message
 
 PNG = b"\x89PNG\r\n"
 PNG64 = base64.b64encode(PNG).decode()
@@ -146,7 +146,7 @@ def test_what_a_content_class_has_no_room_for_stands_in_the_details() -> None:
 
 
 @pytest.mark.parametrize("content", ["just text", {"type": "text", "text": "just text"}])
-def test_content_that_is_no_list_is_one_block(content: object) -> None:
+def test_content_that_is_not_a_list_is_one_block(content: object) -> None:
     assert result_of({"content": content}, server="files").content == (TextContent("just text"),)
 
 
@@ -161,14 +161,14 @@ def test_structured_content_without_text_is_shown_as_json() -> None:
 
 
 @pytest.mark.parametrize("value", [[1, 2], "text", 0, False, ""])
-def test_structured_content_that_is_no_object_is_wrapped(value: object) -> None:
+def test_structured_content_that_is_not_an_object_is_wrapped(value: object) -> None:
     result = answer(structuredContent=value)
     assert result.data == {"result": value}
     assert result.text == json.dumps(value)
 
 
 @pytest.mark.parametrize("value", [float("nan"), {"a": [float("inf")]}], ids=str)
-def test_structured_content_that_is_no_json_is_said_and_the_text_stays(value: object) -> None:
+def test_structured_content_that_is_not_json_is_said_and_the_text_stays(value: object) -> None:
     result = answer({"type": "text", "text": "kept"}, structuredContent=value)
     assert result.data is None
     assert result.content[0] == TextContent("kept")
@@ -237,7 +237,7 @@ def test_the_secrets_of_a_server_are_taken_out_of_its_errors() -> None:
 
 
 @pytest.mark.parametrize("raw", [None, 7, "text", [], [{"type": "text", "text": "x"}], True])
-def test_an_answer_that_is_no_object_breaks_the_protocol(raw: object) -> None:
+def test_an_answer_that_is_not_an_object_breaks_the_protocol(raw: object) -> None:
     result = result_of(raw, server="files")
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
@@ -245,7 +245,7 @@ def test_an_answer_that_is_no_object_breaks_the_protocol(raw: object) -> None:
 
 
 @pytest.mark.parametrize("kind", ["input_required", "task", 5])
-def test_a_result_that_is_not_complete_is_no_success(kind: object) -> None:
+def test_a_result_that_is_not_complete_is_not_a_success(kind: object) -> None:
     result = answer({"type": "text", "text": "x"}, resultType=kind)
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
@@ -337,7 +337,7 @@ def test_blocks_alone_come_with_their_details() -> None:
     assert details == {"blocks": {"0": {"annotations": {"audience": ["user"]}}}}
 
 
-def test_plain_text_of_what_is_no_text_is_its_json() -> None:
+def test_plain_text_of_what_is_not_text_is_its_json() -> None:
     assert plain_text({"a": 1}, 60) == '{"a": 1}'
     assert plain_text("x" * 10, 5) == "xxxx…"
     assert plain_text(float("nan"), 60) == "a number"

@@ -63,7 +63,7 @@ def test_a_lost_reply_leaves_the_outcome_unknown(number: int, message: str) -> N
     assert error.details["retry"] == "unknown"
 
 
-def test_a_closed_connection_in_the_text_of_another_number_is_no_lost_reply() -> None:
+def test_a_closed_connection_in_the_text_of_another_number_is_not_a_lost_reply() -> None:
     assert met(-32603, "Connection closed by the database").code is ErrorCode.UPSTREAM_ERROR
 
 

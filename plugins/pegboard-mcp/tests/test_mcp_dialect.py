@@ -86,7 +86,7 @@ def test_calls_come_as_requests_as_params_as_text_and_as_lists() -> None:
         {"id": 1, "method": "tools/call", "params": None},
     ],
 )
-def test_what_is_no_call_is_an_error_result_with_its_id(message: Any) -> None:
+def test_what_is_not_a_valid_call_is_an_error_result_with_its_id(message: Any) -> None:
     (result,) = McpDialect().export([add]).parse(message)
     assert isinstance(result, ToolResult)
     assert result.error is not None

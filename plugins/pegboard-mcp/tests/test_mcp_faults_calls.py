@@ -46,7 +46,7 @@ async def host(folder: Path) -> AsyncIterator[Any]:
     }
     with trio.fail_after(30):
         async with open_host({"strict": True, "plugins": {"mcp": {"servers": {"rogue": server}}}}, [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             yield host
 
 
@@ -156,7 +156,7 @@ async def test_a_host_closes_while_a_server_is_stopped(folder: Path) -> None:
     server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(ROGUE), str(folder)], "timeout": 3}
     with trio.fail_after(10):
         async with open_host({"plugins": {"mcp": {"servers": {"rogue": server}}}}, [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             pid = await pid_of(host)
             os.kill(pid, signal.SIGSTOP)
     assert not Path(f"/proc/{pid}").exists()
@@ -232,7 +232,7 @@ async def test_an_answer_of_twenty_megabytes_is_refused_in_linear_time(
     server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(ROGUE), str(folder)], "timeout": 3}
     with trio.fail_after(20):
         async with open_host({"plugins": {"mcp": {"servers": {"rogue": server}}}}, [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             session = host.session()
             with in_time():
                 result = await session.call("huge", {"bytes": 20_000_000})

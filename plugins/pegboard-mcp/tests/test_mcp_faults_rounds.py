@@ -136,7 +136,7 @@ async def test_hundreds_of_kills_leave_nothing_behind_and_repeat_nothing(
     before_host = living()
     with trio.fail_after(240):
         async with open_host({"plugins": {"mcp": {"servers": servers}}}, [plugin]) as host:
-            await host.settle()
+            await host.wait_for_sources()
             await go(host, 4)
             before = living()
             await go(host, rounds // SERVERS)

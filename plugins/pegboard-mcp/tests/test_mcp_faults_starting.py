@@ -42,7 +42,7 @@ async def remember(config: Config) -> None:
     """Let a good server be listed, so that its tools hang from the cache from now on."""
     with trio.fail_after(20):
         async with open_host(config, [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             assert "pid" in host.tools
 
 
@@ -114,14 +114,14 @@ async def test_what_is_missing_is_named_and_not_tried_again_in_vain(
     config = rogue(required=False, start="eager", **wrong)
     with trio.fail_after(20):
         async with open_host(config, [plugin]) as host:
-            await host.settle()
+            await host.wait_for_sources()
             state, reason = host.board.source_states["rogue"]
     assert state is SourceState.FAILED
     for word in says:
         assert word in (reason or "")
 
 
-async def test_a_server_that_is_mended_serves_the_next_call(folder: Path, rogue: Callable[..., Config]) -> None:
+async def test_a_server_that_is_repaired_serves_the_next_call(folder: Path, rogue: Callable[..., Config]) -> None:
     await remember(rogue())
     (folder / "mode").write_text("exit")
     with trio.fail_after(20):
@@ -148,7 +148,7 @@ async def test_a_server_that_does_not_start_costs_no_other_server_anything(
     servers["other"] = {**servers["rogue"], "args": [*servers["rogue"]["args"][:-1], str(folder / "other")]}
     with trio.fail_after(20):
         async with open_host(config, [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             with in_time():
                 assert (await host.session().call("pid")).ok
             assert host.board.source_states["rogue"][0] is SourceState.STARTING
@@ -172,7 +172,7 @@ async def test_lines_that_are_no_messages_cost_nothing_between_those_that_are(
     (folder / "mode").write_text("chatty")
     with trio.fail_after(20):
         async with open_host(rogue(), [plugin]) as host:
-            await host.settle("echo")
+            await host.wait_for_sources("echo")
             assert (await host.session().call("echo", {"said": "hello"})).text == "hello"
 
 
@@ -180,7 +180,7 @@ async def test_a_list_that_changes_while_it_is_read_is_read_again(folder: Path, 
     (folder / "mode").write_text("moving")
     with trio.fail_after(20):
         async with open_host(rogue(), [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             versions = {name for name in host.tools if name.startswith("version_")}
             assert versions == {"version_3"}
             assert (await host.session().call("pid")).ok
@@ -192,7 +192,7 @@ async def test_the_old_list_stays_where_the_new_one_cannot_be_read(
     (folder / "mode").write_text("broken-list")
     with trio.fail_after(20):
         async with open_host(rogue(), [plugin]) as host:
-            await host.settle("pid")
+            await host.wait_for_sources("pid")
             session = host.session()
             assert (await session.call("echo", {"said": "a"})).ok
             while "the old one stays" not in caplog.text:
@@ -204,7 +204,7 @@ async def test_the_old_list_stays_where_the_new_one_cannot_be_read(
 async def test_a_list_that_changes_while_it_is_used_is_swapped(rogue: Callable[..., Config]) -> None:
     with trio.fail_after(20):
         async with open_host(rogue(), [plugin]) as host:
-            await host.settle("grow")
+            await host.wait_for_sources("grow")
             assert (await host.session().call("grow")).ok
             while "grown" not in host.tools:
                 await trio.sleep(0.02)

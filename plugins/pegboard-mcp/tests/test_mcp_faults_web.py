@@ -67,7 +67,7 @@ def opened(web: Web) -> Callable[[], Any]:
         server = {"url": f"http://127.0.0.1:{web.port}/mcp", "timeout": 2, "request_timeout": 5}
         with trio.fail_after(30):
             async with open_host({"plugins": {"mcp": {"servers": {"web": server}}}}, [plugin]) as host:
-                await host.settle("pid")
+                await host.wait_for_sources("pid")
                 yield host
 
     return opened

@@ -32,7 +32,7 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(SERVER)], "start": "eager"}
     with trio.fail_after(30):
         async with open_host({"strict": True, "plugins": {"mcp": {"servers": {"one": server}}}}, [plugin]) as host:
-            await host.settle("flood")
+            await host.wait_for_sources("flood")
             yield host
 
 

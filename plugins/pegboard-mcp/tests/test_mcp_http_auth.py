@@ -111,7 +111,7 @@ class Authority:
 async def an_authority() -> AsyncIterator[Authority]:
     import socket
 
-    from pegboard.fronts.worker import Worker, config_for
+    from pegboard.serving.worker import Worker, config_for
 
     authority = Authority()
     bound = socket.create_server(("127.0.0.1", 0))
@@ -135,8 +135,8 @@ def text_of(answer: Any) -> str:
 async def test_the_authority_says_who_a_token_is_and_is_asked_once(over_http: Callable[..., Any]) -> None:
     async with an_authority() as authority:
         authority.answers["good"] = GOOD
-        asks = oauth(authority.url, client_id="board", client_secret="s3cret", profile=None)
-        async with over_http(oauth=asks, tokens={"own": "eve"}) as served:
+        elicitation = oauth(authority.url, client_id="board", client_secret="s3cret", profile=None)
+        async with over_http(oauth=elicitation, tokens={"own": "eve"}) as served:
             for _ in range(3):
                 assert text_of(await served.call("who", authorization="Bearer good")).startswith("ada ")
             assert text_of(await served.call("who", authorization="Bearer own")).startswith("eve ")
@@ -185,7 +185,7 @@ async def test_an_authority_that_is_not_there_is_no_refusal(over_http: Callable[
         assert (await served.call("who")).status_code == 401
 
 
-async def test_an_authority_that_fails_is_no_refusal(over_http: Callable[..., Any]) -> None:
+async def test_an_authority_that_fails_is_not_a_refusal(over_http: Callable[..., Any]) -> None:
     async with an_authority() as authority:
         authority.status = 500
         async with over_http(oauth=oauth(authority.url)) as served:

@@ -145,7 +145,7 @@ async def test_each_websocket_is_a_session_in_2026_too(over_http: Callable[..., 
         assert (seen[0] == seen[1], seen[2] == seen[3], seen[0] == seen[2]) == (True, True, False)
 
 
-async def test_a_websocket_of_a_stranger_is_not_opened(over_http: Callable[..., Any]) -> None:
+async def test_a_websocket_of_a_third_party_is_not_opened(over_http: Callable[..., Any]) -> None:
     async with over_http("websocket", tokens=TOKENS) as served:
         ada = {"authorization": "Bearer s3cret-of-ada"}
         assert await refused(served) == 401
@@ -177,7 +177,7 @@ async def test_no_more_websockets_than_sessions_are_allowed(over_http: Callable[
         ('{"jsonrpc": "2.0"}', -32600),
     ],
 )
-async def test_a_frame_that_is_no_message_is_answered_and_the_next_is_served(
+async def test_a_frame_that_is_not_a_message_is_answered_and_the_next_is_served(
     over_http: Callable[..., Any], frame: str | bytes, code: int
 ) -> None:
     async with over_http("websocket") as served, trio_websocket.open_websocket_url(served.url) as connection:

@@ -157,7 +157,7 @@ async def test_a_package_is_installed_before_its_server_is_started(
     served = await serve(fake.define(*argv))
     await served.until(lambda: served.state() == "installing")
     await served.until(lambda: fake.lines("pids"))
-    assert served.host.is_settling
+    assert served.host.sources_starting
     (fake.folder / "hold").unlink()
     await served.ready()
     assert fake.lines("signals") == ["done"]

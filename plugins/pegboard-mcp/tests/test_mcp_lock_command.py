@@ -198,7 +198,7 @@ def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_a
 @pytest.mark.parametrize(
     ("said", "status"), [('lock = "off"', 2), ('lock_file = "../other.lock"', 2), ('lock = "enforce"', 0)]
 )
-def test_a_file_that_was_merely_found_does_not_let_the_lock_go(tmp_path: Path, said: str, status: int) -> None:
+def test_a_file_that_was_found_and_not_trusted_does_not_let_the_lock_go(tmp_path: Path, said: str, status: int) -> None:
     changing = Changing(tmp_path)
     changing.offer()
     (changing.folder / "pegboard.toml").write_text(f"[plugins.mcp]\n{said}\n")
@@ -379,9 +379,9 @@ def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(tmp_path: Path
     assert "taken out of the texts of said of srv: characters without width" in first.stderr
     pins = read_lock(changing.folder / "pegboard.lock")
     (pin,) = [one for one in pins.values() if one.source == "srv"]
-    assert pin.face is not None
-    assert pin.face["description"] == "Say it."
-    assert pin.face["version"]
+    assert pin.definition is not None
+    assert pin.definition["description"] == "Say it."
+    assert pin.definition["version"]
     assert run("Say it.", "lock").returncode == 0
     other = run("Do it.", "lock")
     assert other.returncode == 1
@@ -416,39 +416,39 @@ import json, sys, trio
 from types import SimpleNamespace as Is
 from pegboard import open_host
 from pegboard_mcp.client.resource_tools import make_tools
-from pegboard_mcp.offers import Offers
-from pegboard_mcp.server.shelf import Shelf
+from pegboard_mcp.capabilities import Capabilities
+from pegboard_mcp.server.resources import ServedResources
 
 
 async def main():
-    told = {}
+    reported = {}
     async with open_host("mcp.toml", ["mcp"]) as host:
-        session, offers = host.session(), host.resource(Offers)
-        await offers.settle()
-        shelf = Shelf(host)
+        session, capabilities = host.session(), host.resource(Capabilities)
+        await capabilities.wait_until_listed()
+        served = ServedResources(host)
 
         async def tell(name, answer):
             try:
                 got = await answer()
                 error = getattr(got, "error", None)
-                told[name] = error.details.get("reason", error.code.value) if error else "answered"
+                reported[name] = error.details.get("reason", error.code.value) if error else "answered"
             except Exception as problem:
-                told[name] = getattr(problem, "details", {}).get("reason") or repr(problem)
+                reported[name] = getattr(problem, "details", {}).get("reason") or repr(problem)
 
-        await tell("get_prompt", lambda: shelf.get_prompt(session, "greet", {}))
+        await tell("get_prompt", lambda: served.get_prompt(session, "greet", {}))
         await tell("prompt as a tool", lambda: session.call("prompt_greet", {}))
         for kind, uri in (("resource", "note://one"), ("template", "note://named/x")):
-            await tell(f"{kind} by serve", lambda: shelf.read(session, uri))
+            await tell(f"{kind} by serve", lambda: served.read(session, uri))
             await tell(f"{kind} by tool", lambda: session.call("read_resource", {"uri": uri}))
             named = {"uri": uri, "server": "offering"}
             await tell(f"{kind} by tool and server", lambda: session.call("read_resource", named))
         for kind, ref in (("prompt", {"name": "greet"}), ("template", {"uri": "note://named/{name}"})):
             asked = Is(ref=Is(type=f"ref/{kind}", **ref), argument=Is(name="name", value=""), context=None)
-            await tell(f"{kind} completed", lambda: shelf.complete(session, asked))
+            await tell(f"{kind} completed", lambda: served.complete(session, asked))
         listed = await session.call("list_resources", {})
-        told["listed"] = "note://" in listed.text
-        told["offered"] = sorted([*shelf.prompts, *map(str, shelf.resources), *map(str, shelf.templates)])
-    print(json.dumps(told))
+        reported["listed"] = "note://" in listed.text
+        reported["offered"] = sorted([*served.prompts, *map(str, served.resources), *map(str, served.templates)])
+    print(json.dumps(reported))
 
 
 trio.run(main)
@@ -456,7 +456,7 @@ trio.run(main)
 
 
 @pytest.mark.parametrize("changed", ["PROMPT", "RESOURCE", "TEMPLATE"])
-def test_prompts_resources_and_templates_that_changed_are_held_at_every_door(tmp_path: Path, changed: str) -> None:
+def test_prompts_resources_and_templates_that_changed_are_held_at_every_interface(tmp_path: Path, changed: str) -> None:
     changing = Changing(tmp_path)
     changing.offer()
     (changing.folder / "offering.py").write_text(OFFERING)
@@ -471,8 +471,8 @@ def test_prompts_resources_and_templates_that_changed_are_held_at_every_door(tmp
             timeout=60, check=False,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
-        told: dict[str, Any] = json.loads(ran.stdout)
-        return told
+        reported: dict[str, Any] = json.loads(ran.stdout)
+        return reported
 
     accepted = changing.run("lock", "--accept", **named)
     assert accepted.returncode == 0, accepted.stderr
@@ -484,8 +484,8 @@ def test_prompts_resources_and_templates_that_changed_are_held_at_every_door(tmp
     (changing.folder / "offering.py").write_text(OFFERING.replace(changed, "And obey it."))
     after = ask()
     mine = {"PROMPT": "prompt", "RESOURCE": "resource", "TEMPLATE": "template"}[changed]
-    assert {told for name, told in after.items() if mine in name} == {"held"}, after
-    assert {told for name, told in after.items() if mine not in name and name not in ("offered", "listed")} == {
+    assert {reported for name, reported in after.items() if mine in name} == {"held"}, after
+    assert {reported for name, reported in after.items() if mine not in name and name not in ("offered", "listed")} == {
         "answered"
     }
     assert len(after["offered"]) == 2

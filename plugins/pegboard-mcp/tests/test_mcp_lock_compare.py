@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pegboard.schema.check import faults_of
 from pegboard_mcp.lock import schemas
-from pegboard_mcp.lock.compare import KINDS, changes_of, compare_faces, compare_schemas
+from pegboard_mcp.lock.compare import KINDS, changes_of, compare_definitions, compare_schemas
 from pegboard_mcp.lock.pins import Pin, fingerprint_of
 from pegboard_mcp.lock.schemas import Document, Inclusion, split
 
@@ -146,7 +146,7 @@ def test_draft_7_reads_items_and_references_as_that_draft_does() -> None:
     assert kind_of({**defs, **an_object(a=TEXT)}, hidden) == "compatible"
 
 
-def a_face(**parts: Any) -> dict[str, Any]:
+def a_definition(**parts: Any) -> dict[str, Any]:
     annotations = {"read_only": False, "destructive": None, "idempotent": False, "open_world": None, "risk": "low"}
     return {
         "name": "t", "title": None, "description": "d", "input_schema": an_object(), "output_schema": None,
@@ -154,7 +154,7 @@ def a_face(**parts: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-FACES = [
+DEFINITIONS = [
     ("title", {"title": "T"}, {"title": "U"}, "text"),
     ("description", {"description": "a"}, {"description": "b"}, "text"),
     ("a later server", {"version": "srv 1.0"}, {"version": "srv 1.1"}, "compatible"),
@@ -170,15 +170,15 @@ FACES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "kind"), [row[1:] for row in FACES], ids=[row[0] for row in FACES])
+@pytest.mark.parametrize(("old", "new", "kind"), [row[1:] for row in DEFINITIONS], ids=[row[0] for row in DEFINITIONS])
 def test_a_change_of_the_face_is_of_its_kind(old: Any, new: Any, kind: str) -> None:
-    (reason,) = compare_faces(a_face(**old), a_face(**new))
+    (reason,) = compare_definitions(a_definition(**old), a_definition(**new))
     assert reason.kind == kind
 
 
 def a_pin(name: str, source: str = "s", **parts: Any) -> Pin:
-    face = {**a_face(**parts), "name": name}
-    return Pin(source, name, face, fingerprint_of(face))
+    definition = {**a_definition(**parts), "name": name}
+    return Pin(source, name, definition, fingerprint_of(definition))
 
 
 def test_new_changed_removed_and_renamed_are_told_apart() -> None:
@@ -213,7 +213,7 @@ def test_what_nobody_could_look_at_is_not_gone() -> None:
 
 
 def test_a_block_that_was_edited_says_nothing_of_what_was_accepted() -> None:
-    edited = Pin("s", "t", a_face(), "sha256:else")
+    edited = Pin("s", "t", a_definition(), "sha256:else")
     (change,) = changes_of([edited], [a_pin("t")])
     assert change.kind == "unknown"
 
@@ -367,9 +367,9 @@ def test_what_breaks_the_stack_is_not_decided(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_tool_that_deleted_and_says_now_that_it_only_reads_breaks_what_was_agreed() -> None:
-    was = a_face(annotations={"read_only": False, "destructive": True})
+    was = a_definition(annotations={"read_only": False, "destructive": True})
     for destructive in (False, None):
-        reasons = compare_faces(was, a_face(annotations={"read_only": True, "destructive": destructive}))
+        reasons = compare_definitions(was, a_definition(annotations={"read_only": True, "destructive": destructive}))
         assert {reason.kind for reason in reasons} == {"breaking"}
         assert {reason.words.split()[0] for reason in reasons} == {"read_only", "destructive"}
 
@@ -383,5 +383,5 @@ def test_a_tool_that_deleted_and_says_now_that_it_only_reads_breaks_what_was_agr
     ],
 )
 def test_what_an_annotation_says_is_told_as_it_stands(was: Any, now: Any, words: str) -> None:
-    (reason,) = compare_faces(a_face(annotations={"name": was}), a_face(annotations={"name": now}))
+    (reason,) = compare_definitions(a_definition(annotations={"name": was}), a_definition(annotations={"name": now}))
     assert reason.words == words

@@ -27,7 +27,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 TEXTS = st.text(st.one_of(st.sampled_from("'\"\\\n\r\t\x00\u202e\ud800🙂 abc"), st.characters()), max_size=30)
-FACES = st.fixed_dictionaries({
+DEFINITIONS = st.fixed_dictionaries({
     "title": st.none() | TEXTS,
     "description": TEXTS,
     "version": st.none() | TEXTS,
@@ -39,19 +39,19 @@ NAMES = TEXTS.filter(bool)
 
 
 def a_pin(name: str = "t", source: str = "s", **parts: Any) -> Pin:
-    face = {
+    definition = {
         "name": name, "title": None, "description": "d", "version": None, "annotations": {"risk": "low"},
         "input_schema": {"type": "object"}, "output_schema": None, **parts,
     }  # fmt: skip
-    return Pin(source, name, face, fingerprint_of(face))
+    return Pin(source, name, definition, fingerprint_of(definition))
 
 
 @settings(max_examples=150)
-@given(st.lists(st.tuples(NAMES, NAMES, FACES), max_size=4, unique_by=lambda row: row[:2]), st.integers())
+@given(st.lists(st.tuples(NAMES, NAMES, DEFINITIONS), max_size=4, unique_by=lambda row: row[:2]), st.integers())
 def test_what_is_written_is_read_back_whatever_the_tools_say(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, dict[str, Any]]], seed: int
 ) -> None:
-    pins = [a_pin(name, source, **face) for source, name, face in rows]
+    pins = [a_pin(name, source, **definition) for source, name, definition in rows]
     mixed = random.Random(seed).sample(pins, len(pins))
     path = tmp_path_factory.getbasetemp() / "any.lock"
     if any("\ud800" <= character <= "\udfff" for pin in pins for character in pin.name + pin.source):
@@ -59,7 +59,7 @@ def test_what_is_written_is_read_back_whatever_the_tools_say(
     write_lock(path, mixed)
     read = read_lock(path)
     assert path.read_bytes() == to_text(pins).encode()
-    assert {key: pin.face for key, pin in read.items()} == {pin.key: pin.face for pin in pins}
+    assert {key: pin.definition for key, pin in read.items()} == {pin.key: pin.definition for pin in pins}
     assert all(pin.is_sound for pin in read.values())
     assert changes_of(read.values(), pins) == []
 
@@ -141,7 +141,7 @@ def test_what_hides_in_a_text_is_escaped_in_the_file() -> None:
         ),
     ],
 )
-def test_a_file_that_is_no_lock_is_refused_with_why(tmp_path: Path, content: str, why: str) -> None:
+def test_a_file_that_is_not_a_lock_is_refused_with_why(tmp_path: Path, content: str, why: str) -> None:
     path = tmp_path / "pegboard.lock"
     path.write_text(content)
     with pytest.raises(LockError, match=why) as caught:
@@ -173,7 +173,7 @@ def test_a_face_that_cannot_be_read_leaves_the_fingerprint(tmp_path: Path, said:
     path = tmp_path / "pegboard.lock"
     path.write_text(f"version = 1\n[[tools]]\nsource='s'\nname='a'\nfingerprint='f'\n{said}\n")
     (pin,) = read_lock(path).values()
-    assert (pin.face, pin.fingerprint, pin.is_sound) == (None, "f", False)
+    assert (pin.definition, pin.fingerprint, pin.is_sound) == (None, "f", False)
 
 
 def test_two_blocks_that_say_the_same_are_one(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_large_lock_is_read(tmp_path: Path, in_time: Any) -> None:
     write_lock(path, [a_pin(f"t{n}", input_schema=schema) for n in range(1_000)])
     with in_time():
         assert len(read_lock(path)) == 1_000
-    assert json.loads(json.dumps(schema)) == read_lock(path)["s", "t0"].face["input_schema"]  # type: ignore[index]
+    assert json.loads(json.dumps(schema)) == read_lock(path)["s", "t0"].definition["input_schema"]  # type: ignore[index]
 
 
 def test_no_lock_is_made_where_a_link_leads_that_leads_nowhere(tmp_path: Path) -> None:

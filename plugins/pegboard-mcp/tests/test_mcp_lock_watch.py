@@ -188,7 +188,7 @@ def test_a_board_holds_back_and_doctor_says_so(here: Path, caplog: pytest.LogCap
     offered = (a_tool(description="b", source=None), other, a_tool("new", source=None))
     board = a_board("enforce", *offered)
     assert sorted(board.tools) == ["same"]
-    assert board.not_hung["greet"].fix.startswith("look at it: pegboard lock greet")
+    assert board.rejected_tools["greet"].fix.startswith("look at it: pegboard lock greet")
     said = [one.where for one in board.findings() if one.what == "a tool is not on the board"]
     assert said == ["tool greet of offering", "tool new of offering"]
     assert list(findings(board)) == []  # nothing is said twice
@@ -276,12 +276,12 @@ print([name for name in heavy if name in sys.modules])
     assert done.stdout.strip() == "[]"
 
 
-def test_a_lock_that_was_merely_found_lets_nothing_through_before_it_is_trusted(here: Path) -> None:
+def test_a_lock_that_was_found_and_not_trusted_lets_nothing_through_before_it_is_trusted(here: Path) -> None:
     write_lock(here / "pegboard.lock", [pin_of(a_tool())])
     board = a_board("enforce", a_tool())
     assert "greet" not in board.tools
-    assert board.not_hung["greet"].why.endswith("nobody here accepted it as it stands")
-    assert board.not_hung["greet"].fix.startswith("look at it, then: pegboard trust ")
+    assert board.rejected_tools["greet"].why.endswith("nobody here accepted it as it stands")
+    assert board.rejected_tools["greet"].fix.startswith("look at it, then: pegboard trust ")
     trust(here / "pegboard.lock")
     assert "greet" in a_board("enforce", a_tool()).tools
     write_lock(here / "pegboard.lock", [pin_of(a_tool()), pin_of(a_tool("other"))])

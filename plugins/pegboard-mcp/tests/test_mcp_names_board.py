@@ -88,11 +88,11 @@ def test_names_are_valid_one_to_one_and_free_of_order(
     wire: list[str], prefix: str | None, server: str, data: st.DataObject
 ) -> None:
     """Invariant: every name hangs under one valid name of its own, in whatever order the server lists them."""
-    hung = board_names(wire, prefix=prefix, server=server)
-    assert set(hung) == set(wire)
-    assert len(set(hung.values())) == len(set(wire))
-    assert all(VALID.fullmatch(name) for name in hung.values())
-    assert board_names(data.draw(st.permutations(wire)), prefix=prefix, server=server) == hung
+    listed = board_names(wire, prefix=prefix, server=server)
+    assert set(listed) == set(wire)
+    assert len(set(listed.values())) == len(set(wire))
+    assert all(VALID.fullmatch(name) for name in listed.values())
+    assert board_names(data.draw(st.permutations(wire)), prefix=prefix, server=server) == listed
 
 
 @settings(max_examples=300)
@@ -104,6 +104,6 @@ def test_a_tool_that_comes_renames_none_that_does_not_want_its_name(
     before = board_names(wire, prefix=prefix, server="files")
     after = board_names([*wire, *more], prefix=prefix, server="files")
     wanted = {plain_name(name, prefix) for name in set(more) - set(wire)}
-    for name, hung in before.items():
-        if plain_name(name, prefix) not in wanted and hung not in wanted:
-            assert after[name] == hung
+    for name, listed in before.items():
+        if plain_name(name, prefix) not in wanted and listed not in wanted:
+            assert after[name] == listed

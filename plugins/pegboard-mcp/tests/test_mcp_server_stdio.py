@@ -65,7 +65,7 @@ def test_messages_are_told_apart() -> None:
         (b'{"jsonrpc":"2.0","id":7}', -32600, 7),
     ],
 )
-def test_what_is_no_message_is_refused_with_its_number(line: bytes, number: int, id_: Any) -> None:
+def test_what_is_not_a_message_is_refused_with_its_number(line: bytes, number: int, id_: Any) -> None:
     with pytest.raises(NoMessageError) as caught:
         message_of(line)
     assert (caught.value.number, caught.value.id) == (number, id_)

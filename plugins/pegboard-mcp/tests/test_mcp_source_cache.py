@@ -76,7 +76,7 @@ def test_another_command_is_another_server() -> None:
     assert cache.path_of(one).name.startswith("a-b-")
 
 
-def hung(raw: bytes) -> Any:
+def listed(raw: bytes) -> Any:
     """The tools, prompts and resources that a source makes of a file."""
     from pegboard_mcp.client.source import McpSource
 
@@ -93,7 +93,7 @@ def hung(raw: bytes) -> Any:
 @settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes_yield_tools_or_nothing(raw: bytes) -> None:
-    assert hung(raw) is None
+    assert listed(raw) is None
 
 
 @settings(max_examples=200)
@@ -103,7 +103,7 @@ def test_any_damage_to_a_good_file_yields_tools_or_nothing(data: st.DataObject) 
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(raw) - 1))
         raw[place : place + data.draw(st.integers(0, 8))] = data.draw(st.binary(max_size=4))
-    tools = hung(bytes(raw))
+    tools = listed(bytes(raw))
     assert tools is None or isinstance(tools, tuple)
 
 
@@ -122,7 +122,7 @@ def test_any_other_value_in_a_good_file_yields_tools_or_nothing(data: st.DataObj
     entry[data.draw(st.sampled_from(sorted({*TOOL, *PROMPT, *RESOURCE, *cache.LABELS, *cache.OBJECTS, "icons"})))] = (
         data.draw(json_values)
     )
-    tools = hung(json.dumps(content).encode())
+    tools = listed(json.dumps(content).encode())
     assert tools is None or isinstance(tools, tuple)
 
 

@@ -100,14 +100,14 @@ async def test_the_servers_own_failure_is_its_text(serve: Any, define: Any) -> N
 
 
 async def test_a_prompt_is_a_tool_and_a_prompt(serve: Any, define: Any) -> None:
-    from pegboard_mcp.offers import Offers
+    from pegboard_mcp.capabilities import Capabilities
 
     served = await serve(define(script={"offers": ["prompts"]}))
     await served.ready()
 
     assert_ok(await served.call("prompt_greet", who="Ada"), text="Hello Ada")
     assert_error(await served.call("prompt_greet"), ErrorCode.INVALID_INPUT)
-    prompt = served.host.resource(Offers).prompts["greet"]
+    prompt = served.host.resource(Capabilities).prompts["greet"]
     assert [argument.name for argument in prompt.arguments] == ["who"]
     (message,) = await prompt.get(served.session, {"who": "Bo"})
     assert (message.role, message.content.text) == ("user", "Hello Bo")
@@ -192,29 +192,29 @@ async def test_resources_of_a_server_that_is_known_are_there_for_the_first_call(
 async def test_a_source_that_never_comes_is_waited_for_once(autojump_clock: Any) -> None:
     import trio
 
-    from pegboard_mcp.offers import SETTLE_S, Offers
+    from pegboard_mcp.capabilities import SOURCES_WAIT_S, Capabilities
 
-    offers = Offers(["never"])
-    for waited_s in (SETTLE_S, 0):
+    capabilities = Capabilities(["never"])
+    for waited_s in (SOURCES_WAIT_S, 0):
         began = trio.current_time()
-        await offers.settle()
+        await capabilities.wait_until_listed()
         assert trio.current_time() - began == waited_s
 
 
 async def test_updates_of_resources_are_passed_on(serve: Any, define: Any) -> None:
-    from pegboard_mcp.offers import Offers
+    from pegboard_mcp.capabilities import Capabilities
 
     served = await serve(define(script={"offers": ["resources"]}))
     await served.ready()
     heard: list[tuple[str, str | None]] = []
-    served.host.resource(Offers).watch(lambda kind, uri: heard.append((kind, uri)))
+    served.host.resource(Capabilities).watch(lambda kind, uri: heard.append((kind, uri)))
 
     await served.call("update")
     await served.until(lambda: heard)
     assert heard == [("updated", "note://one")]
 
 
-async def test_what_is_no_text_is_read_as_bytes(serve: Any, define: Any) -> None:
+async def test_what_is_not_text_is_read_as_bytes(serve: Any, define: Any) -> None:
     served = await serve(define(script={"offers": ["resources"]}))
     await served.ready()
     for uri, data in (("note://bytes", b"\x00\x01\x02"), ("note://latin", b"\xe9")):
@@ -257,11 +257,11 @@ async def test_headers_that_contradict_have_the_list_read_again_once(serve: Any,
 
 async def test_a_prompt_that_is_not_given_ends_with_the_servers_deadline(serve: Any, define: Any) -> None:
     from pegboard import ToolError
-    from pegboard_mcp.offers import Offers
+    from pegboard_mcp.capabilities import Capabilities
 
     served = await serve(define(script={"offers": ["prompts"]}, request_s=0.4))
     await served.ready()
-    prompt = served.host.resource(Offers).prompts["greet"]
+    prompt = served.host.resource(Capabilities).prompts["greet"]
     with pytest.raises(ToolError, match=r"prompts/get within 0\.4 s") as caught:
         await prompt.get(served.session, {"who": "silence"})
     assert caught.value.code is ErrorCode.TIMEOUT

@@ -197,7 +197,7 @@ async def test_an_error_is_raised_with_its_number(peers: Any) -> None:
         (-32603, "Server returned an error response", -32603, "Server returned"),
     ],
 )
-async def test_what_stands_for_an_answer_over_http_is_no_refusal(
+async def test_what_stands_for_an_answer_over_http_is_not_a_refusal(
     peers: Any, code: int, said: str, meant: int, says: str
 ) -> None:
     peers["ask"] = {"error": {"code": code, "message": said}}

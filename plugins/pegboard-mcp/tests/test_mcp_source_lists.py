@@ -77,7 +77,7 @@ async def test_one_bad_tool_costs_that_tool_alone(serve: Any, define: Any) -> No
     left_out = served.source.listing.left_out
     assert {"no_schema", "list_schema", "text_schema", "bad_output"} <= set(left_out)
     assert all(left_out.values())
-    assert {"bad_type", "bad_reference"} <= set(served.host.board.not_hung)
+    assert {"bad_type", "bad_reference"} <= set(served.host.board.rejected_tools)
     assert_ok(await served.call("good"))
 
 
@@ -120,7 +120,7 @@ async def test_one_server_under_two_names_has_its_tools_twice(serve: Any, define
 
     await served.until(lambda: {"a-add", "b-add"} <= offered(served))
     assert "add" not in offered(served)
-    assert not served.host.board.not_hung
+    assert not served.host.board.rejected_tools
     assert_ok(await served.call("a-add", a=1, b=2), text="3")
     assert_ok(await served.call("b-add", a=1, b=2), text="3")
     again = await serve(define("b"), define("a"))
@@ -176,12 +176,12 @@ async def test_a_server_of_the_sdk_tells_of_its_changes(serve: Any, define: Any)
 
 
 async def test_a_server_that_comes_back_as_it_was_changes_no_list(serve: Any, define: Any) -> None:
-    from pegboard_mcp.offers import Offers
+    from pegboard_mcp.capabilities import Capabilities
 
     served = await serve(define(script={"offers": ["prompts", "resources"]}))
     await served.ready()
     heard: list[Any] = []
-    served.host.resource(Offers).watch(lambda kind, uri: heard.append(kind))
+    served.host.resource(Capabilities).watch(lambda kind, uri: heard.append(kind))
     served.host.watch(lambda old, new: heard.append("tools"))
 
     assert_ok(await served.call("die_once_reading"))

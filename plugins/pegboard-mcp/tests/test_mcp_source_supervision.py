@@ -69,7 +69,7 @@ async def test_a_call_that_waits_for_a_server_to_start_did_not_run(serve: Any, d
     assert error.details["retry"] == "same"
 
 
-async def test_the_death_of_an_idle_server_is_seen_at_once_and_mended(serve: Any, define: Any) -> None:
+async def test_the_death_of_an_idle_server_is_seen_at_once_and_repaired(serve: Any, define: Any) -> None:
     served = await serve(define())
     await served.ready()
     os.kill(int(served.lines("starts")[0]), signal.SIGKILL)
@@ -343,4 +343,4 @@ def test_nothing_of_the_sdk_is_imported_before_a_server_is_started() -> None:
     ],
 )
 def test_a_server_s_own_full_stop_is_not_followed_by_another(why: str, told: str) -> None:
-    assert LinkError("refused", why, "Start it.").told == told
+    assert LinkError("refused", why, "Start it.").explanation == told

@@ -76,7 +76,7 @@ def test_an_id_that_is_found_is_the_answers_own(number: int | str, text: str, or
         assert found is not None
 
 
-def test_a_request_of_the_server_that_is_too_long_is_no_answer() -> None:
+def test_a_request_of_the_server_that_is_too_long_is_not_an_answer() -> None:
     line = b'{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"x":"' + b"x" * 2_000 + b'"}}'
     assert find_id(TooLong(len(line), line[:EDGE], line[-EDGE:])) is None
 

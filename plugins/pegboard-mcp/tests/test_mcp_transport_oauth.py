@@ -456,7 +456,7 @@ def test_a_key_tells_servers_and_addresses_apart() -> None:
     assert all("/" not in one and "." not in one for one in keys)
 
 
-async def test_a_broken_file_is_no_token(vault: oauth.Vault) -> None:
+async def test_a_broken_file_is_not_a_token(vault: oauth.Vault) -> None:
     definition = ServerDefinition(name="one", transport="http", url="http://x/mcp")
     for text in ("{", "[]", '{"tokens": 5}', '{"tokens": {"access_token": 5}}', "\x00"):
         vault.write(oauth.key_of(definition), text)

@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden, open_link, stdio
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _reaper, open_link, stdio
 from pegboard_mcp.definitions import ServerDefinition
 
 SERVERS = Path(__file__).parent / "servers"
@@ -198,7 +198,7 @@ async def test_of_a_flood_on_stderr_some_lines_are_logged_and_all_are_counted(ca
     script = "import sys; sys.stderr.write(''.join(f'line {n} {100 * chr(120)}\\n' for n in range(60_000)))"
     async with opened(command(*PYTHON, "-c", script)) as link:
         await link.gone.wait()
-        await until(link.told.is_set)
+        await until(link.explanation.is_set)
         assert link.tail[-1].startswith("line 59999 ")
         assert len(link.tail) == stdio.STDERR_LINES
     said = [one.getMessage() for one in caplog.records]
@@ -221,7 +221,7 @@ async def test_nothing_is_made_fit_for_a_log_that_nobody_reads(monkeypatch: pyte
     async with opened(command(*PYTHON, "-c", script)) as link:
         with pytest.raises(anyio.EndOfStream):
             await link.read.receive()
-        await until(link.told.is_set)
+        await until(link.explanation.is_set)
     assert len(masked) < 2 * stdio.STDERR_LINES
 
 
@@ -531,44 +531,44 @@ def test_no_server_outlives_a_host_that_is_killed(tmp_path: Path) -> None:
     assert [pid for pid in pids if alive(pid)] == []
 
 
-async def test_a_server_waits_for_the_warden_to_know_it(tmp_path: Path) -> None:
+async def test_a_server_waits_for_the_reaper_to_know_it(tmp_path: Path) -> None:
     # The gate: without the line of the host, an end of file is the end of the server.
-    argv = _warden.gated(["sh", "-c", f"touch {tmp_path}/started"], {})
+    argv = _reaper.gated(["sh", "-c", f"touch {tmp_path}/started"], {})
     assert argv is not None
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode != 0
     assert not (tmp_path / "started").exists()
 
 
-async def test_a_warden_that_was_killed_is_replaced(tmp_path: Path) -> None:
+async def test_a_reaper_that_was_killed_is_replaced(tmp_path: Path) -> None:
     async with opened(define("stubborn", tmp_path)) as first:
         await ask(first)
-        assert _warden._process is not None
-        os.kill(_warden._process.pid, signal.SIGKILL)
-        _warden._process.wait()
+        assert _reaper._process is not None
+        os.kill(_reaper._process.pid, signal.SIGKILL)
+        _reaper._process.wait()
         async with opened(define("echo")) as second:
             await ask(second)
-            assert _warden._process.poll() is None
+            assert _reaper._process.poll() is None
             os.killpg(first.pid, signal.SIGKILL)
-    assert _warden._process is None
+    assert _reaper._process is None
 
 
-async def test_a_warden_that_does_not_read_is_replaced(tmp_path: Path) -> None:
+async def test_a_reaper_that_does_not_read_is_replaced(tmp_path: Path) -> None:
     async with opened(define("stubborn", tmp_path)) as first:
         await ask(first)
-        assert _warden._process is not None
-        stopped = _warden._process
+        assert _reaper._process is not None
+        stopped = _reaper._process
         os.kill(stopped.pid, signal.SIGSTOP)
         for _ in range(20_000):  # more than a pipe holds
-            _warden.guard(first.pid)
-        assert _warden._process is not stopped
+            _reaper.guard(first.pid)
+        assert _reaper._process is not stopped
         assert stopped.returncode is not None
         assert alive(first.pid)
         os.killpg(first.pid, signal.SIGKILL)
 
 
 async def test_without_a_shell_servers_start_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_warden, "SHELL", "/nowhere/sh")
+    monkeypatch.setattr(_reaper, "SHELL", "/nowhere/sh")
     async with opened(define("echo")) as link:
         assert await ask(link) == {"echo": {}}
     assert (await fault_of(command("sh", "-c", "\0"))).kind == "missing_command"

@@ -342,7 +342,7 @@ async def test_a_refusal_that_names_the_session_is_a_loss_too(web: Serve) -> Non
             await link.read.receive()
 
 
-async def test_a_method_that_is_not_found_is_no_lost_session(web: Serve) -> None:
+async def test_a_method_that_is_not_found_is_not_a_lost_session(web: Serve) -> None:
     async def respond(asked: Asked) -> Reply:
         if asked.message.get("method") == "initialize":
             return answer(asked, headers={"mcp-session-id": "s"})
@@ -411,7 +411,7 @@ async def test_a_status_is_explained(web: Serve, status: int, kind: str, fix: st
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_page_is_no_endpoint(web: Serve, transport: str) -> None:
+async def test_a_page_is_not_an_endpoint(web: Serve, transport: str) -> None:
     async def respond(asked: Asked) -> Reply:
         return 200, {"content-type": "text/html"}, b"<html>Welcome</html>"
 

@@ -197,7 +197,7 @@ async def test_a_model_cannot_say_who_it_is(ada: Any) -> None:
         ("forget_memory", {"id": " "}, "id is empty"),
     ],
 )
-async def test_a_wrong_call_is_answered_with_how_to_mend_it(
+async def test_a_wrong_call_is_answered_with_how_to_repair_it(
     ada: Any, name: str, arguments: dict[str, Any], says: str
 ) -> None:
     assert_error(await ada.call(name, arguments), "INVALID_INPUT", says=says)

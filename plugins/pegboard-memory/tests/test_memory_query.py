@@ -89,7 +89,7 @@ def test_folding_a_folded_text_changes_nothing_but_what_folding_uncovers(text: s
     assert fold(fold(fold(text))) == fold(fold(text))
 
 
-def test_half_a_character_is_no_error_in_a_query() -> None:
+def test_half_a_character_is_not_an_error_in_a_query() -> None:
     assert parse("tea \ud800").phrases == ("tea",)
 
 

@@ -50,7 +50,7 @@ def test_a_compatible_server_gets_plain_functions(tools) -> None:
     assert export.definitions[0]["function"]["parameters"]["required"] == ["notation"]
 
 
-def test_a_null_that_the_strict_form_asked_for_is_no_argument(tools) -> None:
+def test_a_null_that_the_strict_form_asked_for_is_not_an_argument(tools) -> None:
     export = ChatDialect().export(tools)
     (read,) = export.parse({"tool_calls": [call(arguments='{"notation": "2d6", "times": null}')]})
     assert read == ToolCall("a", "roll_dice", {"notation": "2d6"})
@@ -79,7 +79,7 @@ def test_an_old_function_call_is_a_call(tools) -> None:
 
 
 @pytest.mark.parametrize("message", ["{", 7, None, [{"id": "a"}], {"tool_calls": [call(name=None)]}])
-def test_what_is_no_call_is_an_error_result(tools, message) -> None:
+def test_what_is_not_a_valid_call_is_an_error_result(tools, message) -> None:
     (read,) = ChatDialect().export(tools).parse(message)
     assert isinstance(read, ToolResult)
     assert read.error.code == "INVALID_INPUT"
@@ -344,7 +344,7 @@ def test_text_that_no_utf8_carries_is_replaced(ask) -> None:
         (None, "no_json"),
     ],
 )
-def test_what_is_no_answer_is_a_model_error(ask, said, reason) -> None:
+def test_what_is_not_an_answer_is_a_model_error(ask, said, reason) -> None:
     with pytest.raises(ModelError) as caught:
         ChatDialect().read(said, ask(ChatDialect()), "openai:gpt")
     assert caught.value.details["reason"] == reason

@@ -302,7 +302,7 @@ def test_an_error_in_the_middle_names_the_provider(event, data, says) -> None:
     assert caught.value.details["provider"] == "groq"
 
 
-def test_what_is_no_json_is_an_error_and_half_a_character_is_none(stream) -> None:
+def test_what_is_not_json_is_an_error_and_half_a_character_is_none(stream) -> None:
     with pytest.raises(ModelError) as caught:
         ChatDialect().reader(NO_TOOLS, MODEL).feed("", "<html>")
     assert caught.value.details["reason"] == "no_json"

@@ -239,7 +239,7 @@ async def test_local_without_the_model_says_which_there_are(server, listed, mode
     assert ("first, second" if model else "none") in caught.value.message
 
 
-async def test_local_passes_over_what_is_no_server_of_models(server) -> None:
+async def test_local_passes_over_what_is_not_a_server_of_models(server) -> None:
     server.says("/v1/models", ["a", "page"])
     with pytest.raises(ModelError) as caught:
         await heard(LocalProvider([server.port]))

@@ -216,7 +216,7 @@ def test_calls_are_read_from_whatever_holds_them(tools, message) -> None:
 
 
 @pytest.mark.parametrize("message", ["{", 7, {"output": 3}, [calls(name=None)], [calls("[]")]])
-def test_what_is_no_call_is_an_error_result(tools, message) -> None:
+def test_what_is_not_a_valid_call_is_an_error_result(tools, message) -> None:
     (read,) = ResponsesDialect().export(tools).parse(message)
     assert read.error.code == "INVALID_INPUT"
 
@@ -269,7 +269,7 @@ def test_a_refusal_is_shown_and_told() -> None:
         ([], "no_json"),
     ],
 )
-def test_what_is_no_answer_is_a_model_error(said, reason) -> None:
+def test_what_is_not_an_answer_is_a_model_error(said, reason) -> None:
     with pytest.raises(ModelError) as caught:
         ResponsesDialect().read(said, REQUEST, MODEL)
     assert caught.value.details["reason"] == reason

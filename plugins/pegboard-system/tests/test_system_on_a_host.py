@@ -160,7 +160,7 @@ async def test_the_tools_own_deadline_bounds_the_timeout_that_a_caller_asks_for(
 
 
 @pytest.mark.parametrize("command", ["ls | wc", "A=1 ls", "ls > x", "", [], [""], 7, {"a": 1}])
-async def test_what_is_no_plain_command_is_invalid_input(command: Any) -> None:
+async def test_what_is_not_a_plain_command_is_invalid_input(command: Any) -> None:
     result = await call("execute_command", {"command": command}, permissions(allowed_commands=["ls"]))
     assert_error(result, "INVALID_INPUT")
 
@@ -201,7 +201,7 @@ def test_permissions_that_mean_nothing_are_refused_when_the_board_is_loaded(said
         load_board(permissions(**said), plugins=[pegboard_system.plugin])
 
 
-def test_a_file_that_was_merely_found_may_not_widen_what_commands_may(
+def test_a_file_that_was_found_and_not_trusted_may_not_widen_what_commands_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))

@@ -237,7 +237,7 @@ async def test_a_command_finds_an_empty_input_a_clean_environment_and_a_folder_o
 
 
 @pytest.mark.parametrize("level", HERE)
-async def test_what_is_no_utf8_is_escaped_and_marked(level: str, work: Path) -> None:
+async def test_what_is_not_utf8_is_escaped_and_marked(level: str, work: Path) -> None:
     result = assert_ok(await execute(level, ["sh", "-c", "printf 'a\\\\b\\377\\303\\251'"]))
     assert (result.data["stdout"], result.data["encoding"]) == ("a\\\\b\\xffé", "escaped")
     result = assert_ok(await execute(level, ["sh", "-c", "printf 'a\\\\b\\303\\251'"]))

@@ -365,7 +365,7 @@ async def test_a_file_that_is_another_one_now_is_opened_anew(sqlite_url: str, op
     assert_ok(await ada.call("delete_task", {"task_identifier": "backup"}))
 
 
-async def test_a_file_that_is_no_database_is_an_error_until_it_is_one(sqlite_url: str, open_tasks: Any) -> None:
+async def test_a_file_that_is_not_a_database_is_an_error_until_it_is_one(sqlite_url: str, open_tasks: Any) -> None:
     file_of(sqlite_url).write_text("this is a diary\n" * 1000)
     host = await open_tasks(sqlite_url)
     await expect_failures(host.session("ada"), *CALLS)

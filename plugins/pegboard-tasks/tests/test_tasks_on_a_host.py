@@ -208,7 +208,7 @@ async def test_a_blank_identifier_means_no_task(ada: Any, name: str) -> None:
         ("list_tasks", {"cursor": ""}, "next_cursor"),
     ],
 )
-async def test_wrong_arguments_are_answered_with_how_to_mend_them(
+async def test_wrong_arguments_are_answered_with_how_to_repair_them(
     ada: Any, name: str, arguments: dict[str, Any], says: str
 ) -> None:
     assert_error(await ada.call(name, arguments), "INVALID_INPUT", says=says)

@@ -186,7 +186,7 @@ def test_doctor_finds_what_may_not_be_written(tmp_path: Path, monkeypatch: pytes
     assert "nothing can be written in" in folder.why
 
 
-def test_doctor_finds_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_doctor_finds_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "tasks.db").write_text("this is a diary\n" * 100)
     [finding] = findings(f"sqlite:///{tmp_path}/tasks.db")
     assert "does not answer: file is not a database" in finding.why

@@ -78,7 +78,7 @@ def test_a_long_text_is_shown_in_part() -> None:
     assert quoted("x" * 61) == "'" + "x" * 57 + "...'"
 
 
-def test_one_task_is_no_tasks() -> None:
+def test_one_task_is_not_tasks() -> None:
     assert [found(count) for count in (0, 1, 2)] == ["No tasks found", "Found 1 task", "Found 2 tasks"]
 
 

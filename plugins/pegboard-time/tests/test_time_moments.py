@@ -145,7 +145,7 @@ def test_a_time_is_read(text: str, written: Written) -> None:
         ("0999-12-31T10:00", "years run from 1000 to 9998"),
     ],
 )
-def test_what_is_no_time_is_refused_with_how_to_write_one(text: str, says: str) -> None:
+def test_what_is_not_a_time_is_refused_with_how_to_write_one(text: str, says: str) -> None:
     with pytest.raises(ToolError) as caught:
         parse_time(text)
     assert caught.value.code is ErrorCode.INVALID_INPUT
@@ -165,7 +165,7 @@ def test_what_is_no_time_is_refused_with_how_to_write_one(text: str, says: str) 
         ("9" * 500, "write YYYY-MM-DD"),
     ],
 )
-def test_what_is_no_date_is_refused_with_how_to_write_one(text: str, says: str) -> None:
+def test_what_is_not_a_date_is_refused_with_how_to_write_one(text: str, says: str) -> None:
     with pytest.raises(ToolError, match=says) as caught:
         parse_date(text)
     assert caught.value.details["parameter"] == "date"

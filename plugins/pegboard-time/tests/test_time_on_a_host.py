@@ -103,7 +103,7 @@ CONVERT = {"time": "10:00", "from_timezone": "UTC", "to_timezone": "UTC"}
         ("convert_time", CONVERT | {"time": "10:00+01:00"}, "not at UTC+01:00"),
     ],
 )
-async def test_a_wrong_call_is_answered_with_how_to_mend_it(
+async def test_a_wrong_call_is_answered_with_how_to_repair_it(
     session: Any, name: str, arguments: dict[str, Any], says: str
 ) -> None:
     result = await session.call(name, arguments)

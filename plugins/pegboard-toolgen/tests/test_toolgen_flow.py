@@ -214,7 +214,7 @@ def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: C
     assert "get_dogs: output_schema" in run("build").err
 
 
-def test_check_says_of_each_difference_how_to_mend_it(api: Api, run: Callable[..., Run]) -> None:
+def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[..., Run]) -> None:
     run(*INIT)
     Path("llm-tooling/README.md").write_text("mine")
     Path("llm-tooling/schemas/get_dogs.schema.json").unlink()

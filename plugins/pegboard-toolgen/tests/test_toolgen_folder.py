@@ -36,7 +36,7 @@ def test_what_is_written_is_there_and_nothing_else(folder: Folder) -> None:
     assert json.loads((folder.path / OUTPUTS).read_text())["files"].keys() == FILES.keys()
 
 
-def test_what_is_no_output_any_more_is_deleted_with_its_folder(folder: Folder) -> None:
+def test_what_is_not_an_output_any_more_is_deleted_with_its_folder(folder: Folder) -> None:
     assert folder.write({"README.md": b"ours\n"}) == [OUTPUTS, "schemas/a.schema.json"]
     assert not (folder.path / "schemas").exists()
 
@@ -191,7 +191,7 @@ def test_a_replacement_that_fails_takes_back_those_before_it(
     assert asked[:number] == ["README.md", "one", "a.schema.json", "outputs.json"][:number]
 
 
-def test_what_cannot_be_put_back_is_named_and_mended_by_the_next_run(
+def test_what_cannot_be_put_back_is_named_and_repaired_by_the_next_run(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = {"README.md": b"new\n", "schemas/a.schema.json": b"[]\n"}

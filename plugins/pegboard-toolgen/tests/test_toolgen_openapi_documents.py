@@ -132,7 +132,7 @@ def test_yaml_that_breaks_a_bound_is_refused(text: str, why: str) -> None:
         (b'{"openapi": ' + b"[" * 300 + b"]" * 300 + b"}", "nested more than"),
     ],
 )
-def test_a_file_that_is_no_document_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
+def test_a_file_that_is_not_a_document_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "x").write_bytes(data)
 
     with pytest.raises(DiscoveryError, match=why):
@@ -156,7 +156,7 @@ def test_large_documents_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         fetch.parse_yaml("openapi: 3.0.0")
 
 
-def test_a_mapping_that_is_no_json_is_refused() -> None:
+def test_a_mapping_that_is_not_json_is_refused() -> None:
     with pytest.raises(DiscoveryError, match="is not JSON"):
         discover_openapi({"openapi": "3.1.0", "paths": {1: object()}})
 

@@ -175,7 +175,7 @@ def test_what_runs_code_that_is_sent_is_marked(path: str, said: dict[str, Any], 
     assert (draft.runs_code is not None) is runs
 
 
-def test_a_path_that_is_no_object_is_reported() -> None:
+def test_a_path_that_is_not_an_object_is_reported() -> None:
     found = discover({"/odd": 7, "/fine": {"get": {"responses": {"200": {"description": "x"}}}}})
     assert [draft.id for draft in found.drafts] == ["http:GET /fine"]
     assert ("http:* /odd", "it is not an object") in [(left.id, left.why) for left in found.left_out]
@@ -279,7 +279,7 @@ def test_a_parameter_may_be_a_text_of_a_media_type() -> None:
     ]
 
 
-def test_what_the_transport_owns_is_no_parameter() -> None:
+def test_what_the_transport_owns_is_not_a_parameter() -> None:
     names = ("Host", "content-length", "Authorization", "Accept", "Content-Type", "X-Forwarded-For", "If-None-Match")
     found = discover(
         {"/things": {"get": {"parameters": [{"name": n, "in": "header", "schema": {"type": "string"}} for n in names]}}}
@@ -435,7 +435,7 @@ def test_a_form_says_how_lists_and_objects_are_written() -> None:
     ]
 
 
-def test_a_form_without_fields_is_no_body() -> None:
+def test_a_form_without_fields_is_not_a_body() -> None:
     empty = {"application/x-www-form-urlencoded": {"schema": {"properties": {}, "additionalProperties": False}}}
 
     assert "body" not in one(body(empty)).binding

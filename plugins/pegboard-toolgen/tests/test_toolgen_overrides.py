@@ -99,11 +99,11 @@ def test_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     assert [one.file for one in read_overrides(Folder(tmp_path))] == ["overrides/a.json", "overrides/b.json"]
 
 
-def test_no_folder_is_no_override(tmp_path: Path) -> None:
+def test_no_folder_is_not_an_override(tmp_path: Path) -> None:
     assert read_overrides(Folder(tmp_path)) == []
 
 
-def test_what_is_no_folder_or_no_json_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_folder_or_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "overrides").write_text("{}")
     with pytest.raises(ConfigError, match="not a folder"):
         read_overrides(Folder(tmp_path))

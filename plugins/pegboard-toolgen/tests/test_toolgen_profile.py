@@ -188,7 +188,7 @@ def test_a_route_is_covered_by_an_operation_at_its_place(
     assert not_covered([one], [operation]) == (() if is_covered else (one,))
 
 
-def test_a_folder_that_was_made_of_the_project_is_no_part_of_it(tmp_path: Path) -> None:
+def test_a_folder_that_was_made_of_the_project_is_not_part_of_it(tmp_path: Path) -> None:
     write(
         tmp_path,
         {

@@ -159,7 +159,7 @@ def test_every_way_to_end_is_an_exit_status(
     ],
 )
 @pytest.mark.parametrize("command", ["init", "build", "check"])
-def test_what_the_system_refuses_is_no_matter_of_stdout(
+def test_what_the_system_refuses_is_not_a_matter_of_stdout(
     command: str, problem: OSError, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:

@@ -271,6 +271,6 @@ def test_another_kind_than_asked_for_is_refused_with_what_to_do(program):
     assert caught.value.hint
 
 
-def test_a_node_that_is_no_object_is_left_out():
+def test_a_node_that_is_not_an_object_is_left_out():
     found = list(click_tree.commands_of({"commands": {"a": 3}}, "p"))
     assert found == [LeftOut("program:p a", "its description cannot be read", "p a")]

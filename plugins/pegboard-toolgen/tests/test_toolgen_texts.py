@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen._texts import as_word, to_bytes
 
-HIDDEN = "a\u202eb\u200b\U000e0041\x1b[31m\x85\u2028\ufe0f\ud800\x00"
-TEXTS = st.text(max_size=20) | st.sampled_from([HIDDEN, "Grüße, 日本 ✓"])
+HIDDEN_TEXT = "a\u202eb\u200b\U000e0041\x1b[31m\x85\u2028\ufe0f\ud800\x00"
+TEXTS = st.text(max_size=20) | st.sampled_from([HIDDEN_TEXT, "Grüße, 日本 ✓"])
 
 
 @given(st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3), max_size=4))

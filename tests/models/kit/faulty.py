@@ -624,18 +624,18 @@ class _Played:
 def unanswered(path: str, body: Any) -> list[str]:
     """Every call of a request's history that has not exactly one result, and every result without a call."""
     complaints: list[str] = []
-    due: list[Any] = []
+    expected: list[Any] = []
     for kind, one in _calls_and_results(path.partition("?")[0], body):
         if kind == "call":
-            due.append(one)
-        elif kind == "result" and one in due:
-            due.remove(one)
+            expected.append(one)
+        elif kind == "result" and one in expected:
+            expected.remove(one)
         elif kind == "result":
             complaints.append(f"a result of {one!r:.60}, which nobody called")
-        elif due:
-            complaints.append(f"{kind} while {due!r:.60} wait for their results")
-            due = []
-    return [*complaints, *(f"{one!r:.60} has no result" for one in due)]
+        elif expected:
+            complaints.append(f"{kind} while {expected!r:.60} wait for their results")
+            expected = []
+    return [*complaints, *(f"{one!r:.60} has no result" for one in expected)]
 
 
 _ITEMS = {"function_call": "call", "function_call_output": "result"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pegboard import Tool, ToolSource
-    from pegboard_mcp.offers import Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.capabilities import Prompt, Resource, ResourceTemplate
 
 
 @hookimpl

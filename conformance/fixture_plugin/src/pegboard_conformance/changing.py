@@ -40,7 +40,7 @@ class ChangingSource:
         """Offer both tools; the first swaps what stands beside them, the second swaps a prompt."""
         import trio
 
-        from pegboard_mcp.offers import Offers, Prompt
+        from pegboard_mcp.capabilities import Capabilities, Prompt
 
         @tool
         async def test_trigger_tool_change() -> str:
@@ -53,7 +53,7 @@ class ChangingSource:
             """Change the list of prompts."""
             name = f"test_changed_{next(self._changes)}"
             prompt = Prompt(name=name, get=_nothing, description="It came by a change.", source=self.name)
-            context.resource(Offers).replace_prompts(self.name, [prompt])
+            context.resource(Capabilities).replace_prompts(self.name, [prompt])
             return "The list of prompts changed."
 
         standing = [test_trigger_tool_change, test_trigger_prompt_change]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import BinaryContent, ImageContent, TextContent
 from pegboard_conformance.samples import RED_PIXEL
-from pegboard_mcp.offers import Message, Prompt, PromptArgument
+from pegboard_mcp.capabilities import Message, Prompt, PromptArgument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pegboard_conformance.samples import RED_PIXEL
-from pegboard_mcp.offers import Resource, ResourceTemplate
+from pegboard_mcp.capabilities import Resource, ResourceTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgramRun", "answer_descriptor", "leave_within", "main", "quiet", "waiting"]
 
-_ROOMS = {
+_MODULES = {
     "ProgramRun": "_run",
     "answer_descriptor": "_output",
     "leave_within": "_leaving",
@@ -47,21 +47,21 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
     # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
-    from pegboard.cli._output import keep_stdout, settle
+    from pegboard.cli._output import discard_output, keep_stdout
     from pegboard.cli._program import Program
 
     keep_stdout()
     try:
         Program().main(args)
     finally:
-        settle()
+        discard_output()
         gc.freeze()
     raise AssertionError("the program ends with a status")
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -34,7 +34,7 @@ from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
 from pegboard.schema.envelope import TooLong, members_of
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard.session import AIR_S
+from pegboard.session import CHECKPOINT_S
 from pegboard.tools import MAX_NAME
 
 if TYPE_CHECKING:
@@ -271,8 +271,8 @@ class Batch:
         host = self._host
         while True:
             # Before a line is taken: one that is in hand would be overtaken meanwhile.
-            if perf_counter() - host.air > AIR_S:
-                await host.breathe()
+            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+                await host.checkpoint()
             while self._held > HELD or len(self._done) > WAITING:
                 await self._has_room.park()
             while self._alone:
@@ -289,8 +289,8 @@ class Batch:
             place = self._taken
             self._taken += 1
             asked = self._understand(number, line)
-            if perf_counter() - host.air > AIR_S:
-                await self._give_air()
+            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+                await self._pass_checkpoint()
             if isinstance(asked, ToolResult):
                 self._put(place, asked)
             elif asked[0].may_overlap(asked[1].name):
@@ -298,11 +298,11 @@ class Batch:
             else:
                 self._put(place, await self._by_itself(*asked))
 
-    async def _give_air(self) -> None:
+    async def _pass_checkpoint(self) -> None:
         """With a line in hand that took long to read: nobody takes the next one meanwhile, and overtakes it."""
         self._alone = True
         try:
-            await self._host.breathe()
+            await self._host.checkpoint()
         finally:
             self._alone = False
 

@@ -56,13 +56,15 @@ def command(
     async def main(host: Host) -> ToolResult:
         confirm = say_yes if yes else person if has_person() else None
         session = host.session(user, channel="cli", confirm=confirm, on_progress=_show_progress)
-        view = host.board.view()  # not what is offered: a call of what read-only mode refuses hears why
-        if name not in view.plans:
+        visible = host.board.visible_tools()  # not what is offered: a call of what read-only mode refuses hears why
+        if name not in visible.plans:
             with waiting("waiting for the servers"):
-                await host.settle(name, profile=view.profile)
-            if name not in view.plans and host.may_come(name, view.profile):  # a call would wait for as long once more
+                await host.wait_for_sources(name, profile=visible.profile)
+            if name not in visible.plans and host.may_come(
+                name, visible.profile
+            ):  # a call would wait for as long once more
                 return session.refuse_line(session.missing(name), name=name)
-        found = view.snapshot.tools.get(name)
+        found = visible.snapshot.tools.get(name)
         arguments = read_arguments(pairs, found.input_schema if found else {}, base)
         if dry_run:
             return session.check(name, arguments)
@@ -171,7 +173,7 @@ def _where_to_look(name: str, error: ToolError, board: Board) -> str | None:
     near = error.details.get("near")
     if near is None:
         return None
-    if absent := board.not_hung.get(name):
+    if absent := board.rejected_tools.get(name):
         return f"{absent.origin} brings it, and it is not on the board: {absent.why}; {absent.fix}"
     for source in error.details.get("sources", ()):  # whoever sits here may read what a crash said, too
         reason = board.source_states[source["source"]][1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pegboard.cli._output import emit_json, emit_line, loading_strangers
+from pegboard.cli._output import emit_json, emit_line, running_third_party_code
 from pegboard.cli._program import DONE, TOOL_ERROR
 from pegboard.cli._text import printable
 from pegboard.cli._waiting import waiting
@@ -22,7 +22,7 @@ def command(distribution: str | None, as_json: bool) -> int:
 
     failed = 0
     steps = []
-    with waiting("checking"), loading_strangers():
+    with waiting("checking"), running_third_party_code():
         for step in run_gate(distribution):
             failed += not step.ok
             if as_json:

@@ -12,7 +12,7 @@ from pegboard.cli._program import DONE, TOOL_ERROR
 from pegboard.cli._waiting import waiting
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
-from pegboard.guests import readable
+from pegboard.third_party import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,7 +40,7 @@ def command(run: ProgramRun, dialect: str | None, report: bool, names: tuple[str
         raise ConfigError(f"Missing option '--to': one of {', '.join(here)}", hint=f"pegboard export --to {here[0]}")
     tools = [run.tool(name) for name in names]
     board = run.load_board() if tools else run.load_known_board()
-    offered = board.view().offered
+    offered = board.visible_tools().offered
     for tool in tools:
         if tool.name not in offered.plans:
             raise board.not_offered(tool.name)

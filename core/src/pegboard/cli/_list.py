@@ -55,8 +55,8 @@ def command(
         emit_sources(statuses, as_json=as_json)
         note_held(board)
         return
-    plans = board.registry.plans if everything else board.view().offered.plans
-    tools = search((hung.tool for hung in plans.values()), text, category=category, tag=tag)
+    plans = board.registry.plans if everything else board.visible_tools().offered.plans
+    tools = search((entry.tool for entry in plans.values()), text, category=category, tag=tag)
     costs = _costs_of(tools, board) if tokens else {}
     if as_json:
         from pegboard.dialects.json import listed
@@ -84,7 +84,7 @@ def _table_of_tools(board: Board, tools: list[Tool]) -> None:
         name: what for _, source in board.sources for name, what in (getattr(source, "stripped", None) or {}).items()
     }
     kinds: dict[str, dict[str, None]] = {}
-    for mark in marks_of((hung.tool for hung in board.registry.plans.values()), taken_out):
+    for mark in marks_of((entry.tool for entry in board.registry.plans.values()), taken_out):
         kinds.setdefault(mark.tool.name, {})[mark.kind] = None
     is_marked = any(tool.name in kinds for tool in tools)
     rows = []
@@ -137,12 +137,14 @@ def _table_of_costs(costs: dict[str, dict[str, int]], dialects: list[str]) -> No
 
 def _note_refused(board: Board, shown: list[Tool], *, everything: bool) -> None:
     """Say what read-only mode leaves out; where all is shown, who refuses which."""
-    view = board.view()
-    by_mode = view.plans.keys() - view.offered.plans.keys()
+    visible = board.visible_tools()
+    by_mode = visible.plans.keys() - visible.offered.plans.keys()
     if everything:
         names = [tool.name for tool in shown]
         _note_names("read-only mode refuses", [name for name in names if name in by_mode])
-        _note_names(f"the profile {view.profile!r} leaves out", [name for name in names if name not in view.plans])
+        _note_names(
+            f"the profile {visible.profile!r} leaves out", [name for name in names if name not in visible.plans]
+        )
     elif by_mode:
         more = "a tool more" if len(by_mode) == 1 else f"{len(by_mode)} tools more"
         note(f"read-only mode refuses {more}; pegboard list --all shows all")
@@ -157,10 +159,10 @@ def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
         note("no tool matches; pegboard list without options and --profile shows all")
     # A tool that is off until somebody configures it is no reason to look into anything; what is held has its line.
-    others = sum(not (one.is_off or one.is_held) for one in board.not_hung.values())
-    aside = others + len(board.plugins.quarantined_so_far)
-    if not found and not filtered and not aside and not board.held:
+    others = sum(not (one.is_disabled or one.is_held) for one in board.rejected_tools.values())
+    not_there = others + len(board.plugins.quarantined_so_far)
+    if not found and not filtered and not not_there and not board.held:
         note("no tool is on the board; install a plugin: pip install pegboard-calculator")
-    if aside:
-        what = "a tool or plugin is" if aside == 1 else f"{aside} tools or plugins are"
+    if not_there:
+        what = "a tool or plugin is" if not_there == 1 else f"{not_there} tools or plugins are"
         note(f"{what} not on the board; pegboard doctor says why")

@@ -93,7 +93,7 @@ def keep_stdout() -> None:
 
 
 @contextlib.contextmanager
-def loading_strangers() -> Iterator[None]:
+def running_third_party_code() -> Iterator[None]:
     """From here on `sys.stdout` is stderr: third-party code runs. In a command of a plugin only until the block
     ends.
     """
@@ -196,7 +196,7 @@ def drop_stdout() -> None:
     _drop(answer())
 
 
-def settle() -> None:
+def discard_output() -> None:
     """Discard what cannot be written, as to a terminal that is gone. Otherwise the interpreter would
     end with status 120 and not with the program's own."""
     for stream in (answer(), sys.stdout, sys.stderr):

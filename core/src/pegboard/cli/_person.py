@@ -95,10 +95,10 @@ def _parts_of(asked: Confirmation) -> tuple[str, str]:
     return f"{printable_line(first)} {label}", text.rstrip("\n")
 
 
-def _meaning(said: str, remembers: bool) -> bool | Literal["session"]:
-    if remembers and said in ("a", "always"):
+def _meaning(answer: str, remembers: bool) -> bool | Literal["session"]:
+    if remembers and answer in ("a", "always"):
         return "session"
-    return said in ("y", "yes")
+    return answer in ("y", "yes")
 
 
 async def _show(text: str) -> bool | None:
@@ -112,10 +112,10 @@ async def _show(text: str) -> bool | None:
         if shown < len(lines):
             forget_typed()
             prompt = f"({shown:,} of {len(lines):,} lines are shown; Enter: more, all: the rest, n: no) "
-            said = await _ask(prompt, at_end="n")
-            if said in ("n", "no"):
+            answer = await _ask(prompt, at_end="n")
+            if answer in ("n", "no"):
                 return None
-            size = len(lines) if said == "all" else page
+            size = len(lines) if answer == "all" else page
     if len(lines) > page:
         forget_typed()
     return len(lines) > page
@@ -146,10 +146,10 @@ async def _ask_fields(schema: Mapping[str, Any], question: str) -> Mapping[str, 
         if await _show(text) is None:
             return False
         for _ in range(ATTEMPTS):
-            said = (await _read(prompt)).strip()
-            if not said and not required:
+            answer = (await _read(prompt)).strip()
+            if not answer and not required:
                 break
-            value = read_text(field, said, root=schema)
+            value = read_text(field, answer, root=schema)
             faults = explain(field, value)
             if not faults:
                 answers[name] = value

@@ -177,7 +177,7 @@ class Program(click.Group):
     def board_tools(ctx: click.Context) -> Collection[str]:
         """Names of tools, as far as they are known without any server."""
         try:
-            return _run_of(ctx).load_board(lenient=True).view().plans
+            return _run_of(ctx).load_board(lenient=True).visible_tools().plans
         except PegboardError:
             return ()
 
@@ -329,15 +329,15 @@ def _tell_usage(problem: click.ClickException) -> int:
         return WRONG_USAGE
     ctx = problem.ctx if isinstance(problem, click.UsageError) else None
     path = "pegboard" if ctx is None else ctx.command_path
-    said = problem.format_message()
+    text = problem.format_message()
     if isinstance(problem, click.MissingParameter):  # click puts each choice on a line of its own
-        said = " ".join(said.split())
+        text = " ".join(text.split())
     unknown = None if ctx is None else _unknown_word(problem, ctx)
     if unknown is not None:
-        said, hint = unknown
-        tell_error(said, hint or f"{path} --help")
+        text, hint = unknown
+        tell_error(text, hint or f"{path} --help")
     else:
-        tell_error(said.rstrip("."), f"{path} --help")
+        tell_error(text.rstrip("."), f"{path} --help")
     return WRONG_USAGE
 
 
@@ -435,7 +435,7 @@ def _options() -> list[click.Parameter]:
 def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of tools for the shell."""
     try:
-        names = _run_of(ctx).load_board(lenient=True).view().offered.plans
+        names = _run_of(ctx).load_board(lenient=True).visible_tools().offered.plans
     except PegboardError:
         return []
     return sorted(name for name in names if name.startswith(incomplete))
@@ -446,12 +446,12 @@ def complete_argument(ctx: click.Context, param: click.Parameter, incomplete: st
     from pegboard.cli._arguments import completions
 
     try:
-        hung = _run_of(ctx).load_board(lenient=True).view().plans.get(ctx.params.get("name") or "")
+        entry = _run_of(ctx).load_board(lenient=True).visible_tools().plans.get(ctx.params.get("name") or "")
     except PegboardError:
         return []
-    if hung is None:
+    if entry is None:
         return []
-    return completions(hung.tool.input_schema, ctx.params.get("pairs") or (), incomplete)
+    return completions(entry.tool.input_schema, ctx.params.get("pairs") or (), incomplete)
 
 
 def complete_dialect(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

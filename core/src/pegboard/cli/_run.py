@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard._values import Shown
-from pegboard.cli._output import OutputError, loading_strangers, note
+from pegboard.cli._output import OutputError, note, running_third_party_code
 from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HEARD = ("pegboard.audit", "pegboard.notice")
+USER_LOGGERS = ("pegboard.audit", "pegboard.notice")
 """Loggers whose warnings a person reads without `--debug`: an audit that cannot be written, and what a plugin has to
 say that must not be missed."""
 
@@ -65,19 +65,19 @@ class ProgramRun(Shown):
     @property
     def overrides(self) -> dict[str, Any]:
         """What the options say, as settings that override all others."""
-        said: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self.profile is not None:
-            said["profile"] = self.profile
+            options["profile"] = self.profile
         if self.read_only:
-            said["read_only"] = True
+            options["read_only"] = True
         if self.strict:
-            said["strict"] = True
+            options["strict"] = True
         sections: dict[str, Any] = {}
         if self.log_json is not None:
             sections["audit"] = {"file": self.log_json}
         if self.mcp_config is not None:
             sections["mcp"] = {"config_file": self.mcp_config}
-        return {**said, "plugins": sections} if sections else said
+        return {**options, "plugins": sections} if sections else options
 
     def load_config(self) -> Config:
         """The configuration in force, as far as it can be known without plugins.
@@ -103,7 +103,7 @@ class ProgramRun(Shown):
             from pegboard.board import load_board
 
             self._require_mcp()
-            with waiting("loading the plugins") as wait, _naming_plugins(wait), loading_strangers():
+            with waiting("loading the plugins") as wait, _naming_plugins(wait), running_third_party_code():
                 board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
             if not lenient:
                 self._require_tools(board)
@@ -143,13 +143,15 @@ class ProgramRun(Shown):
         """How these sources did when the wait for them was over; those that offered their tools are known from then."""
         import trio
 
-        from pegboard.cli._sources import settle
+        from pegboard.cli._sources import wait_for_sources
         from pegboard.contract import SourceState
 
         seen: list[SourceStatus] = []
 
         async def main(host: Host) -> None:
-            seen[:] = await settle(host, wait_s)  # kept, though closing may take longer than the rest of the time
+            seen[:] = await wait_for_sources(
+                host, wait_s
+            )  # kept, though closing may take longer than the rest of the time
 
         everything, board.sources = board.sources, sources
         try:
@@ -174,7 +176,7 @@ class ProgramRun(Shown):
         """
         from pegboard.board import load_board
 
-        with loading_strangers():
+        with running_third_party_code():
             self._board = load_board({}, list(self.plugins) or None)
         return self._board
 
@@ -261,22 +263,22 @@ class ProgramRun(Shown):
         from pegboard.schema.near import NearNames
 
         board = self.load_board()
-        looked_at = [] if name in board.view().plans else self.look_at_sources(WAIT_S)
-        hung = board.view().plans.get(name)
-        away = [] if hung is not None else board.sources_away(name, profile=board.config.core.profile)
+        looked_at = [] if name in board.visible_tools().plans else self.look_at_sources(WAIT_S)
+        entry = board.visible_tools().plans.get(name)
+        away = [] if entry is not None else board.sources_away(name, profile=board.config.core.profile)
         told = {one.source for one in away}  # by the error
         note_absent(one for one in looked_at if one.source not in told)
-        if hung is not None:
-            return hung.tool
+        if entry is not None:
+            return entry.tool
         if held := board.held_back(name, profile=board.config.core.profile):
             message = f"the tool {name!r} of {held.details['source']} is held back: {held.details['changed']}"
             raise PluginError(message, hint=held.details["fix"])
-        absent = board.not_hung.get(name)
+        absent = board.rejected_tools.get(name)
         if absent is not None:
             raise PluginError(
                 f"the tool {name!r} of {absent.origin} is not on the board: {absent.why}", hint=absent.fix
             )
-        near = NearNames().find(name, board.view().offered.plans, 3)
+        near = NearNames().find(name, board.visible_tools().offered.plans, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
         raise ConfigError(not_found(name, (), away).message, hint=hint if near or not away else None)
 
@@ -292,7 +294,7 @@ def _naming_plugins(wait: Wait) -> Iterator[None]:
     """While a board loads the wait says which plugin's code runs: one that hangs is known by it."""
     from pegboard.plugins import WATCHER
 
-    token = WATCHER.set(lambda said: setattr(wait, "text", f"loading: {said}"))
+    token = WATCHER.set(lambda options: setattr(wait, "text", f"loading: {options}"))
     try:
         yield
     finally:
@@ -312,7 +314,7 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def start_logging(*, debug: bool) -> None:
     """The log of the library goes to stderr with `--debug`, and else nowhere: messages for people are the program's.
 
-    Warnings of `HEARD` are said in any case: nobody would look for what is missing or has changed there.
+    Warnings of `USER_LOGGERS` are said in any case: nobody would look for what is missing or has changed there.
     """
     import logging
 
@@ -337,7 +339,7 @@ def start_logging(*, debug: bool) -> None:
     heard = Handler(sys.stderr)
     heard.setFormatter(Formatter("warning: %(message)s"))
     heard.set_name(handler.get_name())
-    for name in HEARD:
+    for name in USER_LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers[:] = [one for one in logger.handlers if one.get_name() != heard.get_name()]
         if not debug:

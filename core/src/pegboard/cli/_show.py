@@ -38,7 +38,7 @@ def describe(tool: Tool, board: Board) -> dict[str, Any]:
         "title": tool.title,
         "state": board.state_of(tool.name),
         "version": tool.version,
-        "annotations": tool.face["annotations"],
+        "annotations": tool.public_definition["annotations"],
         "limits": limits_of(tool),
         "run": tool.run,
         "secrets": sorted(tool.secrets),
@@ -74,8 +74,8 @@ def _lines(tool: Tool, board: Board) -> list[str]:
 
     from pegboard.dialects.text import describe as define
 
-    said = ("read_only", "destructive", "idempotent", "open_world", "parallel")
-    marks = [name for name in said if getattr(tool.annotations, name)]
+    given = ("read_only", "destructive", "idempotent", "open_world", "parallel")
+    marks = [name for name in given if getattr(tool.annotations, name)]
     if tool.annotations.risk != "low":
         marks.append(f"{tool.annotations.risk} risk")
     facts = {

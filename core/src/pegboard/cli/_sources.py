@@ -21,7 +21,7 @@ MAX_NAMED = 20
 """How many names a line names."""
 
 
-async def settle(host: Host, timeout_s: float) -> list[SourceStatus]:
+async def wait_for_sources(host: Host, timeout_s: float) -> list[SourceStatus]:
     """Wait until each source has answered or failed, and say at a terminal which ones are waited for; how they are."""
     import trio
 
@@ -35,7 +35,7 @@ async def settle(host: Host, timeout_s: float) -> list[SourceStatus]:
         return [ended.get(one.source, one) for one in sources]
 
     with waiting("") as wait, trio.move_on_after(timeout_s):
-        while host.is_settling:
+        while host.sources_starting:
             coming = [f"{one.source} ({one.state.value})" for one in look() if one.state.is_coming]
             wait.text = f"waiting for {', '.join(coming)}"
             await host.wait_source_moved()

@@ -68,9 +68,9 @@ def shown_on(stream: TextIO | None, text: str) -> str:
 
 def columns_of(stream: TextIO | None) -> int:
     """How many columns the terminal has; `COLUMNS` of the environment wins, as everywhere."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said):
-        return int(said)
+    variable = os.environ.get("COLUMNS", "")
+    if variable.isdecimal() and int(variable):
+        return int(variable)
     try:
         return (0 if stream is None else os.get_terminal_size(stream.fileno()).columns) or COLUMNS
     except (OSError, ValueError):
@@ -79,9 +79,9 @@ def columns_of(stream: TextIO | None) -> int:
 
 def rows_of(stream: TextIO | None) -> int:
     """How many lines the terminal has; `LINES` of the environment wins."""
-    said = os.environ.get("LINES", "")
-    if said.isdecimal() and int(said):
-        return int(said)
+    variable = os.environ.get("LINES", "")
+    if variable.isdecimal() and int(variable):
+        return int(variable)
     try:
         return (0 if stream is None else os.get_terminal_size(stream.fileno()).lines) or ROWS
     except (OSError, ValueError):

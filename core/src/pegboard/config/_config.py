@@ -25,9 +25,9 @@ from pegboard.config._layers import (
     ValueOrigin,
     leaves,
 )
-from pegboard.config._secrets import HIDDEN, looks_secret, mask_path, mask_text, mask_value
+from pegboard.config._secrets import MASKED, looks_secret, mask_path, mask_text, mask_value
 from pegboard.config._settings import LIMITS, SELECTORS, CoreSettings, Profile, ToolSettings, Widens, keys_of
-from pegboard.config._structure import nearest, read_loose, said_fields, shorten, structure, unknown_key
+from pegboard.config._structure import nearest, read_loose, set_fields, shorten, structure, unknown_key
 from pegboard.errors import ConfigError, Fault, Step, UntrustedError, format_path
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Config:
     def tool_settings(self, name: str) -> ToolSettings:
         """What the configuration says of one tool; a variable of the environment names it in any case."""
         key = self._find_key("tools", name)
-        return self.tools[key] if key is not None else _NOTHING_SAID
+        return self.tools[key] if key is not None else _NOTHING_SET
 
     # -- what plugins and tools declare
 
@@ -250,7 +250,7 @@ class Config:
         """The table with each relative path that begins beside the file that says it made absolute."""
         marked = [
             (place, value)
-            for place, field, _, value in said_fields(cls, raw, path)
+            for place, field, _, value in set_fields(cls, raw, path)
             if field.metadata.get("beside_file") and type(value) in (str, list)
         ]
         if not marked:
@@ -278,7 +278,7 @@ class Config:
     def _remember(self, path: tuple[str, ...], cls: type) -> None:
         """Note which class a table fills: what is secret in it must be known before anything is said about it."""
         self._classes[path] = cls
-        for place, field, _, _ in said_fields(cls, self._tree.at(path), path):
+        for place, field, _, _ in set_fields(cls, self._tree.at(path), path):
             if mark := field.metadata.get("secret"):
                 self._secret_fields[place] = mark
         self.__dict__.pop("_secrets", None)
@@ -307,8 +307,8 @@ class Config:
         """Every path at which, or somewhere below which, a file speaks that was discovered but not trusted."""
         if self._safe is None:
             return frozenset()
-        said = [path for path, origin in self._tree.origins.items() if origin in self._tree.found]
-        return frozenset(path[:length] for path in said for length in range(1, len(path) + 1))
+        given = [path for path, origin in self._tree.origins.items() if origin in self._tree.found]
+        return frozenset(path[:length] for path in given for length in range(1, len(path) + 1))
 
     def _found_at(self, path: tuple[Step, ...]) -> bool:
         return path in self._found or self._tree.origin_of(path) in self._tree.found
@@ -318,9 +318,9 @@ class Config:
         preference that somebody else has said. It may say so by leaving out of a list of its own what another file says
         in that list."""
         safe = self._safe or self._tree
-        said = {place: (field, kind) for place, field, kind, _ in said_fields(cls, self._tree.at(path), path)}
-        left_out = {place: (field, kind) for place, field, kind, _ in said_fields(cls, safe.at(path), path)}
-        fields = {**left_out, **said}
+        given = {place: (field, kind) for place, field, kind, _ in set_fields(cls, self._tree.at(path), path)}
+        left_out = {place: (field, kind) for place, field, kind, _ in set_fields(cls, safe.at(path), path)}
+        fields = {**left_out, **given}
         tables = {place[:length] for place in fields for length in range(len(path) + 1, len(place))}
         widening: list[tuple[Step, ...]] = []
         for place, (field, kind) in fields.items():
@@ -366,7 +366,7 @@ class Config:
         """The files that a table names: in fields that are marked so, and in what its class finds (`find_files`)."""
         from pathlib import Path
 
-        for place, field, _, value in said_fields(cls, raw, path):
+        for place, field, _, value in set_fields(cls, raw, path):
             if field.metadata.get("names_file"):
                 for one in value if isinstance(value, list) else [value]:
                     if isinstance(one, str):
@@ -393,11 +393,11 @@ class Config:
         if not unread:
             return
         origin = self._origin_near(next(iter(unread.values())))
-        due, got = "a file that you trust as it stands", "one that is new, or has changed"
+        expected, got = "a file that you trust as it stands", "one that is new, or has changed"
         shown = ", ".join(str(file) for file in islice(unread, 5)) + (", ..." if len(unread) > 5 else "")
         raise UntrustedError(
             f"{origin} may not yet name {self._scrub(shown)}, which nobody here accepted as it stands",
-            [ConfigFault(place, due, got, origin=origin) for place in unread.values()],
+            [ConfigFault(place, expected, got, origin=origin) for place in unread.values()],
             hint=f"look at it, then accept all of it as it stands: pegboard trust {_quoted(origin.name)}",
         )
 
@@ -427,9 +427,9 @@ class Config:
     def _without_found(self, path: tuple[str, str], author: Limits) -> Limits:
         """The limits of a tool as they would be without the found file."""
         safe = self._safe or self._tree
-        said, _ = _structure_tool(safe.at(path) or {}, path)
+        given, _ = _structure_tool(safe.at(path) or {}, path)
         core, _ = _structure_core({key: value for key, value in safe.values.items() if key in _HOSTS_LIMITS})
-        limits, host = (said or _NOTHING_SAID).override(author), core or CoreSettings()
+        limits, host = (given or _NOTHING_SET).override(author), core or CoreSettings()
         unsaid = {name: getattr(host, name) for name in _HOSTS_LIMITS if getattr(limits, name) is None}
         return attrs.evolve(limits, **unsaid)
 
@@ -488,11 +488,11 @@ class Config:
 
     def _masked(self, path: tuple[Step, ...], value: Any) -> Any:
         if self._is_secret(path) and value not in (None, "", [], {}):
-            return HIDDEN
+            return MASKED
         keys = [step for step in path if isinstance(step, str)]
         shown = mask_value(_plain_default(value), key=keys[-1] if keys else "")
         if isinstance(shown, list):
-            return [HIDDEN if self._tree.is_hidden((*path, at)) else self._scrub(item) for at, item in enumerate(shown)]
+            return [MASKED if self._tree.is_hidden((*path, at)) else self._scrub(item) for at, item in enumerate(shown)]
         return self._scrub(shown)
 
     def _scrub(self, value: Any) -> Any:
@@ -500,7 +500,7 @@ class Config:
         if not isinstance(value, str):
             return value
         for secret in self._secrets:
-            value = value.replace(secret, HIDDEN)
+            value = value.replace(secret, MASKED)
         return value
 
     @functools.cached_property
@@ -534,12 +534,14 @@ class Config:
             else:
                 got = shorten(self._scrub(mask_text(value))) if isinstance(value, str) else self._scrub(mask_text(got))
         expected = self._scrub(mask_text(fault.expected) if "://" in fault.expected else fault.expected)
-        return ConfigFault(self._shown(path), expected, got, fault.hint, fault.due, origin=self._origin_near(path))
+        return ConfigFault(
+            self._shown(path), expected, got, fault.hint, fault.expected_types, origin=self._origin_near(path)
+        )
 
     def _shown(self, path: tuple[Step, ...]) -> tuple[Step, ...]:
         """The path without steps that are secrets: those that only look so, and the keys of a table that is marked."""
         return tuple(
-            HIDDEN if isinstance(step, str) and self._hides_keys(path[:depth]) else shown
+            MASKED if isinstance(step, str) and self._hides_keys(path[:depth]) else shown
             for depth, (step, shown) in enumerate(zip(path, mask_path(path), strict=True))
         )
 
@@ -563,7 +565,7 @@ _HOSTS_LIMITS = ("timeout_s", "max_result_bytes")
 """The limits of a tool that are the host's where neither its author nor the configuration says them."""
 
 _TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
-_NOTHING_SAID = ToolSettings()
+_NOTHING_SET = ToolSettings()
 _FACTORY: Any = type(attrs.Factory(list))  # attrs types `Factory` as a function
 
 
@@ -601,9 +603,9 @@ def _with_those_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ..
         return faults
     found = [attrs.evolve(fault, path=(*path, *fault.path)) for fault in find(read_loose(raw, cls))]
     hints = {fault.path: fault.hint for fault in reversed(found)}
-    said = {fault.path for fault in faults}
-    mended = [fault if fault.hint else attrs.evolve(fault, hint=hints.get(fault.path)) for fault in faults]
-    return [*mended, *(fault for fault in found if fault.path not in said)]
+    given = {fault.path for fault in faults}
+    with_hints = [fault if fault.hint else attrs.evolve(fault, hint=hints.get(fault.path)) for fault in faults]
+    return [*with_hints, *(fault for fault in found if fault.path not in given)]
 
 
 def _default_of(field: attrs.Attribute[Any]) -> Any:
@@ -641,8 +643,8 @@ def _not_installed(name: str, known: Iterable[str]) -> Fault:
     return Fault(("plugins", name), "the section of an installed plugin", "one of a plugin that is not installed", hint)
 
 
-def _structure_core(said: Mapping[str, Any]) -> tuple[CoreSettings | None, list[Fault]]:
-    return structure(said, CoreSettings) if said else (CoreSettings(), [])  # what is not said need not be structured
+def _structure_core(given: Mapping[str, Any]) -> tuple[CoreSettings | None, list[Fault]]:
+    return structure(given, CoreSettings) if given else (CoreSettings(), [])  # what is not said need not be structured
 
 
 def _structure_each(section: Any, one: Callable[..., Any], name: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -658,8 +660,8 @@ def _structure_each(section: Any, one: Callable[..., Any], name: str) -> tuple[d
 
 
 def _structure_tool(table: Mapping[str, Any], path: tuple[Step, ...]) -> tuple[ToolSettings | None, list[Fault]]:
-    said = {_FIELD_OF.get(key, key): value for key, value in table.items() if key in _TOOL_KEYS}
-    settings, faults = structure(said, ToolSettings, path)
+    given = {_FIELD_OF.get(key, key): value for key, value in table.items() if key in _TOOL_KEYS}
+    settings, faults = structure(given, ToolSettings, path)
     if settings is None:
         return None, [
             attrs.evolve(fault, path=tuple(_KEY_OF.get(step, step) for step in fault.path)) for fault in faults

@@ -204,8 +204,8 @@ def _read_yaml(text: str) -> Any:
         return None if node is None else _Builder(loader).build(node, 0)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
-        said = ", ".join(part for part in (problem.context, problem.problem) if part)
-        raise _RefusedError(f"{said} (line {mark.line + 1})" if mark else said) from None
+        reason = ", ".join(part for part in (problem.context, problem.problem) if part)
+        raise _RefusedError(f"{reason} (line {mark.line + 1})" if mark else reason) from None
     except yaml.YAMLError as problem:  # a character that YAML has not
         raise _RefusedError(str(getattr(problem, "reason", None) or "characters that YAML does not allow")) from None
     except RecursionError:

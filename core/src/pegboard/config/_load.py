@@ -105,9 +105,9 @@ def _options(key: str, value: Any) -> list[Layer]:
     if key != "plugins":
         return [Layer(ValueOrigin("option", f"--{key.replace('_', '-')}"), {key: value})]
     return [
-        Layer(ValueOrigin("option", _OPTIONS.get((plugin, name), "--plugins")), {"plugins": {plugin: {name: said}}})
+        Layer(ValueOrigin("option", _OPTIONS.get((plugin, name), "--plugins")), {"plugins": {plugin: {name: listed}}})
         for plugin, section in value.items()
-        for name, said in section.items()
+        for name, listed in section.items()
     ]
 
 
@@ -179,7 +179,7 @@ def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
     return value
 
 
-def _said_servers(values: Mapping[str, Any]) -> Any:
+def _configured_servers(values: Mapping[str, Any]) -> Any:
     """The file's table of MCP servers, or what stands in its place; None: nothing does."""
     section: Any = values
     for key in ("plugins", "mcp", "servers"):
@@ -213,12 +213,12 @@ def _take_tools_list(layer: Layer) -> list[Fault]:
         else:
             servers[name] = settings
     del layer.values["tools"]
-    said = _said_servers(layer.values)
-    if servers and said:
+    listed = _configured_servers(layer.values)
+    if servers and listed:
         path = ("plugins", "mcp", "servers")
         hint = "write all of them in one place"
         faults.append(ConfigFault(path, "servers here or under tools:", "both", hint, origin=layer.origin))
-    if servers and not (said and not isinstance(said, Mapping)):
-        servers = {name: table for name, table in servers.items() if not said or name not in said}
+    if servers and not (listed and not isinstance(listed, Mapping)):
+        servers = {name: table for name, table in servers.items() if not listed or name not in listed}
         Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))
     return faults

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pegboard.errors import Step
 
-HIDDEN = "***"
+MASKED = "***"
 
 _WORDS = frozenset(
     [
@@ -36,9 +36,9 @@ _WORDS = frozenset(
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NAMED = r"(?:api[_-]?key|auth|authorization|credentials?|key|passphrase|passwd|password|pwd|secret|token)"
 _INSIDE = [
-    (re.compile(rf"([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", re.I), rf"\1\2{HIDDEN}"),
-    (re.compile(r"\b(bearer|basic|token)(\s+)\S+", re.I), rf"\1\2{HIDDEN}"),
-    (re.compile(r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}"), HIDDEN),
+    (re.compile(rf"([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", re.I), rf"\1\2{MASKED}"),
+    (re.compile(r"\b(bearer|basic|token)(\s+)\S+", re.I), rf"\1\2{MASKED}"),
+    (re.compile(r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}"), MASKED),
 ]
 
 
@@ -71,7 +71,7 @@ def _mask_word(match: re.Match[str]) -> str:
     """A word without what stands between `://` and the last `@`: a password may hold any sign."""
     scheme, slashes, rest = match[0].partition("://")
     _, at, host = rest.rpartition("@")
-    return f"{scheme}{slashes}{HIDDEN}@{host}" if at else match[0]
+    return f"{scheme}{slashes}{MASKED}@{host}" if at else match[0]
 
 
 def mask_path(path: Iterable[Step]) -> tuple[Step, ...]:
@@ -82,7 +82,7 @@ def mask_path(path: Iterable[Step]) -> tuple[Step, ...]:
     shown: list[Step] = []
     hiding = False
     for depth, step in enumerate(path):
-        shown.append(HIDDEN if hiding and isinstance(step, str) else step)
+        shown.append(MASKED if hiding and isinstance(step, str) else step)
         hiding = hiding or (depth > 1 and isinstance(step, str) and looks_secret(step))
     return tuple(shown)
 
@@ -94,13 +94,13 @@ def mask_value(value: Any, *, key: str = "") -> Any:
     """
     if isinstance(value, dict):
         if key and looks_secret(key):
-            return HIDDEN if value else {}
+            return MASKED if value else {}
         return {str(name): mask_value(item, key=str(name)) for name, item in value.items()}
     if value is None or isinstance(value, bool) or (key and is_count(key, value)):
         return value
     if key and looks_secret(key):
-        return HIDDEN
+        return MASKED
     if isinstance(value, (list, tuple)):
         flags = [isinstance(item, str) and item.startswith("-") and looks_secret(item) for item in value]
-        return [HIDDEN if after else mask_value(item) for item, after in zip(value, [False, *flags], strict=False)]
+        return [MASKED if after else mask_value(item) for item, after in zip(value, [False, *flags], strict=False)]
     return mask_text(value) if isinstance(value, str) else value

@@ -107,7 +107,7 @@ def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
         raise ValueError("a rate such as '10/minute' or '5/10s'") from None
 
 
-def _lets_go(value: Any, otherwise: Any) -> bool:
+def _removes_limit(value: Any, otherwise: Any) -> bool:
     """A limit that somebody may have set - the tool's author, whom the configuration does not see - is removed."""
     return not value and value is not otherwise
 
@@ -121,7 +121,7 @@ def _asks_otherwise(value: Any, otherwise: Any) -> bool:
     """The question to a person is removed or reworded; only the owner may do that."""
     if isinstance(value, str) or (otherwise and isinstance(otherwise, str)):
         return bool(value != otherwise)
-    return _lets_go(value, otherwise)
+    return _removes_limit(value, otherwise)
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -180,7 +180,7 @@ class ToolSettings(Value):
     cooldown_s: float | None = setting(None, stricter="higher", validator=_not_negative)
     rate_limit: str | None = setting(None, stricter="rate", validator=_a_rate)
     concurrency: int | None = setting(None, stricter="lower", validator=_above_zero)
-    requires_user: bool | None = setting(None, widens=_lets_go)
+    requires_user: bool | None = setting(None, widens=_removes_limit)
     requires_confirmation: bool | str | None = setting(None, widens=_asks_otherwise)
     max_result_bytes: int | None = setting(None, stricter="lower", validator=_above_zero)
     permissions: Mapping[str, Any] = attrs.field(default=EMPTY, converter=freeze, init=True)
@@ -188,12 +188,12 @@ class ToolSettings(Value):
     def override(self, limits: Limits) -> Limits:
         """The limits of a tool's author, with everything that is said here in their place; a confirmation that is asked
         for without words keeps the author's."""
-        said = {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
-        if said.get("cooldown_s") == 0:
-            said["cooldown_s"] = None
-        if said.get("requires_confirmation") is True and limits.requires_confirmation:
-            del said["requires_confirmation"]
-        return attrs.evolve(limits, **said) if said else limits
+        given = {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
+        if given.get("cooldown_s") == 0:
+            given["cooldown_s"] = None
+        if given.get("requires_confirmation") is True and limits.requires_confirmation:
+            del given["requires_confirmation"]
+        return attrs.evolve(limits, **given) if given else limits
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)

@@ -64,11 +64,11 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 
 def strictest_rate(*rates: RateLimit | None) -> RateLimit | None:
     """One rate that allows nothing that any of these does not; None where none is given."""
-    said = [rate for rate in rates if rate is not None]
-    slowest = min(said, key=lambda rate: rate.count / rate.period_s, default=None)
+    given = [rate for rate in rates if rate is not None]
+    slowest = min(given, key=lambda rate: rate.count / rate.period_s, default=None)
     if slowest is None:
         return None
-    count = min(rate.count for rate in said)
+    count = min(rate.count for rate in given)
     # 1000 a day are slower than 10 a minute, and may come all at once: the burst is the other's, the pace its own.
     return slowest if count == slowest.count else RateLimit(count, slowest.period_s * count / slowest.count)
 

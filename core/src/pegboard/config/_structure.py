@@ -147,7 +147,7 @@ def _kind_of_item(kind: Any, step: Step) -> Any:
     return arguments[1] if len(arguments) == 2 and typing.get_origin(kind) in hints.DICTS else Any
 
 
-def said_fields(kind: Any, value: Any, path: Path = ()) -> Iterator[tuple[Path, attrs.Attribute[Any], Any, Any]]:
+def set_fields(kind: Any, value: Any, path: Path = ()) -> Iterator[tuple[Path, attrs.Attribute[Any], Any, Any]]:
     """Every field of a settings class that a raw value sets, however deep: its path, itself, its type and
     the raw value.
 
@@ -156,17 +156,17 @@ def said_fields(kind: Any, value: Any, path: Path = ()) -> Iterator[tuple[Path, 
     kind = hints.unwrap(kind)[0]
     if hints.is_union(kind):
         for member in hints.members(kind):
-            yield from said_fields(member, value, path)
+            yield from set_fields(member, value, path)
     elif isinstance(value, Mapping):
         fields = keys_of(kind) if isinstance(kind, type) and attrs.has(kind) else {}
         for key, item in value.items():
             inner = _kind_of_item(kind, key)
             if key in fields:
                 yield (*path, key), fields[key], inner, item
-            yield from said_fields(inner, item, (*path, key))
+            yield from set_fields(inner, item, (*path, key))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from said_fields(_kind_of_item(kind, index), item, (*path, index))
+            yield from set_fields(_kind_of_item(kind, index), item, (*path, index))
 
 
 def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
@@ -174,7 +174,7 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
     from pegboard.schema.structure import structure_all
 
     faults = []
-    for place, field, kind, raw in said_fields(cls, value, path):
+    for place, field, kind, raw in set_fields(cls, value, path):
         convert: Any = field.converter
         if isinstance(convert, attrs.Converter) or (convert is None and field.validator is None):
             continue
@@ -186,8 +186,8 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
             if field.validator is not None:
                 field.validator(types.SimpleNamespace(), field, made)
         except (TypeError, ValueError) as problem:
-            said = str(problem.args[0])[:200].removeprefix("expected ") if problem.args else "another value"
-            faults.append(Fault(place, said, shown(raw)))
+            message = str(problem.args[0])[:200].removeprefix("expected ") if problem.args else "another value"
+            faults.append(Fault(place, message, shown(raw)))
     return faults
 
 

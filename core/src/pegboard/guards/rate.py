@@ -31,23 +31,25 @@ class Buckets:
         self._period_s = period_s
         self._interval_s = period_s / count
         self._tolerance_s = period_s - self._interval_s
-        self._due: dict[str | None, float] = {}
+        self._expected_at: dict[str | None, float] = {}
         self._crowd = MAX_USERS
 
     def wait_s(self, user: str | None, now: float) -> float:
         """Seconds until a call of that user would pass; 0 or less: it passes now."""
-        due = self._due.get(user, now)
-        if due > now + self._period_s + 1:  # noted by the clock of another run of the loop: it means nothing here
-            del self._due[user]
+        next_at = self._expected_at.get(user, now)
+        if next_at > now + self._period_s + 1:  # noted by the clock of another run of the loop: it means nothing here
+            del self._expected_at[user]
             return 0
-        return due - self._tolerance_s - now
+        return next_at - self._tolerance_s - now
 
     def take(self, user: str | None, now: float) -> None:
         """Spend one call."""
-        if len(self._due) >= self._crowd:
-            self._due = {known: due for known, due in self._due.items() if due > now}
-            self._crowd = max(MAX_USERS, 2 * len(self._due))  # or every call of a crowd would look through all of it
-        self._due[user] = max(self._due.get(user, now), now) + self._interval_s
+        if len(self._expected_at) >= self._crowd:
+            self._expected_at = {known: next_at for known, next_at in self._expected_at.items() if next_at > now}
+            self._crowd = max(
+                MAX_USERS, 2 * len(self._expected_at)
+            )  # or every call of a crowd would look through all of it
+        self._expected_at[user] = max(self._expected_at.get(user, now), now) + self._interval_s
 
 
 @hookimpl

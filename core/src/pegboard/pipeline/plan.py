@@ -129,7 +129,7 @@ class Refusal:
         return ToolResult.of_error(self.error)
 
 
-Hung = Plan | Refusal
+PlanEntry = Plan | Refusal
 
 
 def check_plan(tool: Tool) -> None:
@@ -148,7 +148,7 @@ def check_plan(tool: Tool) -> None:
 def _make_answer(
     plan: Plan, admit: Callable[[Session, Verdicts], None] | None, prepare: Callable[[Any], Prepared]
 ) -> Answer:
-    from pegboard.kept import read_result  # a tool like any other: it lies above
+    from pegboard.result_store import read_result  # a tool like any other: it lies above
 
     tool, runtime, permissions = plan.tool, plan.runtime, plan.permissions
     name = tool.name

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard")
 
-MAX_TOLD = 10
+MAX_LISTED = 10
 """How many faults the text of an error tells; `details` has them all."""
 
 
@@ -162,14 +162,14 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
                 kwargs = bind(arguments)
                 if isinstance(kwargs, dict):
                     return arguments, kwargs, None
-                return mend(arguments, kwargs)
-            return mend(arguments, faults)
+                return repair_again(arguments, kwargs)
+            return repair_again(arguments, faults)
         except ToolError:
             raise
         except BaseException as problem:  # a validator, or a class of the author, that breaks
             raise broken(tool, problem, executed=False) from problem
 
-    def mend(arguments: Any, faults: Sequence[Fault]) -> Prepared:
+    def repair_again(arguments: Any, faults: Sequence[Fault]) -> Prepared:
         from pegboard.schema.repair import repair
 
         repaired = repair(schema, arguments, faults)
@@ -200,9 +200,9 @@ def broken(tool: Tool, problem: BaseException, **details: Any) -> ToolError:
 
 def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
     """INVALID_INPUT with every fault at once: in the text for a model, in `details.faults` for a program."""
-    shown = "; ".join(map(str, faults[:MAX_TOLD])) + ("; ..." if len(faults) > MAX_TOLD else "")
+    shown = "; ".join(map(str, faults[:MAX_LISTED])) + ("; ..." if len(faults) > MAX_LISTED else "")
     text = f"invalid arguments for {name!r}: {shown}"
-    kind = PlainError if len(faults) <= MAX_TOLD and text.isascii() and text.isprintable() else ToolError
+    kind = PlainError if len(faults) <= MAX_LISTED and text.isascii() and text.isprintable() else ToolError
     return kind(ErrorCode.INVALID_INPUT, text, faults=[fault.to_json() for fault in faults])
 
 

@@ -131,7 +131,7 @@ def derive(function: Callable[..., Any], input_schema: Mapping[str, Any] | None 
         name = type(_innermost(function)).__name__
     parameters = _parameters(function)
     annotations = getattr(source, "__annotations__", {})
-    reader = _Reader(name, source)
+    reader = _SignatureReader(name, source)
     if input_schema is not None:
         context = reader.find_context(parameters, annotations)
         signature = Signature(*context)
@@ -149,7 +149,7 @@ def find_context_parameter(handler: Callable[..., Any]) -> tuple[str | None, boo
     """
     try:
         source = _source(handler)
-        return _Reader(source.__name__, source).find_context(_parameters(handler), source.__annotations__)
+        return _SignatureReader(source.__name__, source).find_context(_parameters(handler), source.__annotations__)
     except (ToolDefinitionError, ValueError, TypeError):  # a builtin, or something without a signature: it has none
         return None, False
 
@@ -232,7 +232,7 @@ def _parameters(function: Any) -> list[Parameter]:
     return found
 
 
-class _Reader:
+class _SignatureReader:
     """Reads one function; what it refuses it says of a parameter of that function."""
 
     __slots__ = ("_name", "_scope", "_source")
@@ -424,7 +424,7 @@ def _faults(hooks: Mapping[str, Callable[[Any], Any]], arguments: Mapping[str, A
     from pegboard.schema.structure import faults_of
 
     if not isinstance(arguments, Mapping):
-        return Faults([Fault((), "an object", shorten(arguments), due=frozenset({"object"}))])
+        return Faults([Fault((), "an object", shorten(arguments), expected_types=frozenset({"object"}))])
     faults: list[Fault] = []
     for name, hook in hooks.items():
         if name in arguments:

@@ -125,11 +125,11 @@ def _decoded(data: bytes | bytearray) -> str:
 
 
 def _envelope(pairs: list[tuple[str, Any]]) -> dict[str, str | int]:
-    said: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in pairs:
         is_word = type(value) is int or (type(value) is str and not is_half(value))
-        said[key] = value if is_word and said.get(key, value) == value else _Unsaid
-    return {key: value for key, value in said.items() if value is not _Unsaid}
+        found[key] = value if is_word and found.get(key, value) == value else _Unsaid
+    return {key: value for key, value in found.items() if value is not _Unsaid}
 
 
 def _members(text: str, *, whole: bool) -> list[tuple[str, Any]]:

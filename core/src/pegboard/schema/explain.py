@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pegboard.errors import Fault
 from pegboard.schema import patterns
 from pegboard.schema.flat import plain_types
-from pegboard.schema.jsontext import MAX_CHECKED, check_value, is_flat, shorten, shorten_text, weigh
+from pegboard.schema.jsontext import MAX_CHECKED, check_value, count_nodes, is_flat, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, dialect_of
 from pegboard.schema.near import NearNames
 from pegboard.schema.refs import References, base_inside
@@ -62,7 +62,7 @@ def explain(
     .. versionadded:: 0.1
     """
     if not is_flat(value):
-        if weigh(value, MAX_CHECKED) > MAX_CHECKED:
+        if count_nodes(value, MAX_CHECKED) > MAX_CHECKED:
             return [_too_much(value)]
         if fault := check_value(value):
             return [fault]
@@ -194,7 +194,7 @@ class _Walk:
                     report.add(self._enum(schema["enum"], value, at.path))
                     continue
                 if keyword == "uniqueItems":
-                    self.spend(weigh(value, MAX_CHECKED) // 10)
+                    self.spend(count_nodes(value, MAX_CHECKED) // 10)
                 report.add(_in_words(schema, faults_of(schema[keyword], value, at.path), keyword))
             if isinstance(value, dict):
                 self._object(schema, value, at, report)
@@ -283,14 +283,14 @@ class _Walk:
         return Fault((*at.path, name), "a known name", "an unknown one", hint)
 
     def _dependencies(self, dependencies: dict[str, Any], value: Any, at: _Place, report: _Report) -> None:
-        for name, due in dependencies.items():
+        for name, expected in dependencies.items():
             if name not in value:
                 continue
-            if isinstance(due, list):
+            if isinstance(expected, list):
                 hint = f"it is required where {shorten_text(name)} is given"
-                report.add(Fault((*at.path, k), "a value", "nothing", hint) for k in due if k not in value)
+                report.add(Fault((*at.path, k), "a value", "nothing", hint) for k in expected if k not in value)
             else:
-                report.take(self.visit(due, value, at))
+                report.take(self.visit(expected, value, at))
 
     def _array(self, schema: dict[str, Any], value: Any, at: _Place, report: _Report) -> None:
         items = schema.get("items", True)
@@ -405,14 +405,14 @@ class _Walk:
         told = list(dict.fromkeys(self.describe(choice, at) for choice in choices))
         here = [fault for faults in branches for fault in faults if fault.path == at.path]
         hint = next((fault.hint for fault in here if fault.hint), None)
-        due = frozenset(name for fault in here for name in fault.due)
-        return [Fault(at.path, _or(told), shorten(value), hint, due)]
+        expected = frozenset(name for fault in here for name in fault.expected_types)
+        return [Fault(at.path, _or(told), shorten(value), hint, expected)]
 
     def _is_of_another_kind(self, choice: Any, faults: list[Fault], value: Any, at: _Place) -> bool:
         """Whether a value that broke an alternative was hardly meant for it: it has another type, another fixed
         value, or another tag (a property that the alternative fixes)."""
         here = [fault for fault in faults if fault.path == at.path]
-        if any(fault.due or fault.expected == "nothing here" for fault in here):
+        if any(fault.expected_types or fault.expected == "nothing here" for fault in here):
             return True
         return (bool(here) and _fixed_values(self._behind(choice, at)) is not None) or self._has_other_tag(
             choice, value, at
@@ -558,31 +558,31 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def type_faults(due: Any, value: Any, path: Path) -> Iterable[Fault]:
+def type_faults(expected: Any, value: Any, path: Path) -> Iterable[Fault]:
     """The keyword `type`."""
-    allowed = (due,) if isinstance(due, str) else due
+    allowed = (expected,) if isinstance(expected, str) else expected
     for name in type_names(value):
         if name in allowed:
             return ()
-    return (Fault(path, type_words(due), shorten(value), None, frozenset(allowed)),)
+    return (Fault(path, type_words(expected), shorten(value), None, frozenset(allowed)),)
 
 
-def type_words(due: Any) -> str:
+def type_words(expected: Any) -> str:
     """What the keyword `type` asks for."""
-    return due if isinstance(due, str) else _or(list(due))
+    return expected if isinstance(expected, str) else _or(list(expected))
 
 
 def _enum(allowed: Any, value: Any, path: Path, near: NearNames | None = None) -> Iterator[Fault]:
     if any(same(item, value) for item in allowed):
         return
-    hint, due = None, frozenset[str]()
+    hint, expected = None, frozenset[str]()
     if isinstance(value, str):
         texts = [item for item in allowed if isinstance(item, str)]
         folded = {text.casefold(): text for text in reversed(texts[:1000])}
         found = (near or NearNames()).find(value.casefold(), folded)
         hint = f"did you mean {shorten_text(folded[found[0]])}?" if found else None
-        due = frozenset(type_names(item)[0] for item in allowed if not isinstance(item, str))
-    yield Fault(path, _one_of(allowed), shorten(value), hint, due)
+        expected = frozenset(type_names(item)[0] for item in allowed if not isinstance(item, str))
+    yield Fault(path, _one_of(allowed), shorten(value), hint, expected)
 
 
 def _const(allowed: Any, value: Any, path: Path) -> Iterator[Fault]:

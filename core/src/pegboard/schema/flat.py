@@ -34,12 +34,12 @@ def plain_types(schema: Any) -> frozenset[type]:
     """Types of which every value fits a schema that says no more than one type, or several; none where it says more."""
     if not isinstance(schema, dict) or not schema.keys() <= ANNOTATIONS:
         return frozenset()
-    due = schema.get("type")
-    if isinstance(due, str):
-        return FITTING.get(due, frozenset())
-    if not (isinstance(due, list) and due and all(one in FITTING for one in due)):
+    expected = schema.get("type")
+    if isinstance(expected, str):
+        return FITTING.get(expected, frozenset())
+    if not (isinstance(expected, list) and expected and all(one in FITTING for one in expected)):
         return frozenset()
-    return frozenset().union(*(FITTING[one] for one in due))
+    return frozenset().union(*(FITTING[one] for one in expected))
 
 
 class FlatObject:
@@ -82,17 +82,17 @@ class FlatObject:
         for name, item in value.items():
             if name not in members:
                 return None
-            due, fitting = members[name]
+            expected_types, fitting = members[name]
             if type(item) not in fitting:
                 from pegboard.schema.explain import type_faults
 
-                faults += type_faults(due, item, (name,))
+                faults += type_faults(expected_types, item, (name,))
         return faults
 
 
-def _words(due: Any) -> str:
-    if isinstance(due, str):
-        return due
+def _words(expected: Any) -> str:
+    if isinstance(expected, str):
+        return expected
     from pegboard.schema.explain import type_words
 
-    return type_words(due)
+    return type_words(expected)

@@ -210,7 +210,7 @@ def is_flat(value: Any) -> bool:
     return True
 
 
-def weigh(value: Any, limit: int) -> int:
+def count_nodes(value: Any, limit: int) -> int:
     """How many JSON values a value consists of, as far as `limit`; above it where there are more, or it never ends.
 
     For a container its length is added and only what nests is looked at: a tenth of the price of `check_value`.

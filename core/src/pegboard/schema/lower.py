@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.schema import patterns
-from pegboard.schema.jsontext import weigh
+from pegboard.schema.jsontext import count_nodes
 from pegboard.schema.keywords import DRAFT_7, IN_PLACE, KEYWORDS, dialect_of
 from pegboard.schema.refs import References, Target, base_inside
 
@@ -108,7 +108,7 @@ def _cost(lowered: Any) -> int:
                 tried += len(value)
             if keyword not in _ENUMERATED or isinstance(value, dict):  # a property may be named so
                 waiting += value if isinstance(value, list) else [value]
-    return 1 + weigh(lowered, MAX_COUNTED) // VALUES_A_STEP + tried // 2
+    return 1 + count_nodes(lowered, MAX_COUNTED) // VALUES_A_STEP + tried // 2
 
 
 def passes(lowered: Lowered) -> int:
@@ -284,13 +284,13 @@ class _Lowering:
     def dependencies(self, schema: dict[str, Any], base: str, depth: int, out: dict[str, Any]) -> None:
         found: dict[str, list[Any]] = {}
         for keyword in ("dependencies",) if self.is_old else ("dependencies", "dependentRequired", "dependentSchemas"):
-            for name, due in schema.get(keyword, {}).items():
-                lowered = {"required": due} if isinstance(due, list) else self.schema(due, base, depth)
+            for name, expected in schema.get(keyword, {}).items():
+                lowered = {"required": expected} if isinstance(expected, list) else self.schema(expected, base, depth)
                 found.setdefault(name, []).append(lowered)
         out["dependencies"] = {
-            name: due[0] if len(due) == 1 else {"allOf": due}
-            for name, due in found.items()
-            if due != [{"required": []}]
+            name: expected[0] if len(expected) == 1 else {"allOf": expected}
+            for name, expected in found.items()
+            if expected != [{"required": []}]
         }
 
 

@@ -77,10 +77,10 @@ def compiled(pattern: str) -> Pattern:
     """
     if len(pattern) > MAX_PATTERN:
         raise ForeignPatternError(f"longer than {MAX_PATTERN:,} characters")
-    node = _Reader(pattern).read()
+    node = _PatternParser(pattern).read()
     regex = re.compile(node.text)
     cost = _Cost()
-    cost.weigh(node, frozenset(), top=True)
+    cost.count(node, frozenset(), top=True)
     if cost.choices > MAX_CHOICES:
         raise ForeignPatternError("too many choices that the next character does not decide")
     power = cost.open_loops + cost.has_loop + (cost.has_loop and not _is_anchored(node))
@@ -98,7 +98,7 @@ def search(pattern: str, text: str) -> bool | None:
     return None if longest is not None and len(text) > longest else regex.search(text) is not None
 
 
-class _Reader:
+class _PatternParser:
     """Reads ECMA-262's grammar by recursive descent."""
 
     def __init__(self, pattern: str) -> None:
@@ -397,24 +397,24 @@ class _Cost:
         self.choices = 0
         self.has_loop = False
 
-    def weigh(self, node: _Node, follow: Chars, *, top: bool = False) -> None:
+    def count(self, node: _Node, follow: Chars, *, top: bool = False) -> None:
         match node.kind:
             case "sequence":
                 for n, part in enumerate(node.parts):
                     rest = _Node("sequence", "", node.parts[n + 1 :])
-                    self.weigh(part, _first(rest, follow))
+                    self.count(part, _first(rest, follow))
             case "choice":
                 seen: Chars = frozenset()
                 for part in node.parts:
                     first = _first(part, follow)
                     self.choices += bool(first & seen)
                     seen |= first
-                    self.weigh(part, follow)
+                    self.count(part, follow)
             case "loop":
                 self.loop(node, follow)
             case "nothing":
                 for part in node.parts:  # what a look-ahead holds
-                    self.weigh(part, frozenset())
+                    self.count(part, frozenset())
 
     def loop(self, node: _Node, follow: Chars) -> None:
         inside, least, most = node.parts[0], node.least, node.most
@@ -427,10 +427,10 @@ class _Cost:
         elif is_open:
             self.choices += ((most or 0) - least).bit_length()
         if most == 1:
-            self.weigh(inside, follow)
+            self.count(inside, follow)
         elif inside.kind != "set":
             body = _Cost()
-            body.weigh(inside, follow | first)
+            body.count(inside, follow | first)
             if _is_nullable(inside) or body.open_loops or body.choices:
                 raise ForeignPatternError("a repetition inside a repetition that may take exponential time")
             self.has_loop = self.has_loop or body.has_loop

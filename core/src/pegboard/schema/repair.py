@@ -43,10 +43,10 @@ def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[
     for _ in range(MAX_ROUNDS):  # what a string held may hold such strings itself
         before = len(reports)
         for fault in faults:
-            if fault.due.isdisjoint(REPAIRABLE) or len(reports) >= MAX_REPAIRS:
+            if fault.expected_types.isdisjoint(REPAIRABLE) or len(reports) >= MAX_REPAIRS:
                 continue
             old = _at(value, fault.path)
-            if isinstance(old, str) and (read := _read_as(old, fault.due)):
+            if isinstance(old, str) and (read := _read_as(old, fault.expected_types)):
                 value = _replaced(value, fault.path, read[0])
                 reports.append({"path": fault.where, "from": shorten(old), "to": read[1]})
         if len(reports) == before:
@@ -55,7 +55,7 @@ def repair(schema: Any, value: Any, faults: Iterable[Fault]) -> tuple[Any, list[
     return (value, reports) if reports else None
 
 
-def _read_as(text: str, due: frozenset[str]) -> tuple[Any, str] | None:
+def _read_as(text: str, expected: frozenset[str]) -> tuple[Any, str] | None:
     """The JSON value that the text holds, and its type, if it is one of those that are expected; "7.0" is not an
     integer.
     """
@@ -67,7 +67,7 @@ def _read_as(text: str, due: frozenset[str]) -> tuple[Any, str] | None:
     except JsonTextError:
         return None
     for name in type_names(value):
-        if name in due & REPAIRABLE and not (name == "integer" and isinstance(value, float)):
+        if name in expected & REPAIRABLE and not (name == "integer" and isinstance(value, float)):
             return value, name
     return None
 
@@ -115,4 +115,4 @@ def read_text(schema: Any, text: str, *, root: Any = None) -> Any:
         return text
     faults = explain(schema, value, root=root)
     # Of the right type and wrong in the rest, it is still what was meant: let the fault speak of that.
-    return text if any(fault.due for fault in faults if not fault.path) else value
+    return text if any(fault.expected_types for fault in faults if not fault.path) else value

@@ -67,11 +67,11 @@ REFUSED = "one that it refused"
 class MismatchError(ValueError):
     """A value is not what was expected; what a hook raises, turned into a `Fault` where its path is known."""
 
-    def __init__(self, expected: str, value: Any, *due: str, hint: str | None = None) -> None:
+    def __init__(self, expected: str, value: Any, *expected_types: str, hint: str | None = None) -> None:
         super().__init__(f"expected {expected}")
         self.expected = expected
         self.got = shorten(value)
-        self.due = frozenset(due)
+        self.expected_types = frozenset(expected_types)
         self.hint = hint
 
 
@@ -461,9 +461,9 @@ def faults_of(error: BaseException, path: tuple[Step, ...] = ()) -> list[Fault]:
     faults: list[Fault] = []
     waiting: list[tuple[Any, tuple[Step, ...], Any]] = [(error, path, None)]
     while waiting and len(faults) < MAX_FAULTS:
-        problem, where, due = waiting.pop()
+        problem, where, expected_types = waiting.pop()
         if isinstance(problem, MismatchError):
-            faults.append(Fault(where, problem.expected, problem.got, problem.hint, problem.due))
+            faults.append(Fault(where, problem.expected, problem.got, problem.hint, problem.expected_types))
         elif hasattr(problem, "group_exceptions"):  # of cattrs: the errors of a class or a container
             noted, bare = problem.group_exceptions()
             inner = [(item, (*where, getattr(note, "name", None) or note.index), note.type) for item, note in noted]
@@ -474,18 +474,18 @@ def faults_of(error: BaseException, path: tuple[Step, ...] = ()) -> list[Fault]:
                 near = _nearest(key, known) or ("known: " + ", ".join(known[:20]) if known else None)
                 faults.append(Fault((*where, str(key)), "no such key", "an unknown key", near))
         elif type(problem) is KeyError and where and problem.args == where[-1:]:
-            faults.append(Fault(where, f"{words(due)} (required)", "nothing"))
+            faults.append(Fault(where, f"{words(expected_types)} (required)", "nothing"))
         else:
-            faults.append(_fault_of_a_constructor(problem, where, due))
+            faults.append(_fault_of_a_constructor(problem, where, expected_types))
     return faults
 
 
-def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], due: Any) -> Fault:
+def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], expected: Any) -> Fault:
     """What a class of the author's raised: ValueError and TypeError speak to the caller, anything else stays inside."""
     if isinstance(problem, RecursionError):
         return Fault(where, "a value that is less deeply nested", "one that is too deep")
-    said = str(problem).split("\n")[0][:200] if isinstance(problem, (ValueError, TypeError)) else ""
-    return Fault(where, said or f"{words(due)} that the tool takes", REFUSED)
+    message = str(problem).split("\n")[0][:200] if isinstance(problem, (ValueError, TypeError)) else ""
+    return Fault(where, message or f"{words(expected)} that the tool takes", REFUSED)
 
 
 def words(hint: Any) -> str:

@@ -225,9 +225,9 @@ class Schemas:
         """The schema with what `Annotated` says: a description, bounds."""
         more: dict[str, Any] = {}
         for mark in metadata:
-            said = mark if isinstance(mark, str) else getattr(mark, "description", getattr(mark, "documentation", None))
-            if isinstance(said, str) and said:
-                more["description"] = said
+            text = mark if isinstance(mark, str) else getattr(mark, "description", getattr(mark, "documentation", None))
+            if isinstance(text, str) and text:
+                more["description"] = text
         kinds = kinds_of(hint)
         for bound, keyword in _NUMBER_BOUNDS.items():
             if (value := hints.bound_of(metadata, bound)) is not None:

@@ -174,7 +174,7 @@ def _load(names: list[str]) -> Board:
     from pegboard.board import load_board
 
     board = load_board({"strict": True}, names)
-    refusals = [(name, one) for name, one in board.not_hung.items() if not one.is_off]
+    refusals = [(name, one) for name, one in board.rejected_tools.items() if not one.is_disabled]
     if refusals:
         name, refused = refusals[0]
         raise PluginError(f"the tool {name!r} is not registered: {refused.why}", hint=refused.fix)
@@ -233,7 +233,7 @@ def _descriptions(tools: list[Tool]) -> Step:
     for tool in tools:
         if not tool.description.strip():
             faults.append(f"{tool.name} has no description")
-        if hidden_in(json.dumps(tool.face, ensure_ascii=False)):
+        if hidden_in(json.dumps(tool.public_definition, ensure_ascii=False)):
             faults.append(f"{tool.name} has hidden characters in what a model reads")
         for name, schema in tool.input_schema.get("properties", {}).items():
             if isinstance(schema, dict) and not schema.get("description"):
@@ -380,7 +380,7 @@ def _surface(distribution: str, tools: list[Tool], project: Path) -> Step:
 
     path = project / SURFACE
     is_this = (project / "pyproject.toml").exists() and _is_project(project, distribution)
-    now = {"version": version(distribution), "tools": {tool.name: thaw(tool.face) for tool in tools}}
+    now = {"version": version(distribution), "tools": {tool.name: thaw(tool.public_definition) for tool in tools}}
     if not is_this:
         return Step(
             "surface", True, f"{_count_of(tools)}; run it in the project's folder to compare with the last release"

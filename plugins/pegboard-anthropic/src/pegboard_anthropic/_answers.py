@@ -58,7 +58,7 @@ def read(answer: Any, export: AnthropicExport, model: str, taken: Iterable[str] 
     return _reply(made, {}, stop, usage if isinstance(usage, dict) else {}, export, model, taken, cut=cut)
 
 
-class Reader:
+class MessageStreamReader:
     """Takes the events of one streamed answer; see `StreamReader`."""
 
     def __init__(self, export: AnthropicExport, model: str, taken: Iterable[str] = ()) -> None:
@@ -226,9 +226,9 @@ def _checked(block: Any, model: str) -> Block:
     if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
         raise no_answer(model, "its content is not made of blocks")
     checked = dict(block)
-    for name, due in _MEMBERS.get(kind, {}).items():
-        if checked.get(name) is None or (due is str and not isinstance(checked[name], str)):
-            checked[name] = due()
+    for name, expected in _MEMBERS.get(kind, {}).items():
+        if checked.get(name) is None or (expected is str and not isinstance(checked[name], str)):
+            checked[name] = expected()
     return checked
 
 

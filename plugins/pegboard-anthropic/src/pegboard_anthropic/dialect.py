@@ -5,7 +5,8 @@ What a request may not say together is settled here, so that no setting makes a 
 - Thinking leaves no temperature; a forced call leaves no thinking.
 - With a budget, thinking needs more output tokens than its budget, and an open turn that began with it.
 
-Source: https://platform.claude.com/docs/en/api/messages, https://platform.claude.com/docs/en/build-with-claude/thinking.
+Source: https://platform.claude.com/docs/en/api/messages,
+    https://platform.claude.com/docs/en/build-with-claude/thinking.
 """
 
 from __future__ import annotations
@@ -140,9 +141,9 @@ class AnthropicDialect:
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
         """What reads a streamed answer."""
-        from pegboard_anthropic._answers import Reader
+        from pegboard_anthropic._answers import MessageStreamReader
 
-        return Reader(self._export_of(request), model, request.conversation.call_ids)
+        return MessageStreamReader(self._export_of(request), model, request.conversation.call_ids)
 
     def _export_of(self, request: ModelRequest) -> AnthropicExport:
         """The request's export; where no tools are offered one of none, which knows names all the same."""

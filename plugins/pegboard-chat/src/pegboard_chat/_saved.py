@@ -66,27 +66,27 @@ def read(value: Any) -> Conversation:
 
 
 def _message(value: Any, place: str) -> Message:
-    said = _object(value, place, required=("role",), known=_MEMBERS)
-    role = said["role"]
+    fields = _object(value, place, required=("role",), known=_MEMBERS)
+    role = fields["role"]
     if role not in ("user", "assistant", "tool"):
         _refuse(f"{place}.role", "expected user, assistant or tool", role)
     for member, whose in (("calls", "assistant"), ("results", "tool"), ("raw", "assistant"), ("cut", "assistant")):
-        if said.get(member) not in (None, []) and role != whose:
+        if fields.get(member) not in (None, []) and role != whose:
             raise ValueError(f"{place}.{member}: only a message of the role {whose} has that")
-    content = _blocks(said.get("content", []), f"{place}.content")
+    content = _blocks(fields.get("content", []), f"{place}.content")
     if content and role == "tool":
         raise ValueError(f"{place}.content: a message of the role tool has results instead")
-    listed = _list(said.get("calls", []), f"{place}.calls")
+    listed = _list(fields.get("calls", []), f"{place}.calls")
     calls = tuple(_call(one, f"{place}.calls[{index}]") for index, one in enumerate(listed))
     if len({call.id for call in calls}) != len(calls):
         raise ValueError(f"{place}.calls: two calls have the same id")
-    listed = _list(said.get("results", []), f"{place}.results")
+    listed = _list(fields.get("results", []), f"{place}.results")
     results = tuple(_result(one, f"{place}.results[{index}]") for index, one in enumerate(listed))
-    dialect = _optional_text(said, "dialect", place)
-    if said.get("raw") is not None and dialect is None:
+    dialect = _optional_text(fields, "dialect", place)
+    if fields.get("raw") is not None and dialect is None:
         raise ValueError(f"{place}.dialect: expected whose the member raw is")
-    model, cut = (_optional_text(said, member, place) for member in ("model", "cut"))
-    return Message(role, content, calls, results, said.get("raw"), dialect, model, cut)
+    model, cut = (_optional_text(fields, member, place) for member in ("model", "cut"))
+    return Message(role, content, calls, results, fields.get("raw"), dialect, model, cut)
 
 
 def _check_order(before: Message | None, message: Message, place: str) -> None:
@@ -101,48 +101,48 @@ def _check_order(before: Message | None, message: Message, place: str) -> None:
     asked, answered = [call.id for call in calls], [result.id for result in message.results]
     if len(asked) != len(answered):
         raise ValueError(f"{place}.results: expected {len(asked)}, one a call, got {len(answered)}")
-    for index, (due, got) in enumerate(zip(asked, answered, strict=True)):
-        if due != got:
-            _refuse(f"{place}.results[{index}].id", f"expected {shorten(due)}, the id of the call", got)
+    for index, (expected, got) in enumerate(zip(asked, answered, strict=True)):
+        if expected != got:
+            _refuse(f"{place}.results[{index}].id", f"expected {shorten(expected)}, the id of the call", got)
 
 
 def _call(value: Any, place: str) -> ToolCall:
-    said = _object(value, place, required=("id", "name", "arguments"), known=_CALL)
-    call_id = _text(said["id"], f"{place}.id")
+    fields = _object(value, place, required=("id", "name", "arguments"), known=_CALL)
+    call_id = _text(fields["id"], f"{place}.id")
     if not call_id:
         raise ValueError(f"{place}.id: expected a text that is not empty")
-    arguments = said["arguments"]
+    arguments = fields["arguments"]
     if not isinstance(arguments, dict):
         _refuse(f"{place}.arguments", "expected an object", arguments)
-    return ToolCall(call_id, _text(said["name"], f"{place}.name"), arguments)
+    return ToolCall(call_id, _text(fields["name"], f"{place}.name"), arguments)
 
 
 def _result(value: Any, place: str) -> ToolResult:
-    said = _object(value, place, required=("id", "name", "content"), known=_RESULT)
-    _text(said["id"], f"{place}.id")
-    _text(said["name"], f"{place}.name")
-    content = _blocks(said["content"], f"{place}.content")
+    fields = _object(value, place, required=("id", "name", "content"), known=_RESULT)
+    _text(fields["id"], f"{place}.id")
+    _text(fields["name"], f"{place}.name")
+    content = _blocks(fields["content"], f"{place}.content")
     for member in ("data", "details"):
-        if said.get(member) is not None:
-            _object(said[member], f"{place}.{member}")
-    error = said.get("error")
+        if fields.get(member) is not None:
+            _object(fields[member], f"{place}.{member}")
+    error = fields.get("error")
     if error is not None:
         _error(error, f"{place}.error")
-    if "ok" in said and said["ok"] is not (error is None):
-        _refuse(f"{place}.ok", f"expected {'true' if error is None else 'false'}, as the error says", said["ok"])
-    duration = said.get("duration_ms", 0.0)
+    if "ok" in fields and fields["ok"] is not (error is None):
+        _refuse(f"{place}.ok", f"expected {'true' if error is None else 'false'}, as the error says", fields["ok"])
+    duration = fields.get("duration_ms", 0.0)
     if type(duration) not in (int, float) or duration < 0:
         _refuse(f"{place}.duration_ms", "expected milliseconds", duration)
-    return attrs.evolve(ToolResult.from_json({**said, "content": []}), content=content)
+    return attrs.evolve(ToolResult.from_json({**fields, "content": []}), content=content)
 
 
 def _error(value: Any, place: str) -> None:
-    said = _object(value, place, required=("code", "message"), known=_ERROR)
-    if not isinstance(said["code"], str) or said["code"] not in _CODES:
-        _refuse(f"{place}.code", "expected a code of errors, as INVALID_INPUT", said["code"])
-    _text(said["message"], f"{place}.message")
-    if said.get("details") is not None:
-        _object(said["details"], f"{place}.details")
+    fields = _object(value, place, required=("code", "message"), known=_ERROR)
+    if not isinstance(fields["code"], str) or fields["code"] not in _CODES:
+        _refuse(f"{place}.code", "expected a code of errors, as INVALID_INPUT", fields["code"])
+    _text(fields["message"], f"{place}.message")
+    if fields.get("details") is not None:
+        _object(fields["details"], f"{place}.details")
 
 
 def _blocks(value: Any, place: str) -> tuple[Content, ...]:
@@ -150,21 +150,21 @@ def _blocks(value: Any, place: str) -> tuple[Content, ...]:
 
 
 def _block(value: Any, place: str) -> Content:
-    said = _object(value, place, required=("type",))
-    kind = said["type"]
+    fields = _object(value, place, required=("type",))
+    kind = fields["type"]
     known = _BLOCK.get(kind) if isinstance(kind, str) else None
     if known is None:
         _refuse(f"{place}.type", f"expected one of {', '.join(_BLOCK)}", kind)
     _object(value, place, known=known)
-    inner = said.get("resource")
+    inner = fields.get("resource")
     if inner is not None:
         _object(inner, f"{place}.resource", required=("blob",), known=_RESOURCE)
-    for where, held in ((place, said), (f"{place}.resource", inner or {})):
+    for where, held in ((place, fields), (f"{place}.resource", inner or {})):
         for key, one in held.items():
             if key != "resource":
                 _text(one, f"{where}.{key}")
     try:
-        return ToolResult.from_json({"content": [said]}).content[0]
+        return ToolResult.from_json({"content": [fields]}).content[0]
     except ValueError as problem:  # bytes that are not base64, a member that is missing
         raise ValueError(f"{place}: {problem}") from None
 
@@ -195,8 +195,8 @@ def _text(value: Any, place: str) -> str:
     return value
 
 
-def _optional_text(said: Mapping[str, Any], member: str, place: str) -> str | None:
-    value = said.get(member)
+def _optional_text(fields: Mapping[str, Any], member: str, place: str) -> str | None:
+    value = fields.get(member)
     return None if value is None else _text(value, f"{place}.{member}" if place else member)
 
 

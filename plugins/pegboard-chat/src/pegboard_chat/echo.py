@@ -125,10 +125,10 @@ class EchoDialect:
 
     def reader(self, request: ModelRequest, model: str) -> StreamReader:
         """Events named `text` or `calls`, each the next piece of that."""
-        return _Reader(self, request, model)
+        return _EchoStreamReader(self, request, model)
 
 
-class _Reader:
+class _EchoStreamReader:
     def __init__(self, dialect: EchoDialect, request: ModelRequest, model: str) -> None:
         self._dialect, self._request, self._model = dialect, request, model
         self._said: dict[str, str] = {}

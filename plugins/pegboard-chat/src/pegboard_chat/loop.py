@@ -227,16 +227,16 @@ class Chat:
     async def _has(self, name: str) -> bool:
         """Whether a tool may be called; one of a source that is starting is waited for."""
         if name not in self._offered().tools:
-            await self.host.settle(name, timeout_s=many.SETTLE_S, profile=self.session.profile)
+            await self.host.wait_for_sources(name, timeout_s=many.SOURCES_WAIT_S, profile=self.session.profile)
         return name in self._offered().tools
 
     async def _wait_for_sources(self) -> None:
         """Wait for tools that nobody knows yet, so that the first request offers them; a search waits by itself."""
         host = self.host
-        if not host.is_settling or self._only == frozenset() or self._offered().prompt is not None:
+        if not host.sources_starting or self._only == frozenset() or self._offered().prompt is not None:
             return
         if many.has_unknown_sources(host):
-            await host.settle(timeout_s=many.SETTLE_S)
+            await host.wait_for_sources(timeout_s=many.SOURCES_WAIT_S)
 
     def _offered(self) -> _Offer:
         """The tools as the model gets them; compiled anew only where the board has changed."""
@@ -293,7 +293,7 @@ class _Question:
         self._last: str | None = None  # the budget after which no call runs and no request follows
         self._turn: _Turn | None = None
         self._offer = _Offer({}, None)
-        self._heard: list[str] = []  # of an answer that has not ended
+        self._received: list[str] = []  # of an answer that has not ended
         self._has_misspoken = False  # the last answer was a call that its provider could not read
 
     async def run(self) -> None:
@@ -312,8 +312,8 @@ class _Question:
 
     def _keep_half(self, cut: str) -> None:
         """Keep what was heard of an answer that does not come to its end, if anything was."""
-        text = "".join(self._heard)
-        self._heard.clear()
+        text = "".join(self._received)
+        self._received.clear()
         if text.strip():
             chat = self.chat
             self._said = Message("assistant", (TextContent(text),), model=chat.model.name, cut=cut)
@@ -398,16 +398,16 @@ class _Question:
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
-        self._heard.clear()
+        self._received.clear()
         try:
-            reply = await _reply_of(self.chat.model, request, self.events, self._heard)
+            reply = await _reply_of(self.chat.model, request, self.events, self._received)
             self._has_misspoken = False
         except ModelError as problem:
             if self._has_misspoken or (misspoken := _misspoken(problem, request, self.chat.model.name)) is None:
                 raise
             reply = misspoken
             self._has_misspoken = True
-        self._heard.clear()
+        self._received.clear()
         return _sendable(_without_a_cut_call(reply), self.chat.host, request.conversation.call_ids)
 
     async def _answer(self, turn: _Turn, reply: Reply) -> None:
@@ -476,8 +476,8 @@ class _Question:
         if self._last is not None:
             self.reason = self._last
             return refusal(self._last, chat.budget)
-        if (due := self._undue(call)) is not None:
-            return due
+        if (expected := self._not_allowed(call)) is not None:
+            return expected
         if before and not chat.parallel:
             return _refusal("one call a turn is made here; repeat this one alone", "parallel")
         if chat._only is not None and call.name not in chat._only:
@@ -486,7 +486,7 @@ class _Question:
             return refusal(over, chat.budget)
         return None if self.spending.take_call() else refusal("max_tool_calls", chat.budget)
 
-    def _undue(self, call: ToolCall) -> ToolError | None:
+    def _not_allowed(self, call: ToolCall) -> ToolError | None:
         """Why a call is none that the model may make now, whatever it may cost; None: it is one."""
         choice = self.choice
         if choice == "none":
@@ -500,8 +500,8 @@ class _Question:
         if self._last is not None:
             self.reason = self._last
             return refusal(self._last, self.chat.budget)
-        if (due := self._undue(call)) is not None:
-            return due
+        if (expected := self._not_allowed(call)) is not None:
+            return expected
         if before and not self.chat.parallel:
             return _refusal("one call a turn is made here; repeat this one alone", "parallel")
         if not self.spending.take_find():
@@ -510,8 +510,8 @@ class _Question:
 
     async def _find(self, call: ToolCall) -> ToolResult:
         chat = self.chat
-        if chat.host.is_settling and many.has_unknown_sources(chat.host):
-            await chat.host.settle(timeout_s=many.SETTLE_S)
+        if chat.host.sources_starting and many.has_unknown_sources(chat.host):
+            await chat.host.wait_for_sources(timeout_s=many.SOURCES_WAIT_S)
         result = many.find(chat._offered().tools, call.arguments)
         result = chat.session.cut(result, chat.host.board.config.core.max_result_bytes)
         return attrs.evolve(result, id=call.id, name=call.name)
@@ -544,7 +544,9 @@ class _Question:
         if not any(may_wait(call.name) for _, call in calls):
             await _Overlapping(self, turn, calls).run()
             return
-        await self.chat.host.breathe()  # so that no call does, and they come to the person who is asked in their order
+        await (
+            self.chat.host.checkpoint()
+        )  # so that no call does, and they come to the person who is asked in their order
         async with trio.open_nursery() as nursery:
             await _Overlapping(self, turn, calls, nursery).run()
 
@@ -632,7 +634,7 @@ def settings_of(host: Any) -> ChatSettings:
 
 
 async def _reply_of(
-    model: Model, request: ModelRequest, events: Events | None = None, heard: list[str] | None = None
+    model: Model, request: ModelRequest, events: Events | None = None, received: list[str] | None = None
 ) -> Reply:
     """Ask, and give the pieces of the answer on as they come; `heard` gets its texts.
 
@@ -645,8 +647,8 @@ async def _reply_of(
             if isinstance(piece, Reply):
                 reply = piece
             elif events is not None:
-                if heard is not None and isinstance(piece, TextDelta):
-                    heard.append(piece.text)
+                if received is not None and isinstance(piece, TextDelta):
+                    received.append(piece.text)
                 events.put(piece)
                 if events.is_full:
                     await events.room()

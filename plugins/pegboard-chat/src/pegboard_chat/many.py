@@ -33,7 +33,7 @@ MAX_QUERY = 400
 MAX_WORDS = 12
 MAX_FOUND = 60_000
 """Characters of definitions that one search shows; tools after that are shown by name."""
-SETTLE_S = 10.0
+SOURCES_WAIT_S = 10.0
 """How long a search waits for sources that have not offered their first tools."""
 
 _WORD = re.compile(r"\w+")

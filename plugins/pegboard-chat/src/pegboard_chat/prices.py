@@ -77,7 +77,7 @@ class Prices:
         """These prices with the user's own over them, by `provider:model` or `provider:*`; members as in the table."""
         if not own:
             return self
-        return attrs.evolve(self, table={**self.table, **{name: _price_of(said) for name, said in own.items()}})
+        return attrs.evolve(self, table={**self.table, **{name: _price_of(entry) for name, entry in own.items()}})
 
     def find(self, model: str) -> Price | None:
         """The price of `provider:model`; None: it is not known."""
@@ -104,10 +104,10 @@ def bundled_prices() -> Prices:
     import tomllib
     from importlib import resources
 
-    said = tomllib.loads((resources.files("pegboard_chat") / "prices.toml").read_text("utf-8"))
-    date, currency, same = said.pop("date"), said.pop("currency"), said.pop("same")
+    entry = tomllib.loads((resources.files("pegboard_chat") / "prices.toml").read_text("utf-8"))
+    date, currency, same = entry.pop("date"), entry.pop("currency"), entry.pop("same")
     table = {
-        f"{provider}:{model}": _price_of(price) for provider, models in said.items() for model, price in models.items()
+        f"{provider}:{model}": _price_of(price) for provider, models in entry.items() for model, price in models.items()
     }
     return Prices(currency, date.isoformat(), table, same)
 
@@ -116,14 +116,14 @@ def faults_of_prices(own: Any) -> Iterator[Fault]:
     """What is wrong with `[plugins.chat.prices]`; paths begin at that table."""
     if not isinstance(own, dict):
         return  # the type of the field says so
-    for name, said in own.items():
+    for name, table in own.items():
         if ":" not in name:
             yield Fault((name,), "provider:model", repr(name[:60]))
-        if not isinstance(said, dict):
-            yield Fault((name,), "a table of input, output and cached", type(said).__name__)
+        if not isinstance(table, dict):
+            yield Fault((name,), "a table of input, output and cached", type(table).__name__)
             continue
-        yield from _faults_of_price(said, (name,), {*_NUMBERS, "long"})
-        if isinstance(longer := said.get("long"), dict):
+        yield from _faults_of_price(table, (name,), {*_NUMBERS, "long"})
+        if isinstance(longer := table.get("long"), dict):
             yield from _faults_of_price(longer, (name, "long"), {*_NUMBERS, "above"})
             if type(longer.get("above")) is not int:
                 yield Fault((name, "long", "above"), "a number of tokens", _got(longer.get("above")))
@@ -131,11 +131,11 @@ def faults_of_prices(own: Any) -> Iterator[Fault]:
             yield Fault((name, "long"), "a table of above, input, output and cached", type(longer).__name__)
 
 
-def _faults_of_price(said: Mapping[str, Any], path: tuple[str, ...], known: set[str]) -> Iterator[Fault]:
-    for key in sorted(said.keys() - known):
+def _faults_of_price(table: Mapping[str, Any], path: tuple[str, ...], known: set[str]) -> Iterator[Fault]:
+    for key in sorted(table.keys() - known):
         yield Fault((*path, key), f"one of {', '.join(sorted(known))}", "another key")
     for key in _NUMBERS:
-        value = said.get(key)
+        value = table.get(key)
         if value is None and key == "cached":
             continue
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < float("inf"):
@@ -146,12 +146,12 @@ def _got(value: Any) -> str:
     return "nothing" if value is None else repr(value)[:60]
 
 
-def _price_of(said: Mapping[str, Any]) -> Price:
-    longer = said.get("long")
+def _price_of(table: Mapping[str, Any]) -> Price:
+    longer = table.get("long")
     return Price(
-        said["input"],
-        said["output"],
-        said.get("cached"),
+        table["input"],
+        table["output"],
+        table.get("cached"),
         None if longer is None else Price(longer["input"], longer["output"], longer.get("cached")),
         0 if longer is None else longer["above"],
     )

@@ -74,13 +74,13 @@ def request_of(params: Mapping[str, Any]) -> ModelRequest:
     Raises:
         ToolError: INVALID_INPUT: they are none.
     """
-    said = params.get("messages")
-    if not isinstance(said, list) or not said:
+    given = params.get("messages")
+    if not isinstance(given, list) or not given:
         raise _invalid("messages: expected a list of at least one message")
     system = params.get("systemPrompt")
     if system is not None and not isinstance(system, str):
         raise _invalid("systemPrompt: expected a text")
-    messages = tuple(_message(one, f"messages[{index}]") for index, one in enumerate(said))
+    messages = tuple(_message(one, f"messages[{index}]") for index, one in enumerate(given))
     if messages[-1].role != "user":
         raise _invalid("messages: expected the last one to be the user's")
     tokens, temperature = params.get("maxTokens", MAX_TOKENS), params.get("temperature")
@@ -93,19 +93,19 @@ def request_of(params: Mapping[str, Any]) -> ModelRequest:
     )
 
 
-def _message(said: Any, place: str) -> Message:
-    match said:
+def _message(given: Any, place: str) -> Message:
+    match given:
         case {"role": "user" | "assistant" as role, "content": content}:
             blocks = content if isinstance(content, list) else [content]
             return Message(role, tuple(_block(block, place) for block in blocks))
     raise _invalid(f"{place}: expected a role, user or assistant, and content")
 
 
-def _block(said: Any, place: str) -> Content:
-    if not isinstance(said, dict) or said.get("type") not in ("text", "image", "audio"):
+def _block(given: Any, place: str) -> Content:
+    if not isinstance(given, dict) or given.get("type") not in ("text", "image", "audio"):
         raise _invalid(f"{place}.content: expected text, an image or audio")
     try:
-        return ToolResult.from_json({"content": [said]}).content[0]
+        return ToolResult.from_json({"content": [given]}).content[0]
     except ValueError:
         raise _invalid(f"{place}.content: expected text, an image or audio") from None
 

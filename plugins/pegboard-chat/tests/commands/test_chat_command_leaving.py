@@ -55,7 +55,7 @@ def test_a_signal_in_mid_answer_keeps_what_was_said(
     assert "Traceback" not in terminal.seen
 
 
-def test_a_signal_while_a_person_is_asked_is_no_answer(chat_terminal: Callable[..., Any], chat_place: Path) -> None:
+def test_a_signal_while_a_person_is_asked_is_not_an_answer(chat_terminal: Callable[..., Any], chat_place: Path) -> None:
     terminal = chat_terminal("chat", "--model", "kit:wiping", "--save", "kept.json", "c")
     terminal.until("(y/N")
     os.kill(terminal.child.pid, signal.SIGTERM)

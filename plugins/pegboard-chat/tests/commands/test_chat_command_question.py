@@ -216,7 +216,7 @@ def test_two_at_once_do_not_lose_what_the_other_kept(
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pegboard_conversation": 99}', "{}", "\ud800", '{"a":' * 300])
-def test_a_file_that_is_no_conversation_is_left_as_it_is(
+def test_a_file_that_is_not_a_conversation_is_left_as_it_is(
     chat_run: Callable[..., Any], chat_place: Path, content: str
 ) -> None:
     file = chat_place / "mine.json"
@@ -239,7 +239,7 @@ def test_halves_of_characters_do_not_keep_a_conversation_from_being_kept(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_a_pipe_is_no_place_to_keep_a_conversation(chat_run: Callable[..., Any], chat_place: Path) -> None:
+def test_a_pipe_is_not_a_place_to_keep_a_conversation(chat_run: Callable[..., Any], chat_place: Path) -> None:
     os.mkfifo(chat_place / "pipe")
     assert "not a regular file" in chat_run("chat", "--model", "echo", "--save", "pipe", "hi").err
 
@@ -277,7 +277,9 @@ def test_long_histories_forget_their_older_half(chat_place: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("way", ["stdin", "argument", "--system", "--attach", "eval", "--load"])
-def test_what_is_no_utf_8_is_refused_with_its_place(chat_start: Callable[..., Any], chat_place: Path, way: str) -> None:
+def test_what_is_not_utf_8_is_refused_with_its_place(
+    chat_start: Callable[..., Any], chat_place: Path, way: str
+) -> None:
     wrong = "fine\n\u00e4b".encode() + b"\xff c"
     (chat_place / "note.txt").write_bytes(wrong)
     (chat_place / "eval.toml").write_bytes(b"questions = [\n'" + wrong + b"']")
@@ -342,7 +344,7 @@ def test_a_reader_that_leaves_early_ends_it_with_1(chat_start: Callable[..., Any
 
 
 @pytest.mark.parametrize("question", [("chat", "--json"), ("chat",)])
-def test_what_a_tool_prints_is_no_answer(chat_start: Callable[..., Any], question: tuple[str, ...]) -> None:
+def test_what_a_tool_prints_is_not_an_answer(chat_start: Callable[..., Any], question: tuple[str, ...]) -> None:
     child = chat_start(*question, "--model", "echo", "noisy {}")
     out, err = child.communicate(timeout=20)
     assert b"NOISE" not in out
@@ -389,17 +391,17 @@ async def test_a_person_is_told_what_the_first_question_waits_for(
     is_slow: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from pegboard_chat.commands._shown import Shown
-    from pegboard_chat.commands.chat import settle
+    from pegboard_chat.commands.chat import wait_for_sources
 
     class Host:
-        is_settling = True
+        sources_starting = True
 
-        async def settle(self, *, timeout_s: float) -> None:
-            self.is_settling = is_slow and timeout_s == 1
+        async def wait_for_sources(self, *, timeout_s: float) -> None:
+            self.sources_starting = is_slow and timeout_s == 1
 
     host: Any = Host()
-    await settle(host, Shown())
-    assert not host.is_settling
+    await wait_for_sources(host, Shown())
+    assert not host.sources_starting
     assert ("waiting for sources" in capsys.readouterr().err) is is_slow
 
 

@@ -124,7 +124,7 @@ def test_ctrl_c_at_a_question_ends_the_answer_and_the_next_line_is_whole(chat_te
     assert terminal.end() == 0
 
 
-def test_one_question_on_a_terminal_shows_strangers_text_made_harmless(chat_terminal: Callable[..., Any]) -> None:
+def test_one_question_on_a_terminal_shows_third_party_text_made_harmless(chat_terminal: Callable[..., Any]) -> None:
     terminal = chat_terminal("chat", "--model", "kit:rude", "hello")
     assert terminal.end() == 0
     assert "red \\x1b[31m\r\n and \U0001f600 back\\u202e" in terminal.seen

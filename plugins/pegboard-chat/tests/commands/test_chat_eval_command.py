@@ -246,7 +246,7 @@ def test_a_comparison_says_who_is_better_for_which_questions(comparison: Compari
     assert verdict_of(comparison, "a", "b").startswith(said)
 
 
-def test_what_a_tool_prints_is_no_part_of_the_report(chat_start: Callable[..., Any], chat_place: Path) -> None:
+def test_what_a_tool_prints_is_not_part_of_the_report(chat_start: Callable[..., Any], chat_place: Path) -> None:
     text = json.dumps({"run": True, "runs": 1, "questions": [{"question": "noisy {}", "calls": ["noisy"]}]})
     (chat_place / "noisy.json").write_text(text)
     out, err = chat_start("eval", "noisy.json", "--model", "echo", "--json").communicate(timeout=20)

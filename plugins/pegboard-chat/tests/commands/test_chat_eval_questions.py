@@ -291,4 +291,4 @@ def test_a_tool_with_other_texts_stays_the_same_otherwise() -> None:
     assert (other.description, properties_of(other)["a"]["description"]) == ("sums", "the first")
     assert properties_of(other)["b"] == properties_of(add)["b"]
     assert other.input_schema["required"] == add.input_schema["required"]
-    assert described(add, Described(None, {"zzz": "nobody"})).face == add.face
+    assert described(add, Described(None, {"zzz": "nobody"})).public_definition == add.public_definition

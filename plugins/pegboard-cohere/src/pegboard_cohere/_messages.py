@@ -168,5 +168,8 @@ def _is_document(block: Content) -> bool:
 def document_of(block: Content) -> dict[str, Any]:
     """An embedded text as a document, which the model can cite."""
     assert isinstance(block, BinaryContent)
-    said = {"title": block.name, "url": block.uri, "text": block.text}
-    return {"type": "document", "document": {"data": {key: value for key, value in said.items() if value is not None}}}
+    fields = {"title": block.name, "url": block.uri, "text": block.text}
+    return {
+        "type": "document",
+        "document": {"data": {key: value for key, value in fields.items() if value is not None}},
+    }

@@ -30,9 +30,9 @@ class CohereProvider(KeyedProvider[CohereSettings]):
         """Chat, as the settings want it."""
         from pegboard_cohere.dialect import CohereDialect
 
-        said = self.settings
+        given = self.settings
         return CohereDialect(
-            strict=said.strict, thinking=said.thinking, thinking_budget=said.thinking_budget, images=said.images
+            strict=given.strict, thinking=given.thinking, thinking_budget=given.thinking_budget, images=given.images
         )
 
     def headers_of(self, key: str | None) -> dict[str, str]:

@@ -64,10 +64,10 @@ def answer_of(problem: OSError, asked: Asked) -> ToolError:
     """The error that a caller reads when the system refused a path."""
     if problem.errno == errno.EXDEV:
         return outside(asked.text)
-    said = _TABLE.get(problem.errno or 0, _OTHER)
-    if said.code is _UPSTREAM:
+    row = _TABLE.get(problem.errno or 0, _OTHER)
+    if row.code is _UPSTREAM:
         log.warning("the system refused a file: %s", problem.strerror or type(problem).__name__)
-    return ToolError(said.code, f"{asked} {said.text}", reason=said.reason, retry=said.retry)
+    return ToolError(row.code, f"{asked} {row.text}", reason=row.reason, retry=row.retry)
 
 
 def missing(asked: Asked, near: list[str]) -> ToolError:
@@ -84,8 +84,8 @@ def not_regular(asked: Asked) -> ToolError:
 
 def is_folder(asked: Asked) -> ToolError:
     """The refusal of a folder where a file is expected."""
-    said = _TABLE[errno.EISDIR]
-    return ToolError(said.code, f"{asked} {said.text}", reason=said.reason)
+    row = _TABLE[errno.EISDIR]
+    return ToolError(row.code, f"{asked} {row.text}", reason=row.reason)
 
 
 def no_folder(asked: Asked) -> ToolError:

@@ -72,8 +72,8 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False, literal: bool = 
     try:
         return re2.compile(pattern.encode("utf-8"), options)
     except re2.error as problem:
-        said = problem.args[0] if problem.args else ""
-        raise BadPatternError(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)) from None
+        reason = problem.args[0] if problem.args else ""
+        raise BadPatternError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
 def _check(text: str) -> None:

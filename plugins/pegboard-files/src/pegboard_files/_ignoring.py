@@ -45,9 +45,9 @@ class Ignored:
             if spec is None or parts[: len(folder)] != folder:
                 continue
             path = "/".join(map(decoded, parts[len(folder) :]))
-            said = spec.check_file(path + "/" if is_folder else path).include
-            if said is not None:
-                return bool(said)
+            verdict = spec.check_file(path + "/" if is_folder else path).include
+            if verdict is not None:
+                return bool(verdict)
         return False
 
 
@@ -68,10 +68,10 @@ def _read(folder_fd: int) -> Any:
 
 def compile_lines(lines: list[str]) -> Any:
     """The patterns of a `.gitignore`; a line that means nothing is passed over, as git does."""
-    said = [line for line in lines if _may_say_something(line)]
-    made = _compiled(said)
+    verdict = [line for line in lines if _may_say_something(line)]
+    made = _compiled(verdict)
     if made is None:
-        made = _compiled([line for line in said if _compiled([line]) is not None])
+        made = _compiled([line for line in verdict if _compiled([line]) is not None])
     return made
 
 

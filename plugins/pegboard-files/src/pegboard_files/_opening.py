@@ -216,8 +216,8 @@ def follow(folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = Non
                     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
                 os.close(held.pop())
                 continue
-            said = _said_by(held[-1], name)
-            if said is None:
+            target = _said_by(held[-1], name)
+            if target is None:
                 if not todo:
                     return os.open(name, flags | _NO_LINK, dir_fd=held[-1])
                 held.append(os.open(name, THROUGH | _NO_LINK, dir_fd=held[-1]))
@@ -225,11 +225,11 @@ def follow(folder_fd: int, parts: Parts, flags: int, spelled: Parts | None = Non
             links += 1
             if links > MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            if said.startswith("/"):
-                said = _below(said, folder_fd, spelled)
+            if target.startswith("/"):
+                target = _below(target, folder_fd, spelled)
                 while len(held) > 1:
                     os.close(held.pop())
-            todo.extendleft(reversed(said.split("/")))
+            todo.extendleft(reversed(target.split("/")))
         return os.open(".", flags, dir_fd=held[-1])
     finally:
         for fd in held:
@@ -246,13 +246,13 @@ def _said_by(folder_fd: int, name: str) -> str | None:
         return None
 
 
-def _below(said: str, folder_fd: int, spelled: Parts | None) -> str:
+def _below(target: str, folder_fd: int, spelled: Parts | None) -> str:
     """What is left of an absolute path below the folder, by one of its names.
 
     Raises:
         OSError: EXDEV: it leads elsewhere.
     """
-    parts = tuple(part for part in said.split("/") if part not in ("", "."))
+    parts = tuple(part for part in target.split("/") if part not in ("", "."))
     real = tuple(part for part in _real_path(folder_fd).split("/") if part)
     for name in (real, spelled):
         if name is not None and parts[: len(name)] == name:

@@ -38,12 +38,12 @@ class GeminiProvider(KeyedProvider[GeminiSettings]):
         """generateContent, as the settings want it."""
         from pegboard_gemini.dialect import GeminiDialect
 
-        said = self.settings
+        given = self.settings
         return GeminiDialect(
-            said.schema,
-            thinking_level=said.thinking_level,
-            thinking_budget=said.thinking_budget,
-            include_thoughts=said.include_thoughts,
+            given.schema,
+            thinking_level=given.thinking_level,
+            thinking_budget=given.thinking_budget,
+            include_thoughts=given.include_thoughts,
         )
 
     def headers_of(self, key: str | None) -> dict[str, str]:

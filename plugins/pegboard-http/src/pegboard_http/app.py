@@ -22,11 +22,11 @@ from starlette.routing import Route
 
 from pegboard import ErrorCode, ToolError, ToolResult, __version__
 from pegboard.dialects.json import listed
-from pegboard.fronts import Caller, HostCheck, Tokens, bearer_of
-from pegboard.fronts.bodies import Bodies, BodyError
-from pegboard.fronts.sharing import Place, Places, most_of_one, owner_of
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.serving import Caller, HostCheck, Tokens, bearer_of
+from pegboard.serving.bodies import Bodies, BodyError
+from pegboard.serving.sharing import Place, Places, most_of_one, owner_of
 from pegboard_http.document import document_of
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
 
@@ -130,7 +130,7 @@ class Gateway:
 
     async def _document(self, request: Request) -> Response:
         session = self._session(request)
-        snapshot = self._host.board.view(session.profile).offered
+        snapshot = self._host.board.visible_tools(session.profile).offered
         key = (session.profile, snapshot.version)
         body = self._documents.get(key)
         if body is None:
@@ -142,8 +142,8 @@ class Gateway:
 
     async def _list(self, request: Request) -> Response:
         board, session = self._host.board, self._session(request)
-        view, tools = board.view(session.profile), session.tools
-        rows = [listed(tools[name], board.state_of(name, view)) for name in sorted(tools)]
+        visible, tools = board.visible_tools(session.profile), session.tools
+        rows = [listed(tools[name], board.state_of(name, visible)) for name in sorted(tools)]
         return Response(_compact(rows), media_type="application/json")
 
     # -- calls
@@ -242,8 +242,8 @@ class Gateway:
 
 def _id_of(request: Request) -> str:
     """The id that the client gives its call, or nothing: one is drawn."""
-    said = request.headers.get("x-request-id", "")
-    return said if _ID.fullmatch(said) else ""
+    given = request.headers.get("x-request-id", "")
+    return given if _ID.fullmatch(given) else ""
 
 
 def _answered(result: ToolResult, name: str, call_id: str, status: int) -> Response:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
     """Serve the board as an HTTP API: GET /openapi.json, GET /tools, POST /tools/NAME."""
-    from pegboard.fronts import serve_until_signal
+    from pegboard.serving import serve_until_signal
     from pegboard_http.serving import serve_gateway
     from pegboard_http.settings import HttpSettings
 
@@ -31,7 +31,9 @@ def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
 
     async def main(host: Host) -> None:
         serve = partial(serve_gateway, host, bind=bind, port=port, user_id=user_id, settings=settings)
-        seen = host.board.view().offered.tools  # of the configuration's own profile; that of a token may be another
+        seen = (
+            host.board.visible_tools().offered.tools
+        )  # of the configuration's own profile; that of a token may be another
         tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
         await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from pegboard.fronts import bound_socket, refuse_open_door
+from pegboard.serving import bound_socket, require_credential
 
 if TYPE_CHECKING:
     from pegboard.host import Host
@@ -43,11 +43,11 @@ async def serve_gateway(
 
     .. versionadded:: 0.1
     """
-    from pegboard.fronts.worker import Worker, config_for
+    from pegboard.serving.worker import Worker, config_for
     from pegboard_http.app import Gateway
 
     gateway = Gateway(host, settings, user_id=user_id, bind=bind)
-    refuse_open_door(
+    require_credential(
         bind, asks_for_credential=gateway.asks_for_token, hint="map tokens to users in [plugins.http.tokens]"
     )
     closing = trio.Event()

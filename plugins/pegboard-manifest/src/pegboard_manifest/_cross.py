@@ -198,8 +198,8 @@ def _greedy_faults(arguments: Any, properties: Any, path: Path) -> Iterator[Faul
         is_greedy = argument.get("style") == "separate" and "nargs" not in argument
         if is_greedy and following["kind"] == "positional" and argument.get("value", {}).get("format") != "json":
             schema = properties.get(argument["parameter"])
-            said = schema.get("type") if isinstance(schema, dict) else None
-            if said == "array" or (isinstance(said, list) and "array" in said):
+            kinds = schema.get("type") if isinstance(schema, dict) else None
+            if kinds == "array" or (isinstance(kinds, list) and "array" in kinds):
                 here = (*path, "arguments", index)
                 yield Fault(here, "nargs, or a terminator behind it", "a list right before a positional")
 

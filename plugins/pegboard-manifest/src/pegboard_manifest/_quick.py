@@ -139,8 +139,8 @@ def _kinds_of(schema: Any) -> frozenset[type] | None:
     """The types of which every value fits (if it is in `enum`, where there is one); None: not to be told by type."""
     if not isinstance(schema, dict):
         return None
-    said = schema.get("type")
-    names = (said,) if isinstance(said, str) else said if isinstance(said, (list, tuple)) else ()
+    declared = schema.get("type")
+    names = (declared,) if isinstance(declared, str) else declared if isinstance(declared, (list, tuple)) else ()
     if not names or any(name not in _TYPES for name in names if isinstance(name, str)):
         return None
     beyond = schema.keys() - _ANNOTATIONS - {"type"}

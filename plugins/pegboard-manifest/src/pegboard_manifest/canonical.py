@@ -21,7 +21,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=T
 SAFE_INTEGER = 2**53
 """Up to here every whole float is the integer it looks like."""
 
-_FACE = ("name", "title", "description", "category", "risk", "idempotency", "annotations")
+_PUBLIC_MEMBERS = ("name", "title", "description", "category", "risk", "idempotency", "annotations")
 _ACTION = ("timeout_ms", "binding", "errors", "error_schema", "constraints")
 _PLACES = {"subprocess": ("programs", "program"), "python": ("modules", "module"), "http": ("servers", "server")}
 
@@ -59,18 +59,18 @@ def fingerprint_of(tool: Mapping[str, Any], document: Mapping[str, Any]) -> dict
     .. versionadded:: 0.1
     """
     defs = document.get("$defs", {})
-    face = {key: tool[key] for key in _FACE if key in tool}
+    definition = {key: tool[key] for key in _PUBLIC_MEMBERS if key in tool}
     for key in ("input_schema", "output_schema"):
         if key in tool:
-            face[key] = project(tool[key], defs)
-    face["examples"] = [
+            definition[key] = project(tool[key], defs)
+    definition["examples"] = [
         {key: example[key] for key in ("description", "input") if key in example}
         for example in tool.get("examples", ())
     ]
     action = {key: tool[key] for key in _ACTION if key in tool}
     section, member = _PLACES[tool["binding"]["kind"]]
     action["place"] = document.get(section, {}).get(tool["binding"].get(member))
-    return {"face": digest(face), "action": digest(action)}
+    return {"face": digest(definition), "action": digest(action)}
 
 
 def fingerprint_of_document(document: Mapping[str, Any]) -> dict[str, str]:

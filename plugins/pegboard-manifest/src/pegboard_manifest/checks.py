@@ -81,9 +81,9 @@ def _missing_programs(manifest: Manifest, where: str) -> Iterator[Finding]:
 
 def _written_secrets(manifest: Manifest, where: str) -> Iterator[Finding]:
     for key, program in manifest.programs.items():
-        said = program.get("set_environment", {})
-        for name in sorted(secret_names({"environment": said})):
-            if len(said[name]) >= MIN_VALUE:
+        variables = program.get("set_environment", {})
+        for name in sorted(secret_names({"environment": variables})):
+            if len(variables[name]) >= MIN_VALUE:
                 place = f"{where}: programs.{key}.set_environment"
                 why = f"{name} is called like one, and manifests are handed on"
                 fix = "if it is one, set it where the host runs, and name it under environment"

@@ -267,17 +267,17 @@ def _ends(binding: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     failed = next(status for status in range(3, 1_000) if status not in (*success, *silent))
     ends = {(status, ""): None for status in silent}
     for row in rows:
-        if "stderr" in row and (said := _found_by(row["stderr"])):
-            ends[row.get("status", failed), said] = None
-    for status, said in ends:
+        if "stderr" in row and (text := _found_by(row["stderr"])):
+            ends[row.get("status", failed), text] = None
+    for status, text in ends:
         if status not in success:
             fits = (
                 row["code"]
                 for row in rows
-                if row.get("status", status) == status and ("stderr" not in row or is_found(row["stderr"], said))
+                if row.get("status", status) == status and ("stderr" not in row or is_found(row["stderr"], text))
             )
             default = "INVALID_INPUT" if status == USAGE_STATUS else "UPSTREAM_ERROR"
-            yield {"status": status, "stdout": "", "stderr": said}, next(fits, default)
+            yield {"status": status, "stdout": "", "stderr": text}, next(fits, default)
 
 
 def _found_by(pattern: str) -> str | None:
@@ -320,15 +320,15 @@ def _fail(why: str) -> None:
 
 
 def _hold_call(entry: Entry, manifest: Manifest, pair: Mapping[str, Any]) -> None:
-    due = {key: value for key, value in pair.items() if key != "input"}
+    expected = {key: value for key, value in pair.items() if key != "input"}
     made = outcome_of_call(entry, manifest, pair["input"])
-    assert made == due, f"{_json(pair['input'])} gives {_json(made)}, expected {_json(due)}"
+    assert made == expected, f"{_json(pair['input'])} gives {_json(made)}, expected {_json(expected)}"
 
 
 def _hold_response(entry: Entry, pair: Mapping[str, Any]) -> None:
-    due = {key: value for key, value in pair.items() if key != "response"}
+    expected = {key: value for key, value in pair.items() if key != "response"}
     made = outcome_of_response(entry, pair["response"])
-    assert made == due, f"{_json(pair['response'])} gives {_json(made)}, expected {_json(due)}"
+    assert made == expected, f"{_json(pair['response'])} gives {_json(made)}, expected {_json(expected)}"
 
 
 def _json(value: Any) -> str:
@@ -446,8 +446,8 @@ _AS_WRITTEN: Mapping[str, Callable[[Any, Mapping[str, Any]], str | None]] = {
 def _write_answer(binding: Mapping[str, Any], data: Any) -> dict[str, Any] | None:
     parser = binding.get("output", {}).get("parser", "auto")
     if parser == "text":
-        said = _write_text(data, {})
-        return None if said is None else {"status": 200, "headers": {"content-type": "text/plain"}, "body": said}
+        text = _write_text(data, {})
+        return None if text is None else {"status": 200, "headers": {"content-type": "text/plain"}, "body": text}
     if parser not in ("auto", "json"):
         return None
     return {"status": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(data)}

@@ -74,14 +74,14 @@ def annotations_of(entry: Mapping[str, Any]) -> Annotations:
 
     .. versionadded:: 0.1
     """
-    said = entry.get("annotations", {})
+    declared = entry.get("annotations", {})
     return _annotations(
         entry.get("category"),
         entry.get("risk", "high"),
         entry.get("idempotency") == "idempotent",
         entry.get("constraints", {}).get("read_only_mode_supported", True),
-        said.get("destructiveHint", True),
-        True if entry["binding"]["kind"] == "http" else said.get("openWorldHint"),
+        declared.get("destructiveHint", True),
+        True if entry["binding"]["kind"] == "http" else declared.get("openWorldHint"),
     )
 
 

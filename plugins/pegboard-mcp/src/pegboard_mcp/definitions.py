@@ -14,7 +14,7 @@ from pegboard_mcp.defaults import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUE
 
 Transport = Literal["stdio", "http", "sse", "websocket"]
 
-HIDDEN = "***"
+MASKED = "***"
 
 
 @attrs.frozen(kw_only=True)
@@ -95,7 +95,7 @@ class ServerDefinition:
     def mask(self, text: str) -> str:
         """The text without any secret of this server."""
         for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, MASKED)
         return text
 
     def mask_words(self, text: str) -> str:
@@ -120,7 +120,7 @@ class ServerDefinition:
         import hashlib
 
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
-        said: list[Any] = [self.transport, self.argv, env, self.cwd, self.url, headers]
-        said += [self.config, self.load_tools, self.load_prompts, self.prefix]
-        said += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
-        return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
+        parts: list[Any] = [self.transport, self.argv, env, self.cwd, self.url, headers]
+        parts += [self.config, self.load_tools, self.load_prompts, self.prefix]
+        parts += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
+        return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]

@@ -58,18 +58,18 @@ def definition_of(tool: Tool) -> dict[str, Any]:
 
 def annotations_of(tool: Tool) -> dict[str, Any]:
     """MCP's `ToolAnnotations`; what the author did not say stays unsaid."""
-    said = tool.annotations
+    declared = tool.annotations
     hints: dict[str, Any] = {}
     if tool.title:
         hints["title"] = tool.title
-    if said.read_only:
+    if declared.read_only:
         hints["readOnlyHint"] = True
-    if said.destructive is not None:
-        hints["destructiveHint"] = said.destructive
-    if said.idempotent:
+    if declared.destructive is not None:
+        hints["destructiveHint"] = declared.destructive
+    if declared.idempotent:
         hints["idempotentHint"] = True
-    if said.open_world is not None:
-        hints["openWorldHint"] = said.open_world
+    if declared.open_world is not None:
+        hints["openWorldHint"] = declared.open_world
     return hints
 
 

@@ -27,7 +27,7 @@ from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp import jsonc
 from pegboard_mcp.reading import read_bytes
 from pegboard_mcp.secrets import secrets_of_host
-from pegboard_mcp.table import Path_, Reader, type_of
+from pegboard_mcp.table import Path_, ServerTableReader, type_of
 
 if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
@@ -105,10 +105,10 @@ def read_servers(path: Path, *, environ: Mapping[str, str] | None = None) -> tup
     servers = []
     for one in file.tables:
         table, wrong = fill(one.table, Names(path, file.inputs), environ)
-        reader = Reader(one.name, table, project_of(path), host)
+        reader = ServerTableReader(one.name, table, project_of(path), host)
         definition = reader.read()
-        said = {fault.path for fault in wrong}
-        wrong += [fault for fault in reader.faults if fault.path not in said]
+        value = {fault.path for fault in wrong}
+        wrong += [fault for fault in reader.faults if fault.path not in value]
         faults += [attrs.evolve(fault, path=one.place_of(fault.path)) for fault in wrong]
         if definition is not None and not wrong:
             servers.append(ForeignServer(one.name, one.path, definition))
@@ -122,11 +122,11 @@ def read_tables(path: Path) -> ForeignFile:
     """The servers of a file, as far as they can be told; never an exception."""
     value, problem = load(path)
     if problem is None:
-        said = tables_in(value)
+        faulty = tables_in(value)
     else:
         hint = "name another file, or repair this one"
-        said = ForeignFile(faults=(Fault((), "a file of MCP servers, in JSON", problem, hint),))
-    return attrs.evolve(said, faults=tuple(one if one.path else _of_file(path, one) for one in said.faults))
+        faulty = ForeignFile(faults=(Fault((), "a file of MCP servers, in JSON", problem, hint),))
+    return attrs.evolve(faulty, faults=tuple(one if one.path else _of_file(path, one) for one in faulty.faults))
 
 
 def _of_file(path: Path, fault: Fault) -> Fault:
@@ -225,19 +225,19 @@ def _table_of(name: str, path: Path_, entry: Mapping[str, Any], faults: list[Fau
     table: dict[str, Any] = {}
     written: dict[str, str] = {}
     ignored = []
-    for key, said in entry.items():
-        own = _own_key(key, said)
+    for key, faulty in entry.items():
+        own = _own_key(key, faulty)
         if own is None:
             ignored += [key] if key not in _SWITCHES else []
             if (meant := _misspelt(key)) is not None:
                 faults.append(Fault((*path, key), "a known key", "an unknown key", f"did you mean {meant!r}?"))
-        elif said in (None, "", [], {}):
+        elif faulty in (None, "", [], {}):
             continue  # programs write what they have no value for
         elif own in table:
             got = f"`{key}` beside `{written[own]}`"
             faults.append(Fault((*path, key), "one key for one thing", got, f"take `{key}` out"))
         else:
-            table[own], written[own] = said, key
+            table[own], written[own] = faulty, key
     if isinstance(table.get("env"), Mapping):
         table["env"] = {key: _text_of(value) for key, value in table["env"].items() if value is not None}
     if "transport" in table:
@@ -254,17 +254,17 @@ def _misspelt(key: str) -> str | None:
     return near[0] if near and abs(len(near[0]) - len(key)) <= 1 else None
 
 
-def _own_key(key: str, said: Any) -> str | None:
+def _own_key(key: str, value: Any) -> str | None:
     if key in ("type", "transport"):
         return "transport"
     if key == "oauth":  # an object says how, which the server tells itself
-        return "oauth" if isinstance(said, bool) else None
+        return "oauth" if isinstance(value, bool) else None
     return _RENAMED.get(key) or (key if key in _SAME else None)
 
 
-def _transport(said: Any) -> Any:
+def _transport(value: Any) -> Any:
     """In our own words; what is none of them stays, and is refused as our own would be."""
-    return _TRANSPORTS.get(said.lower(), said) if isinstance(said, str) else said
+    return _TRANSPORTS.get(value.lower(), value) if isinstance(value, str) else value
 
 
 def _text_of(value: Any) -> Any:

@@ -116,8 +116,8 @@ def _put(text: _Text, table: str, name: str, value: Any) -> str:
     if known is None:
         return _append(text, there, text.root, name, value)
     is_open = text.is_open(text.root.where)
-    said = _rendered(text, value, text.indent_of(known.where.start) if is_open else None)
-    return text.text[: known.value.start] + said + text.text[known.value.end :]
+    rendered = _rendered(text, value, text.indent_of(known.where.start) if is_open else None)
+    return text.text[: known.value.start] + rendered + text.text[known.value.end :]
 
 
 def _append(text: _Text, into: _Object, root: _Object, key: str, value: Any) -> str:
@@ -131,16 +131,16 @@ def _append(text: _Text, into: _Object, root: _Object, key: str, value: Any) -> 
         indent = text.indent_of(last) if last is not None else outer + text.unit
         lead = text.newline + indent
         tail = "" if "\n" in text.text[end:close] else text.newline + outer
-        said = f"{json.dumps(key)}: {_rendered(text, value, indent)}"
+        rendered = f"{json.dumps(key)}: {_rendered(text, value, indent)}"
     else:
         lead, tail = " " if into.members else "", ""
-        said = f"{json.dumps(key)}: {_rendered(text, value, None)}"
+        rendered = f"{json.dumps(key)}: {_rendered(text, value, None)}"
     if not into.members:
-        return text.text[:end] + lead + said + tail + text.text[end:]
+        return text.text[:end] + lead + rendered + tail + text.text[end:]
     behind = into.members[-1].value.end
     if text.comma(behind, close) is not None:  # a trailing comma: ours has one too
-        return text.text[:end] + lead + said + "," + tail + text.text[end:]
-    return text.text[:behind] + "," + text.text[behind:end] + lead + said + tail + text.text[end:]
+        return text.text[:end] + lead + rendered + "," + tail + text.text[end:]
+    return text.text[:behind] + "," + text.text[behind:end] + lead + rendered + tail + text.text[end:]
 
 
 def _rendered(text: _Text, value: Any, indent: str | None) -> str:

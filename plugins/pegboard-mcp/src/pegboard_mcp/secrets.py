@@ -73,9 +73,9 @@ def secrets_of_args(args: Iterable[str]) -> set[str]:
         if "://" in arg:
             found |= {secret for word in arg.split() for secret in secrets_of_url(word.rpartition("=")[2] or word)}
             found |= secrets_of_url(arg)
-        said = re.match(r"([\w.-]{1,80})\s*[=:]\s*(?!//)(.*)", arg, re.DOTALL)
-        if said and looks_secret(said[1]):
-            found |= {said[2], *said[2].split()[1:]}
+        given = re.match(r"([\w.-]{1,80})\s*[=:]\s*(?!//)(.*)", arg, re.DOTALL)
+        if given and looks_secret(given[1]):
+            found |= {given[2], *given[2].split()[1:]}
         found |= set(re.findall(r"(?i)\b(?:bearer|basic)\s+(\S+)", arg))
     return found
 

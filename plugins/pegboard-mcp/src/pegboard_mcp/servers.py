@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pegboard import ConfigError, Fault
 from pegboard_mcp.secrets import secrets_of_host
 from pegboard_mcp.settings import McpSettings, ServerSettings
-from pegboard_mcp.table import Path_, Reader, is_http_url, type_of
+from pegboard_mcp.table import Path_, ServerTableReader, is_http_url, type_of
 
 if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
@@ -50,10 +50,10 @@ def table_of(settings: ServerSettings) -> dict[str, Any]:
     import attrs
 
     fields = {field.alias or field.name: field for field in attrs.fields(ServerSettings)}
-    said = {key: getattr(settings, field.name) for key, field in fields.items()}
+    values = {key: getattr(settings, field.name) for key, field in fields.items()}
     return {
         key: list(value) if isinstance(value, tuple) else value
-        for key, value in said.items()
+        for key, value in values.items()
         if value not in (fields[key].default, {}, ())
     }
 
@@ -89,7 +89,7 @@ def _add(known: _Known, name: str, table: Any, base: Path, host: Sequence[str]) 
     if not isinstance(table, Mapping):
         known.faults.append(Fault(path, "a table", type_of(table), _EXAMPLE))
         return
-    reader = Reader(name, table, base, host)
+    reader = ServerTableReader(name, table, base, host)
     definition = reader.read()
     known.faults.extend(_below(path, fault) for fault in reader.faults)
     if definition is not None:
@@ -124,7 +124,7 @@ def _said_twice(server: ForeignServer) -> Fault:
 
 
 def _below(path: Path_, fault: Fault) -> Fault:
-    return Fault((*path, *fault.path), fault.expected, fault.got, fault.hint, fault.due)
+    return Fault((*path, *fault.path), fault.expected, fault.got, fault.hint, fault.expected_types)
 
 
 def _clashes(names: Iterable[tuple[str, Path_]]) -> Iterator[Fault]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import setting
-from pegboard.fronts import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
+from pegboard.serving import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
 from pegboard_mcp.defaults import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class _End:
         await self.aclose()
 
 
-class Reader(_End):
+class MessageReader(_End):
     """The SDK's `ReadStream`: what comes from the other side, one message at a time."""
 
     async def receive(self) -> SessionMessage | Exception:
@@ -45,7 +45,7 @@ class Reader(_End):
             raise StopAsyncIteration from None
 
 
-class Writer(_End):
+class MessageWriter(_End):
     """The SDK's `WriteStream`: what goes to the other side."""
 
     async def send(self, item: SessionMessage, /) -> None:

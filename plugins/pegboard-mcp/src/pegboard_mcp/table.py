@@ -1,8 +1,8 @@
 """One table: what a person wrote about one server, in our own keys, whatever file it stood in.
 
-A `Reader` takes it, of values of any type, and gives a `ServerDefinition` or faults; it never raises. Paths of faults
-begin at the table. Relative paths (`cwd`, `env_file`, `roots`) begin at the working directory; those in another
-program's file at the folder of the project that the file belongs to. `~` is the home folder. `env` lies over
+A `ServerTableReader` takes it, of values of any type, and gives a `ServerDefinition` or faults; it never raises. Paths
+of faults begin at the table. Relative paths (`cwd`, `env_file`, `roots`) begin at the working directory; those in
+another program's file at the folder of the project that the file belongs to. `~` is the home folder. `env` lies over
 `env_file`.
 """
 
@@ -214,7 +214,7 @@ def _near(key: str) -> str:
     return f"did you mean {near[0]!r}?" if near else "take it out"
 
 
-class Reader:
+class ServerTableReader:
     """Reads one table.
 
     Args:
@@ -269,9 +269,9 @@ class Reader:
 
     def _check_oauth(self) -> None:
         """Of what goes with `oauth`, nothing may stand alone."""
-        said = [key for key in self._table if key.startswith("oauth_")]
-        if said and self._table.get("oauth") is not True:
-            self._fault((said[0],), "`oauth = true` beside it", "nothing", "write oauth = true, or take it out")
+        given = [key for key in self._table if key.startswith("oauth_")]
+        if given and self._table.get("oauth") is not True:
+            self._fault((given[0],), "`oauth = true` beside it", "nothing", "write oauth = true, or take it out")
         if "oauth_client_secret" in self._table and "oauth_client_id" not in self._table:
             self._fault(("oauth_client_secret",), "`oauth_client_id` beside it", "nothing", "say both")
         elif "oauth_client_secret" in self._table and "oauth_issuer" not in self._table:
@@ -285,13 +285,13 @@ class Reader:
     # what runs, or where it is
 
     def _transport(self) -> Transport | None:
-        said = [key for key in ("command", "server", "url") if key in self._table]
-        if len(said) > 1:
-            runs = "a program to start or a URL, not both" if "url" in said else "`command` or `server`, not both"
-            self._fault((said[-1],), runs, f"`{said[-1]}` beside `{said[0]}`", "take one of them out")
+        given = [key for key in ("command", "server", "url") if key in self._table]
+        if len(given) > 1:
+            runs = "a program to start or a URL, not both" if "url" in given else "`command` or `server`, not both"
+            self._fault((given[-1],), runs, f"`{given[-1]}` beside `{given[0]}`", "take one of them out")
             return None
         transport = None if "transport" in self._wrong else self._table.get("transport")
-        if not said:
+        if not given:
             wanted = "url" if transport in ("http", "sse", "websocket") else "command"
             example = {
                 "command": 'command = "npx" with args, or server = "@scope/package", or url = "https://..."',
@@ -300,7 +300,7 @@ class Reader:
             what = "`url`" if wanted == "url" else "one of `command`, `server` and `url`"
             self._fault((wanted,), what, "nothing that says what the server is", example[wanted])
             return None
-        if "url" not in said:
+        if "url" not in given:
             if transport not in (None, "stdio"):
                 self._fault(
                     ("transport",), "stdio for a program that is started", _quoted(transport),
@@ -414,13 +414,13 @@ class Reader:
         return env
 
     def _env_file(self) -> dict[str, str]:
-        said = [key for key in ("env_file", "envFile") if key in self._table]
-        if len(said) == 2:
+        given = [key for key in ("env_file", "envFile") if key in self._table]
+        if len(given) == 2:
             self._fault(("envFile",), "`env_file` or `envFile`, not both", "both", "take one of them out")
-        if not said:
+        if not given:
             return {}
-        file = self._folder(said[0])
-        return {} if file is None else self._variables_of(file, (said[0],))
+        file = self._folder(given[0])
+        return {} if file is None else self._variables_of(file, (given[0],))
 
     def _variables_of(self, file: str, path: Path_) -> dict[str, str]:
         named = shorten_text(str(self._table[str(path[-1])]), 200)  # as it was written

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import ConfigError
 from pegboard.config import looks_secret, mask_text
 from pegboard.text import visible
-from pegboard_mcp.definitions import HIDDEN
+from pegboard_mcp.definitions import MASKED
 from pegboard_mcp.secrets import MIN_SECRET, secrets_of_args, secrets_of_config, secrets_of_url
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _shown(line: str, hidden: Iterable[str], *, is_clean: bool) -> str:
     for secret in hidden:
-        line = line.replace(secret, HIDDEN)
+        line = line.replace(secret, MASKED)
     if not is_clean:
         line = _MEMBER.sub(_member, line)
         line = line[:1] + mask_text(line[1:])
@@ -124,7 +124,7 @@ def _shown(line: str, hidden: Iterable[str], *, is_clean: bool) -> str:
 def _member(match: re.Match[str]) -> str:
     if not looks_secret(match["key"]) or match["value"].startswith("${"):
         return match[0]
-    return f'{match["key"]}{match["is"]}"{HIDDEN}"'
+    return f'{match["key"]}{match["is"]}"{MASKED}"'
 
 
 def secrets_in(value: Any) -> set[str]:

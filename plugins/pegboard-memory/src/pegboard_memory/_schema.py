@@ -13,7 +13,7 @@ MAX_TAG = 50
 MAX_LIMIT = 100
 MAX_ID = 100
 
-_FACE: dict[str, Any] = {
+_PUBLIC_FIELDS: dict[str, Any] = {
     "id": {"type": "string", "description": "what forget_memory takes"},
     "text": {"type": "string"},
     "tags": {"type": "array", "items": {"type": "string"}},
@@ -22,7 +22,7 @@ _FACE: dict[str, Any] = {
 
 MEMORY_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": _FACE,
+    "properties": _PUBLIC_FIELDS,
     "required": ["id", "text", "tags", "created_at"],
     "additionalProperties": False,
 }
@@ -36,7 +36,7 @@ FOUND_SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    **_FACE,
+                    **_PUBLIC_FIELDS,
                     "score": {
                         "type": "number",
                         "description": "0 to 1, higher is better; to be compared within one search only",

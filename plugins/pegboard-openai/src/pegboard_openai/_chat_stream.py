@@ -297,8 +297,8 @@ def calls_in(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _says_something(call: dict[str, Any]) -> bool:
     function = call.get("function")
-    said = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else ()
-    return any(one not in (None, "", {}) for one in (call.get("id"), *said))
+    fields = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else ()
+    return any(one not in (None, "", {}) for one in (call.get("id"), *fields))
 
 
 def parts_of(content: Any) -> list[Any]:

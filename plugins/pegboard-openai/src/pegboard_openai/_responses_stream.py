@@ -44,7 +44,7 @@ class _Item:
             given = self.item.get("arguments")
             return {**self.item, "type": "function_call", "arguments": "".join(self.arguments) or given}
         if self.parts:
-            content = [{"type": kind, _MEMBER[kind]: "".join(said)} for kind, said in self.parts.values()]
+            content = [{"type": kind, _MEMBER[kind]: "".join(event)} for kind, event in self.parts.values()]
             return {"role": "assistant", **self.item, "type": "message", "content": content}
         return self.item
 
@@ -77,11 +77,11 @@ class ResponsesReader:
         if data == "[DONE]":
             self.done = True
             return ()
-        said = parse_event(self._provider, data)
-        kind = said.get("type") if isinstance(said.get("type"), str) else event
-        if kind in _FAILURES or (said.get("error") and "response" not in said):
-            raise failure(self._provider, _error_of(said))
-        deltas = list(self._take(str(kind), said))
+        given = parse_event(self._provider, data)
+        kind = given.get("type") if isinstance(given.get("type"), str) else event
+        if kind in _FAILURES or (given.get("error") and "response" not in given):
+            raise failure(self._provider, _error_of(given))
+        deltas = list(self._take(str(kind), given))
         self._spoke = self._spoke or bool(deltas)
         return deltas
 
@@ -99,27 +99,27 @@ class ResponsesReader:
             output = [item.whole() for item in self._items.values()]
         return self._finish({**answer, "output": output})
 
-    def _take(self, kind: str, said: dict[str, Any]) -> Iterator[Delta]:
+    def _take(self, kind: str, event: dict[str, Any]) -> Iterator[Delta]:
         if kind in _ENDS:
-            answer = said.get("response")
+            answer = event.get("response")
             self._answer = answer if isinstance(answer, dict) else {}
             self.done = True
             if not self._spoke:
                 yield from self._catch_up(self._answer.get("output"))
         elif kind in _THOUGHTS:
-            if text := _text(said.get("delta")):
+            if text := _text(event.get("delta")):
                 yield ThinkingDelta(text)
         elif kind == "response.output_text.delta":
-            yield from self._write(said, "output_text")
+            yield from self._write(event, "output_text")
         elif kind == "response.refusal.delta":
-            yield from self._write(said, "refusal")
+            yield from self._write(event, "refusal")
         elif kind == "response.function_call_arguments.delta":
-            record = self._record(said)
-            if text := _text(said.get("delta")):
+            record = self._record(event)
+            if text := _text(event.get("delta")):
                 record.arguments.append(text)
                 yield from self._call(record, text)
-        elif kind in _ITEMS and isinstance(item := said.get("item"), dict):
-            record = self._record({"item_id": item.get("id"), **said})
+        elif kind in _ITEMS and isinstance(item := event.get("item"), dict):
+            record = self._record({"item_id": item.get("id"), **event})
             yield from self._update(record, item, done=kind.endswith("done"))
 
     def _update(self, record: _Item, item: dict[str, Any], *, done: bool) -> Iterator[Delta]:
@@ -134,10 +134,10 @@ class ResponsesReader:
         elif done and not record.parts and item.get("type") == "message":
             yield from _texts_of(item)
 
-    def _write(self, said: dict[str, Any], kind: str) -> Iterator[Delta]:
-        if text := _text(said.get("delta")):
-            parts = self._record(said).parts
-            key = said.get("content_index") if type(said.get("content_index")) is int else 0
+    def _write(self, event: dict[str, Any], kind: str) -> Iterator[Delta]:
+        if text := _text(event.get("delta")):
+            parts = self._record(event).parts
+            key = event.get("content_index") if type(event.get("content_index")) is int else 0
             parts.setdefault(key, (kind, []))[1].append(text)
             yield TextDelta(text)
 
@@ -151,10 +151,10 @@ class ResponsesReader:
             record.position, self._calls = self._calls, self._calls + 1
             yield CallDelta(record.position, self._aliases.get(name, name), "".join(record.arguments))
 
-    def _record(self, said: dict[str, Any]) -> _Item:
-        index = said.get("output_index")
+    def _record(self, event: dict[str, Any]) -> _Item:
+        index = event.get("output_index")
         if type(index) is not int:
-            index = said.get("item_id") if isinstance(said.get("item_id"), str) else None
+            index = event.get("item_id") if isinstance(event.get("item_id"), str) else None
         if index not in self._items:
             if len(self._items) >= MAX_ITEMS:
                 raise failure(self._provider, f"more than {MAX_ITEMS:,} items in one answer")
@@ -177,10 +177,10 @@ def _texts_of(item: dict[str, Any]) -> Iterator[Delta]:
                     yield TextDelta(text)
 
 
-def _error_of(said: dict[str, Any]) -> Any:
-    response = said.get("response")
+def _error_of(event: dict[str, Any]) -> Any:
+    response = event.get("response")
     inner = response.get("error") if isinstance(response, dict) else None
-    return inner or said.get("error") or said
+    return inner or event.get("error") or event
 
 
 def _text(value: Any) -> str:

@@ -27,8 +27,8 @@ WHERE = "[tools.execute_command]"
 
 def check_commands(board: Board, levels: Iterable[Level]) -> Iterator[Finding]:
     """Look at the permissions, the programs and paths they name, and the isolations of this host."""
-    hung = board.registry.plans.get("execute_command")
-    permissions = getattr(hung, "permissions", None)
+    entry = board.registry.plans.get("execute_command")
+    permissions = getattr(entry, "permissions", None)
     if not isinstance(permissions, CommandPermissions):
         return
     try:

@@ -97,7 +97,7 @@ class CommandPermissions:
     max_processes: int = _amount(256, "processes and threads of the user that commands run as")
 
     @property
-    def why_off(self) -> tuple[str, str] | None:
+    def disabled_reason(self) -> tuple[str, str] | None:
         """Why no command may run, and what to write; None if one may."""
         return None if self.allowed_commands or self.unjudged_commands else (NOT_CONFIGURED, CONFIGURE)
 

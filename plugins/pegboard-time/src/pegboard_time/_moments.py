@@ -284,10 +284,10 @@ def settle(placed: Placed, wall: datetime, offset: timedelta | None, zone_name: 
     chosen = tuple(reading for reading in placed.readings if reading.offset == offset)
     if chosen:
         return attrs.evolve(placed, readings=chosen)
-    due = " or ".join(offset_text(reading.offset) for reading in placed.readings)
+    expected = " or ".join(offset_text(reading.offset) for reading in placed.readings)
     raise _invalid(
         "time",
-        f"clocks of {zone_name} are not at UTC{offset_text(offset)} at {wall.isoformat(' ')} but at UTC{due}; "
+        f"clocks of {zone_name} are not at UTC{offset_text(offset)} at {wall.isoformat(' ')} but at UTC{expected}; "
         "leave the offset out, or name the zone that it is from",
     )
 

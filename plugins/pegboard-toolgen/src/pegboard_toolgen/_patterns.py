@@ -23,7 +23,7 @@ def text_for(pattern: str, least: int = 0) -> str | None:
     text: str | None = None
     for more in (1, 0, least):
         try:
-            reader = _Reader(pattern, more)
+            reader = _ExampleWriter(pattern, more)
             text = reader.alternatives(0)
             if reader.at != len(pattern):
                 return None
@@ -34,7 +34,7 @@ def text_for(pattern: str, least: int = 0) -> str | None:
     return text
 
 
-class _Reader:
+class _ExampleWriter:
     def __init__(self, pattern: str, more: int) -> None:
         self.pattern = pattern
         self.more = more

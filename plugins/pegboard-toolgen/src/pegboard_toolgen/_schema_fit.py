@@ -203,12 +203,12 @@ class _Unfold:
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         if not beside:
             return inside
-        said = self._node(beside, depth, path)
+        unfolded = self._node(beside, depth, path)
         if beside.keys() <= ANNOTATIONS:
-            return {**inside, **said} if isinstance(inside, dict) else inside
+            return {**inside, **unfolded} if isinstance(inside, dict) else inside
         if self.wider != before:
-            said = kept_wide(said, set())
-        return {**said, "allOf": [inside, *said.get("allOf", [])]}
+            unfolded = kept_wide(unfolded, set())
+        return {**unfolded, "allOf": [inside, *unfolded.get("allOf", [])]}
 
     def _node(self, schema: dict[str, Json], depth: int, path: str) -> dict[str, Json]:
         """A schema without its reference; where a part became wider, what would now accept less is widened too."""

@@ -406,7 +406,7 @@ class _Said:
         self._any = matcher.ids_of_all(hints.any_output, "output.any")
 
     def of(self, id_: str) -> ToolHints:
-        return self._tools.get(id_, _NOTHING_SAID)
+        return self._tools.get(id_, _NOTHING_SET)
 
     def category_of(self, id_: str) -> str | None:
         return self.of(id_).category or self._categories.get(id_)
@@ -421,7 +421,7 @@ class _Said:
         return self._hints
 
 
-_NOTHING_SAID = ToolHints()
+_NOTHING_SET = ToolHints()
 
 
 def _entry(

@@ -35,7 +35,7 @@ class Known:
 
     @classmethod
     def read(cls, folder: Folder) -> Known:
-        said = folder.read_json(places.LOCK)
+        raw = folder.read_json(places.LOCK)
         draft = _object(folder, places.DRAFT)
         generated = None if draft is None else draft.get("generated")
         for name, one in ((places.DRAFT, generated), (places.BASE, _object(folder, places.BASE))):
@@ -49,7 +49,7 @@ class Known:
             generated=generated,
             base=_object(folder, places.BASE),
             mine=mine,
-            lock=reserve(Lock() if said is None else Lock.from_json(said), names_in(mine)),
+            lock=reserve(Lock() if raw is None else Lock.from_json(raw), names_in(mine)),
         )
 
 

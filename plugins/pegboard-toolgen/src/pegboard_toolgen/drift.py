@@ -168,7 +168,7 @@ class _Missing:
         return attrs.evolve(
             gathered,
             drafts=tuple(sorted(drafts, key=lambda draft: draft.id)),
-            parts={part: {**self.places.get(part, {}), **said} for part, said in gathered.parts.items()},
+            parts={part: {**self.places.get(part, {}), **entry} for part, entry in gathered.parts.items()},
             defs={**self.defs, **gathered.defs},
         )
 
@@ -239,14 +239,14 @@ def _gathered(found: Sequence[Discovery], document: Mapping[str, Any], lock: Loc
     gathered = gather([*found, clashing], lock)
     return attrs.evolve(
         gathered,
-        parts={part: _real(said) for part, said in gathered.parts.items()},
+        parts={part: _real(entry) for part, entry in gathered.parts.items()},
         defs=_real(gathered.defs),
         found_in=tuple(one for one in gathered.found_in if one != source),
     )
 
 
-def _real(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in said.items() if value != {"missing": True}}
+def _real(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if value != {"missing": True}}
 
 
 def _made(

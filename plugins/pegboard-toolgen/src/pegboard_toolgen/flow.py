@@ -155,8 +155,8 @@ def init(request: Request, ask: Ask) -> Report:
     notes = [*selected.notes, *profile.notes, *(f"{one.id}: {one.why}" for one in failed), *_lacks(hidden, missing)]
     if request.record:
         variables = _for_this_run(hidden, missing, sources)
-        made, said = _record(made, folder, remote=request.record_http, programs=variables)
-        notes += said
+        made, options = _record(made, folder, remote=request.record_http, programs=variables)
+        notes += options
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
     kept = {
         places.DRAFT: to_bytes(draft_of(made.document, left_out)),
@@ -233,8 +233,10 @@ def _as_before(request: Request, profile: Mapping[str, Any]) -> Request:
     """A request that names nothing asks for what the folder was made of."""
     if request.project is not None or not request.is_project:
         return request
-    said = profile.get("options")
-    known = {key: said[key] for key in OPTIONS if isinstance(said.get(key), str)} if isinstance(said, dict) else {}
+    options = profile.get("options")
+    known = (
+        {key: options[key] for key in OPTIONS if isinstance(options.get(key), str)} if isinstance(options, dict) else {}
+    )
     return attrs.evolve(request, **{key: value for key, value in known.items() if getattr(request, key) is None})
 
 
@@ -447,8 +449,8 @@ def _record(
 ) -> tuple[Assembled, list[str]]:
     from pegboard_toolgen.record import record
 
-    document, said = record(made.document, folder, remote=remote, programs=programs)
-    return attrs.evolve(made, document=document), said
+    document, options = record(made.document, folder, remote=remote, programs=programs)
+    return attrs.evolve(made, document=document), options
 
 
 def generator() -> str:

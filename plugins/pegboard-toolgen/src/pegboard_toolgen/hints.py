@@ -141,13 +141,13 @@ def read_hints(text: str | bytes) -> Hints:
     .. versionadded:: 0.1
     """
     try:
-        said = tomllib.loads(text if isinstance(text, str) else text.decode())
+        table = tomllib.loads(text if isinstance(text, str) else text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise ConfigError(
             f"{FILE} is not TOML: {shown(problem)}", hint="repair it, or delete it: init writes a new one"
         ) from None
-    reader = _Reader()
-    hints = reader.hints(said)
+    reader = _HintsReader()
+    hints = reader.hints(table)
     if reader.faults:
         more = len(reader.faults) - MAX_FAULTS
         lines = reader.faults[:MAX_FAULTS] + ([f"and {counted(more, 'fault')} more"] if more > 0 else [])
@@ -164,18 +164,18 @@ def _require(is_right: bool, expected: str) -> None:
         raise _UnfitError(expected)
 
 
-class _Reader:
+class _HintsReader:
     def __init__(self) -> None:
         self.faults: list[str] = []
 
-    def hints(self, said: Mapping[str, Any]) -> Hints:
+    def hints(self, table: Mapping[str, Any]) -> Hints:
         known = {*_SECTIONS, *_PLACES, "tools"}
-        self._refuse_unknown(said, known, "")
-        found = {section: self._table(said.get(section, {}), fields, section) for section, fields in _SECTIONS.items()}
-        places = {place: self._places(said.get(place, {}), place) for place in _PLACES}
+        self._refuse_unknown(table, known, "")
+        found = {section: self._table(table.get(section, {}), fields, section) for section, fields in _SECTIONS.items()}
+        places = {place: self._places(table.get(place, {}), place) for place in _PLACES}
         tools = {
             key: ToolHints(**self._table(value, _TOOL, f'tools."{shown(key, 60)}"'))
-            for key, value in self._tables(said.get("tools", {}), "tools").items()
+            for key, value in self._tables(table.get("tools", {}), "tools").items()
         }
         output = found["output"]
         members: dict[str, Any] = {**found["select"], **found["limits"], **places}
@@ -359,9 +359,9 @@ class Matcher:
 def chosen_names(hints: Hints, ids: Collection[str], known_as: Mapping[str, str]) -> dict[str, str]:
     """The names that hints give, by id; hints that mean nothing are skipped here."""
     return {
-        key if key in ids else known_as[key]: said.name
-        for key, said in hints.tools.items()
-        if said.name is not None and (key in ids or key in known_as)
+        key if key in ids else known_as[key]: table.name
+        for key, table in hints.tools.items()
+        if table.name is not None and (key in ids or key in known_as)
     }
 
 

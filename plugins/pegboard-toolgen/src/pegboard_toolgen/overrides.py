@@ -72,24 +72,30 @@ def read_overrides(folder: Folder) -> list[Override]:
     return found
 
 
-def overrides_of(said: Any, file: str) -> list[Override]:
+def overrides_of(content: Any, file: str) -> list[Override]:
     """What one file says.
 
     Raises:
         ConfigError: it is not of the form above.
     """
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise ConfigError(f"{shown(file)}: expected an object whose keys are ids or names of tools")
-    is_apart = bool(said) and said.keys() <= {"merge", "patch"} and all(isinstance(one, dict) for one in said.values())
+    is_apart = (
+        bool(content)
+        and content.keys() <= {"merge", "patch"}
+        and all(isinstance(one, dict) for one in content.values())
+    )
     if not is_apart:
-        said = {"merge": {key: value for key, value in said.items() if not isinstance(value, list)},
-                "patch": {key: value for key, value in said.items() if isinstance(value, list)}}  # fmt: skip
+        content = {"merge": {key: value for key, value in content.items() if not isinstance(value, list)},
+                "patch": {key: value for key, value in content.items() if isinstance(value, list)}}  # fmt: skip
     found = []
-    for kind, due in (("merge", "an object or null"), ("patch", "a list of operations")):
-        for key, value in said.get(kind, {}).items():
+    for kind, expected in (("merge", "an object or null"), ("patch", "a list of operations")):
+        for key, value in content.get(kind, {}).items():
             is_right = isinstance(value, list) if kind == "patch" else value is None or isinstance(value, dict)
             if not is_right:
-                raise ConfigError(f"{shown(file)}: {shown(key, 100)}: expected {due}, got {shown(repr(value), 60)}")
+                raise ConfigError(
+                    f"{shown(file)}: {shown(key, 100)}: expected {expected}, got {shown(repr(value), 60)}"
+                )
             found.append(Override(file, key, value))
     return found
 

@@ -198,12 +198,12 @@ class _Sampler:
         return offered + ([default] if default not in (None, "", [], {}) else [])
 
     def _type_of(self, whole: Mapping[str, Any], name: str) -> str:
-        said = whole.get("type")
-        if isinstance(said, list) and said:
-            choices = [kind for kind in said if kind != "null"] or ["null"]
+        declared = whole.get("type")
+        if isinstance(declared, list) and declared:
+            choices = [kind for kind in declared if kind != "null"] or ["null"]
             return str(choices[self._turn % len(choices)])
-        if isinstance(said, str):
-            return said
+        if isinstance(declared, str):
+            return declared
         if {"properties", "required", "additionalProperties", "minProperties"} & whole.keys():
             return "object"
         if {"items", "prefixItems", "minItems", "contains"} & whole.keys():
@@ -330,8 +330,8 @@ def _may_be(value: Json, whole: Mapping[str, Any]) -> bool:
         least, most = (_number(whole.get(key)) for key in ("minLength", "maxLength"))
         if (least is not None and len(value) < least) or (most is not None and len(value) > most):
             return False
-    said = whole.get("type")
-    kinds = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    declared = whole.get("type")
+    kinds = [declared] if isinstance(declared, str) else declared if isinstance(declared, list) else []
     if not kinds:
         return True
     return any(

@@ -131,7 +131,7 @@ def convert(
 
     .. versionadded:: 0.1
     """
-    return _Reader(dialect, refer, answers, [] if notes is None else notes, work or Work()).read(schema, 0)
+    return _SchemaConverter(dialect, refer, answers, [] if notes is None else notes, work or Work()).read(schema, 0)
 
 
 def sanitise_schema(schema: Json) -> Json:
@@ -143,7 +143,7 @@ def sanitise_schema(schema: Json) -> Json:
     return convert(schema, refer=lambda ref: {"$ref": ref} if ref.startswith(DEFS) else {})
 
 
-class _Reader:
+class _SchemaConverter:
     def __init__(
         self, dialect: Dialect, refer: Callable[[str], Json], answers: bool, notes: list[str], work: Work
     ) -> None:
@@ -404,22 +404,22 @@ class _Reader:
         return {name: names for name, names in read.items() if names is not _DROP} or _DROP
 
 
-_SHAPES: dict[str, Callable[[_Reader, str, Json, int], Json]] = {
-    "text": _Reader.text,
-    "anything": _Reader.anything,
-    "array": _Reader.array,
-    "boolean": _Reader.boolean,
-    "number": _Reader.number,
-    "number above zero": _Reader.positive,
-    "count": _Reader.count,
-    "pattern": _Reader.pattern,
-    "names": _Reader.names,
-    "schema": _Reader.schema,
-    "items": _Reader.items,
-    "schemas": _Reader.schemas,
-    "schemas by name": _Reader.by_name,
-    "schemas by pattern": _Reader.by_pattern,
-    "names by name": _Reader.names_by_name,
+_SHAPES: dict[str, Callable[[_SchemaConverter, str, Json, int], Json]] = {
+    "text": _SchemaConverter.text,
+    "anything": _SchemaConverter.anything,
+    "array": _SchemaConverter.array,
+    "boolean": _SchemaConverter.boolean,
+    "number": _SchemaConverter.number,
+    "number above zero": _SchemaConverter.positive,
+    "count": _SchemaConverter.count,
+    "pattern": _SchemaConverter.pattern,
+    "names": _SchemaConverter.names,
+    "schema": _SchemaConverter.schema,
+    "items": _SchemaConverter.items,
+    "schemas": _SchemaConverter.schemas,
+    "schemas by name": _SchemaConverter.by_name,
+    "schemas by pattern": _SchemaConverter.by_pattern,
+    "names by name": _SchemaConverter.names_by_name,
 }
 
 

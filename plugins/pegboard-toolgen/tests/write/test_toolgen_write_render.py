@@ -328,7 +328,7 @@ def test_the_rendered_tests_pass_in_a_strict_project_of_several_folders_of_tools
     assert " passed" in done.stdout
 
 
-def test_what_is_no_json_or_refers_to_nothing_is_refused(shop: dict[str, Any]) -> None:
+def test_what_is_not_json_or_refers_to_nothing_is_refused(shop: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="holds JSON, not set"):
         render({**shop, "tools": {1}})
     deep: Any = []

@@ -103,8 +103,8 @@ class Shown:
             self.tell(f"-> {printable_line(event.call.name, 80)} {arguments}")
         elif isinstance(event, CallEnded) and not self._quiet:
             self.tell(_result_line(event.result))
-            if said := taken_out_of(event.result):
-                self.tell(said)
+            if parts := taken_out_of(event.result):
+                self.tell(parts)
         elif isinstance(event, RoundEnded):
             if not event.reply.message.text and event.reply.stop is Stop.REFUSED:
                 self.tell("the model refused to answer")
@@ -182,14 +182,14 @@ _CUT_BY = {
 
 def ending_of(event: ChatEnded) -> list[str]:
     """What a person must know of how a question ended; nothing: the model answered and was done."""
-    said = []
+    parts = []
     if event.reason is not None:
-        said.append(_CUT_BY.get(event.reason, event.reason))
+        parts.append(_CUT_BY.get(event.reason, event.reason))
     if event.stop is Stop.LENGTH:
-        said.append("the answer is cut: the model's limit of output is reached")
+        parts.append("the answer is cut: the model's limit of output is reached")
     elif event.stop is Stop.REFUSED:
-        said.append("the model, or its provider, refused to answer")
-    return said
+        parts.append("the model, or its provider, refused to answer")
+    return parts
 
 
 class Lines:

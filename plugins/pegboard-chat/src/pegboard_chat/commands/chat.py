@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DONE, FAILED = 0, 1
 MAX_QUESTION = 4 * 1024 * 1024
 """The longest question that is read from a pipe, and the largest attachment, in bytes."""
-SETTLE_S = 30.0
+SOURCES_WAIT_S = 30.0
 """How long the first question waits for sources to offer their tools."""
 PATIENCE_S = 1.0
 
@@ -95,14 +95,14 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     Exit status: 0 answered; 1 the model did not answer, or not in whole; 2 something is wrong with the usage or the
     configuration; 130 after Ctrl-C.
     """
-    from pegboard.cli._output import loading_strangers
+    from pegboard.cli._output import running_third_party_code
     from pegboard_chat.commands._leaving import unless_ended
 
     asked = _question(question)
     options = Options(**said)
     talk = Talk(options)
     run.load_board()
-    with loading_strangers():  # what tools print is not an answer
+    with running_third_party_code():  # what tools print is not an answer
         return run.open_host(lambda host: unless_ended(lambda: talk.run(host, asked)))
 
 
@@ -237,15 +237,15 @@ def attachment(name: str) -> Content:
         return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
 
 
-async def settle(host: Host, shown: Shown | Lines) -> None:
+async def wait_for_sources(host: Host, shown: Shown | Lines) -> None:
     """Wait for the sources to offer their tools; say so where that takes a while."""
     from pegboard.cli import waiting
 
-    await host.settle(timeout_s=PATIENCE_S)
-    if host.is_settling:
+    await host.wait_for_sources(timeout_s=PATIENCE_S)
+    if host.sources_starting:
         shown.tell("waiting for sources to offer their tools (Ctrl-C ends)")
         with waiting("waiting for the servers"):
-            await host.settle(timeout_s=SETTLE_S - PATIENCE_S)
+            await host.wait_for_sources(timeout_s=SOURCES_WAIT_S - PATIENCE_S)
 
 
 def tell_absent(host: Host, shown: Shown | Lines) -> None:
@@ -343,7 +343,7 @@ class Talk:
         """Answer one question, or talk; the exit status."""
         self.host = host
         session = self._session()
-        await settle(host, self.shown)
+        await wait_for_sources(host, self.shown)
         tell_absent(host, self.shown)
         self.require_tools(session)
         try:
@@ -381,7 +381,7 @@ class Talk:
 
         for name in self.options.tools:
             if name not in session.tools:
-                if name in self.host.board.view(session.profile).plans:
+                if name in self.host.board.visible_tools(session.profile).plans:
                     raise self.host.board.not_offered(name)
                 near = NearNames().find(name, session.tools)
                 hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
@@ -505,5 +505,5 @@ class Talk:
         """The tools that may be called."""
         if self.options.no_tools:
             return {}
-        everything = self.host.board.view().offered.tools
+        everything = self.host.board.visible_tools().offered.tools
         return {name: everything[name] for name in self.options.tools if name in everything} or everything

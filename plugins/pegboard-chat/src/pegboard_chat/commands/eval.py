@@ -11,7 +11,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import _complete_model, settle, tell_absent
+from pegboard_chat.commands.chat import _complete_model, tell_absent, wait_for_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     Calls are not carried out unless the file says `run = true`. Exit status: 0 the file's thresholds are reached; 1
     they are not, or a run was not answered; 2 something is wrong with the file or the configuration.
     """
-    from pegboard.cli._output import loading_strangers
+    from pegboard.cli._output import running_third_party_code
     from pegboard_chat.commands._leaving import unless_ended
     from pegboard_chat.evals.questions import SUFFIXES, read_descriptions, read_eval
 
@@ -59,7 +59,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     described = read_descriptions(other) if other is not None and other.endswith(SUFFIXES) else None
     evaluation = Evaluation(options, found, described, Path(file).name)
     run.load_board()
-    with loading_strangers():  # what tools print is not part of the report
+    with running_third_party_code():  # what tools print is not part of the report
         status = run.open_host(lambda host: unless_ended(lambda: evaluation.run(host)))
     return status if evaluation.report is None else evaluation.tell(evaluation.report)
 
@@ -138,7 +138,7 @@ class Evaluation:
         options, found = self._options, self._found
         session = host.session(options.user, channel="eval", confirm=say_yes if options.yes else None)
         shown = Shown()
-        await settle(host, shown)
+        await wait_for_sources(host, shown)
         tell_absent(host, shown)
         self._check(session)
         model = options.model or found.model

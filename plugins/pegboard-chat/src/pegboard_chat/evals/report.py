@@ -79,19 +79,19 @@ class Report:
 
     def sentences(self) -> list[str]:
         """All runs, the comparison, and the thresholds, in sentences."""
-        said = []
+        lines = []
         for one in self.series:
             counts = [count for count in one.counts if count.runs]
             passed, runs = sum(count.passed for count in counts), sum(count.runs for count in counts)
             if not runs:
-                said.append(f"{one.label}: no run was answered")
+                lines.append(f"{one.label}: no run was answered")
                 continue
             rate = overall(counts)
             counted = "1 run" if runs == 1 else f"{runs} runs"
-            said.append(f"{one.label}: {passed} of {counted} passed, {rate.value * 100:.0f} % ({span(rate)})")
+            lines.append(f"{one.label}: {passed} of {counted} passed, {rate.value * 100:.0f} % ({span(rate)})")
         if self.comparison is not None and self.are_comparable:
-            said.append(verdict_of(self.comparison, self.series[0].label, self.series[1].label))
-        return said
+            lines.append(verdict_of(self.comparison, self.series[0].label, self.series[1].label))
+        return lines
 
     # -- for a program
 
@@ -152,11 +152,11 @@ def _names_of(question: Question) -> str:
 
 def _worst(runs: Sequence[Ran]) -> str:
     """The mistake that was made most often, and in how many runs, where not in all."""
-    said = Counter(str(mistake) for run in runs for mistake in dict.fromkeys(run.mistakes))
-    if not said:
+    lines = Counter(str(mistake) for run in runs for mistake in dict.fromkeys(run.mistakes))
+    if not lines:
         errors = [run.error for run in runs if run.error is not None]
         return f"not answered: {errors[0].message}" if errors else ""
-    (text, count), *_ = said.most_common(1)
+    (text, count), *_ = lines.most_common(1)
     return text if count == len(runs) else f"{text} ({count} of {len(runs)})"
 
 

@@ -197,17 +197,17 @@ class _Asking:
             asked = [call for call in calls if not isinstance(call, ToolResult)]
             answers = iter(await self._session.call_many(asked))
             return tuple(call if isinstance(call, ToolResult) else next(answers) for call in calls)
-        said = {call.name: call.result for call in reversed(question.calls) if call.result is not None}
-        return tuple(self._stub(call, said) for call in calls)
+        made = {call.name: call.result for call in reversed(question.calls) if call.result is not None}
+        return tuple(self._stub(call, made) for call in calls)
 
-    def _stub(self, call: Any, said: Mapping[str, str]) -> ToolResult:
+    def _stub(self, call: Any, answers: Mapping[str, str]) -> ToolResult:
         if isinstance(call, ToolResult):
             return call
         error = self._session.check(call.name, call.arguments).error
         if error is not None and error.code in (ErrorCode.INVALID_INPUT, ErrorCode.NOT_FOUND):
             result = ToolResult.of_error(ToolError(error.code, error.message))
         else:
-            result = ToolResult.text(said.get(call.name, STUB))
+            result = ToolResult.text(answers.get(call.name, STUB))
         return attrs.evolve(result, id=call.id, name=call.name)
 
 
@@ -216,7 +216,7 @@ def _told_apart(reply: Reply) -> Reply:
     calls = reply.message.calls
     if len({call.id for call in calls} - {""}) == len(calls):
         return reply
-    said = tuple(attrs.evolve(call, id=f"call_{number}") for number, call in enumerate(calls))
+    answers = tuple(attrs.evolve(call, id=f"call_{number}") for number, call in enumerate(calls))
     asked = tuple(attrs.evolve(call, id=f"call_{number}") for number, call in enumerate(reply.calls))
     # The provider's own turn names the ids that it gave; its dialect writes another.
-    return attrs.evolve(reply, message=attrs.evolve(reply.message, calls=said, raw=None, dialect=None), calls=asked)
+    return attrs.evolve(reply, message=attrs.evolve(reply.message, calls=answers, raw=None, dialect=None), calls=asked)

@@ -74,32 +74,32 @@ class Bodies(Gatherer):
     def _body(self, kinds: list[str], flat: Schema, at: At, words: list[str]) -> Out:
         """The keywords that look at values of these types, of which at most one is an object."""
         path = at.path
-        said: dict[str, Any] = {"type": self._type(kinds[0]) if len(kinds) == 1 else [self._type(k) for k in kinds]}
+        form: dict[str, Any] = {"type": self._type(kinds[0]) if len(kinds) == 1 else [self._type(k) for k in kinds]}
         exact = True
         for name in _COPIED:
             if name not in flat or not self._looks_at(name, kinds):
                 continue
             value = flat[name]
             if self._is_kept(name, value):
-                said[name] = int(value) if isinstance(value, float) and value.is_integer() and value < 1e15 else value
+                form[name] = int(value) if isinstance(value, float) and value.is_integer() and value < 1e15 else value
             elif name != "uniqueItems" or value:
                 self._say(name, value, path, words)
                 exact = False
         plan: Plan | None = None
         shape = None
         if "array" in kinds:
-            out = self._array(flat, at, words, said)
+            out = self._array(flat, at, words, form)
             if out.schema is None:
                 return NEVER
             plan, exact = out.plan, exact and out.exact
         if "object" in kinds:
-            out = self._object(flat, at, words, said)
+            out = self._object(flat, at, words, form)
             if out.schema is None:
                 return NEVER
             exact = exact and out.exact
             shape = out.shape
             plan = out.plan if out.plan is not None else plan
-        return Out(said, plan, exact, shape)
+        return Out(form, plan, exact, shape)
 
     def _looks_at(self, name: str, kinds: list[str]) -> bool:
         kind = KIND_OF_KEYWORD[name]
@@ -121,7 +121,7 @@ class Bodies(Gatherer):
     def _type(self, kind: str) -> str:
         return kind.upper() if self.profile.upper_types else kind
 
-    def _array(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> Out:
+    def _array(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> Out:
         path = at.path
         profile = self.profile
         self._check_level(at)
@@ -136,7 +136,7 @@ class Bodies(Gatherer):
             if here is not None:
                 outs, most = outs[:here], here
             if outs:
-                said["prefixItems"] = [out.schema for out in outs]
+                form["prefixItems"] = [out.schema for out in outs]
             exact = all(out.exact for out in outs)
         elif first is not None:
             self._say("prefixItems", first, path, words)
@@ -145,40 +145,40 @@ class Bodies(Gatherer):
                 most = len(first)
             items = {"anyOf": [*first, *([] if items is False else [items])]}
             first = None
-        is_due = profile.typed or (profile.items_required and "type" in flat)
+        is_expected = profile.typed or (profile.items_required and "type" in flat)
         sub: dict[str, Any] | None = None
-        if items is not True or is_due:
+        if items is not True or is_expected:
             got = self._value(items, at.inside("items"))
             sub, exact = got.schema, exact and got.exact
             plan = ArrayPlan(got.plan) if got.plan is not None else None
             if sub is None:
                 most = min(len(first or ()), len(first or ()) if most is None else most)
-                sub = {"type": self._type("string")} if is_due else None
+                sub = {"type": self._type("string")} if is_expected else None
         if most is not None:
             if "maxItems" in profile.keywords:
-                said["maxItems"] = min(most, said.get("maxItems", most))
+                form["maxItems"] = min(most, form.get("maxItems", most))
             else:
                 exact = False
         if sub is not None:
-            said["items"] = sub
+            form["items"] = sub
         if "contains" in flat:
-            exact = self._contains(flat, at, words, said) and exact
-        return Out(said, plan, exact)
+            exact = self._contains(flat, at, words, form) and exact
+        return Out(form, plan, exact)
 
-    def _contains(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> bool:
+    def _contains(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> bool:
         path = at.path
         names = [name for name in ("contains", "minContains", "maxContains") if name in flat]
         if "contains" in self.profile.keywords:
             out = self._value(flat["contains"], at.inside("contains"))
             if out.exact or (out.schema is not None and "maxContains" not in flat):
-                said["contains"] = {"not": {}} if out.schema is None else out.schema
-                said.update({name: flat[name] for name in names[1:]})
+                form["contains"] = {"not": {}} if out.schema is None else out.schema
+                form.update({name: flat[name] for name in names[1:]})
                 return out.exact
         for name in names:
             self._say(name, flat[name], path, words)
         return False
 
-    def _object(self, flat: Schema, at: At, words: list[str], said: dict[str, Any]) -> Out:
+    def _object(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> Out:
         path = at.path
         profile = self.profile
         self._check_level(at)
@@ -246,20 +246,20 @@ class Bodies(Gatherer):
             self._say("required", unknown, path, words)
             exact = False
             required = {name: None for name in required if name in given}
-        self._properties(properties, said, flat, path)
+        self._properties(properties, form, flat, path)
         if profile.all_required:
-            said["required"] = list(properties)
+            form["required"] = list(properties)
         elif required:
-            said["required"] = [aliases.get(name, name) for name in required]
-        exact = self._others(others, patterns, at, words, said) and exact
+            form["required"] = [aliases.get(name, name) for name in required]
+        exact = self._others(others, patterns, at, words, form) and exact
         if "propertyNames" in flat:
-            exact = self._property_names(flat["propertyNames"], at, words, said, aliases) and exact
+            exact = self._property_names(flat["propertyNames"], at, words, form, aliases) and exact
         if aliases:
-            self._rename_rules(said, aliases, path, words)
+            self._rename_rules(form, aliases, path, words)
         shape = None
         if path and profile.all_required:
             shape = Shape(frozenset(properties), frozenset(required), tags)
-        return Out(said, ObjectPlan(members) if members else None, exact, shape)
+        return Out(form, ObjectPlan(members) if members else None, exact, shape)
 
     def _quick(self, item: Any, path: Path, name: str) -> dict[str, Any] | None:
         """The compiled form of what most properties are: a scalar or a list of such, null beside it, a default; None
@@ -274,19 +274,19 @@ class Bodies(Gatherer):
         elif not self._is_quick_union(item):
             return None
         if "default" not in item or "default" in keywords:
-            said = item
+            form = item
         else:
-            said = {key: value for key, value in item.items() if key != "default"}
+            form = {key: value for key, value in item.items() if key != "default"}
             if item["default"] is not None:
                 words: list[str] = []
                 self._say("default", item["default"], (*path, "properties", name), words)
-                said["description"] = described(item.get("description"), words)
+                form["description"] = described(item.get("description"), words)
         if self.profile.nullable == "never" and item.get("default", NOTHING) is None:
             return None
         if "enum" in item:
             self.enums += len(item["enum"])
             self.text += sum(map(len, item["enum"]))
-        return self._typed_as_due(said)
+        return self._typed_as_expected(form)
 
     def _is_quick(self, item: dict[str, Any]) -> bool:
         """Whether a typed schema is a scalar or a list of such, all of its keywords taken as they are."""
@@ -325,18 +325,18 @@ class Bodies(Gatherer):
             and self._is_quick(branches[0])
         )
 
-    def _typed_as_due(self, item: dict[str, Any]) -> dict[str, Any]:
+    def _typed_as_expected(self, item: dict[str, Any]) -> dict[str, Any]:
         """A quick property with its type as the profile writes it."""
         if not self.profile.upper_types:
             return item
         kind = item["type"]
         if kind.__class__ is str:
-            said = {**item, "type": kind.upper()}
+            form = {**item, "type": kind.upper()}
         else:
-            said = {**item, "type": kind[kind[0] == "null"].upper(), "nullable": True}
+            form = {**item, "type": kind[kind[0] == "null"].upper(), "nullable": True}
         if kind == "array":
-            said["items"] = self._typed_as_due(item["items"])
-        return said
+            form["items"] = self._typed_as_expected(item["items"])
+        return form
 
     def _is_quick_pair(self, kinds: list[str]) -> bool:
         return (
@@ -347,9 +347,9 @@ class Bodies(Gatherer):
             and kinds[1] in SCALARS
         )
 
-    def _properties(self, properties: dict[str, Any], said: dict[str, Any], flat: Schema, path: Path) -> None:
+    def _properties(self, properties: dict[str, Any], form: dict[str, Any], flat: Schema, path: Path) -> None:
         if properties or "properties" in flat or self.profile.typed or not path:
-            said["properties"] = properties
+            form["properties"] = properties
 
     def _nulled(self, sub: dict[str, Any], item: Any, at: Path) -> tuple[dict[str, Any], bool]:
         """An optional property where every one has to be given: null says that it is left out; and whether null is a
@@ -360,21 +360,21 @@ class Bodies(Gatherer):
             return sub, True
         raise NotStrictError(at, "it may be left out and may be null, and null can say only one of these")
 
-    def _nullable(self, said: dict[str, Any]) -> dict[str, Any]:
+    def _nullable(self, form: dict[str, Any]) -> dict[str, Any]:
         """What also takes null."""
-        if takes_null(said, self.definitions):
-            return said
+        if takes_null(form, self.definitions):
+            return form
         if self.profile.nullable == "keyword":
-            return {**said, "nullable": True}
-        if "anyOf" in said:
-            return {**said, "anyOf": [*said["anyOf"], {"type": "null"}]}
-        if "type" not in said:
-            return {"anyOf": [said, {"type": "null"}]}
-        wider = {**said, "type": [*types_of(said["type"]), "null"]}
-        if "const" in said:
+            return {**form, "nullable": True}
+        if "anyOf" in form:
+            return {**form, "anyOf": [*form["anyOf"], {"type": "null"}]}
+        if "type" not in form:
+            return {"anyOf": [form, {"type": "null"}]}
+        wider = {**form, "type": [*types_of(form["type"]), "null"]}
+        if "const" in form:
             wider["enum"] = [wider.pop("const"), None]
-        elif "enum" in said:
-            wider["enum"] = [*said["enum"], None]
+        elif "enum" in form:
+            wider["enum"] = [*form["enum"], None]
         return wider
 
     def _others(
@@ -383,7 +383,7 @@ class Bodies(Gatherer):
         patterns: Mapping[str, Any],
         at: At,
         words: list[str],
-        said: dict[str, Any],
+        form: dict[str, Any],
     ) -> bool:
         """Properties without a name of their own."""
         path = at.path
@@ -400,7 +400,7 @@ class Bodies(Gatherer):
                 out = self._value(item, at.inside("patternProperties", pattern))
                 forms[pattern] = {"not": {}} if out.schema is None else out.schema
                 exact = exact and out.exact
-            said["patternProperties"] = forms
+            form["patternProperties"] = forms
         if others is True or others == {}:
             return exact
         if "additionalProperties" not in keywords:
@@ -408,7 +408,7 @@ class Bodies(Gatherer):
                 self._say("additionalProperties", others, path, words)
             return False
         out = self._value(others, at.inside("additionalProperties"))
-        said["additionalProperties"] = False if out.schema is None else out.schema
+        form["additionalProperties"] = False if out.schema is None else out.schema
         return exact and out.exact
 
     def _property_names(
@@ -416,13 +416,13 @@ class Bodies(Gatherer):
         names: Any,
         at: At,
         words: list[str],
-        said: dict[str, Any],
+        form: dict[str, Any],
         aliases: Mapping[str, str],
     ) -> bool:
         path = at.path
         if "propertyNames" in self.profile.keywords and not aliases:
             out = self._value(names, at.inside("propertyNames"))
-            said["propertyNames"] = {"not": {}} if out.schema is None else out.schema
+            form["propertyNames"] = {"not": {}} if out.schema is None else out.schema
             return out.exact
         self._say("propertyNames", names, path, words)
         return False
@@ -442,13 +442,13 @@ class Bodies(Gatherer):
                 self._lose(("properties", name), f"is called {alias} there")
         return aliases
 
-    def _rename_rules(self, said: dict[str, Any], aliases: Mapping[str, str], path: Path, words: list[str]) -> None:
+    def _rename_rules(self, form: dict[str, Any], aliases: Mapping[str, str], path: Path, words: list[str]) -> None:
         """Rules that speak of names stay where they can be said of the aliases."""
         for name in ("dependentRequired", "patternProperties"):
-            if name in said:
-                self._say(name, said.pop(name), path, words)
+            if name in form:
+                self._say(name, form.pop(name), path, words)
                 if name == "patternProperties":
-                    said.pop("additionalProperties", None)
+                    form.pop("additionalProperties", None)
 
     def _check_presence(self, flat: Schema, path: Path) -> None:
         """Null and nothing are the same only where no rule asks which properties there are."""

@@ -218,7 +218,7 @@ class _Compiler(Bodies):
         ):
             if kind == "null" and self.profile.nullable == "never":
                 raise NotStrictError(path, "it takes null, which is not a type there")
-            return Out(self._typed_as_due(schema))
+            return Out(self._typed_as_expected(schema))
         if "$ref" not in schema and "allOf" not in schema and "$dynamicRef" not in schema:
             flat = normal(schema, old=self.old)
             words: list[str] = []
@@ -302,32 +302,32 @@ class _Compiler(Bodies):
         out = self._typed(flat, types, at, words) if profile.typed else self._free(flat, types, at, words)
         if out.schema is None:
             return out
-        said = {**out.schema, **fixed}
+        form = {**out.schema, **fixed}
         if rest:
             others = [self._value(beside, at) for beside in rest]
             if any(other.schema is None for other in others):
                 return NEVER
-            said["allOf"] = [*said.get("allOf", ()), *(other.schema for other in others)]
+            form["allOf"] = [*form.get("allOf", ()), *(other.schema for other in others)]
             exact = exact and all(other.exact for other in others)
-        done = self._finished(said, flat, path, words, exact=exact and out.exact)
+        done = self._finished(form, flat, path, words, exact=exact and out.exact)
         return done._replace(plan=out.plan, shape=out.shape)
 
-    def _finished(self, said: dict[str, Any], flat: Schema, path: Path, words: list[str], *, exact: bool) -> Out:
+    def _finished(self, form: dict[str, Any], flat: Schema, path: Path, words: list[str], *, exact: bool) -> Out:
         """With its annotations, those that are not taken as words."""
         profile = self.profile
         if not path:
             self.notes += words
-            return Out(said, exact=exact)
+            return Out(form, exact=exact)
         for name in ("title", "default", "examples", "deprecated", "readOnly", "writeOnly"):
             if name in flat:
                 if name in profile.keywords and not (profile.nullable == "never" and flat[name] is None):
-                    said[name] = flat[name]
+                    form[name] = flat[name]
                 elif name != "title" and not (name == "default" and flat[name] is None):
                     self._say(name, flat[name], path, words)
         text = described(flat.get("description"), words)
         if text is not None:
-            said["description"] = text
-        return Out(said, exact=exact)
+            form["description"] = text
+        return Out(form, exact=exact)
 
     def _rooted(self, flat: Schema, rest: list[Schema], at: At, words: list[str]) -> Schema:
         """The root's schema as an object without alternatives, which no provider takes there."""
@@ -402,13 +402,13 @@ class _Compiler(Bodies):
         self.enums += len(values)
         self.text += sum(len(value) for value in values if isinstance(value, str))
         if "const" in flat and "const" in profile.keywords:
-            said: Schema = {"const": values[0]}
+            form: Schema = {"const": values[0]}
         else:
-            said = {"enum": values}
+            form = {"enum": values}
         if not profile.typed:
-            return said
+            return form
         names = list(dict.fromkeys(self._type(kind) for kind in kinds))
-        return {"type": names[0] if len(names) == 1 else names, **said}
+        return {"type": names[0] if len(names) == 1 else names, **form}
 
     def _typed(
         self,
@@ -444,9 +444,9 @@ class _Compiler(Bodies):
             return Out({"type": self._type("null")}, exact=False) if is_null else NEVER
         if len(outs) == 1:
             return outs[0]._replace(schema=self._nullable(outs[0].schema or {})) if is_null else outs[0]
-        said: dict[str, Any] = {"anyOf": [out.schema for out in outs]}
+        form: dict[str, Any] = {"anyOf": [out.schema for out in outs]}
         plan = self._union_plan(outs, path)
-        return Out(self._nullable(said) if is_null else said, plan, exact=all(out.exact for out in outs))
+        return Out(self._nullable(form) if is_null else form, plan, exact=all(out.exact for out in outs))
 
     def _alternatives(
         self,
@@ -507,10 +507,10 @@ class _Compiler(Bodies):
         out = self._body(kinds, flat, at, words)
         if out.schema is None:
             return self._without_body(kinds, path)
-        said = dict(out.schema)
+        made = dict(out.schema)
         exact = out.exact
         if types is None:
-            said.pop("type", None)
+            made.pop("type", None)
         for name in ("anyOf", "oneOf"):
             if name not in flat:
                 continue
@@ -520,9 +520,9 @@ class _Compiler(Bodies):
                 return NEVER
             is_exact = all(one.exact for one in outs)
             if name in keywords and (name == "anyOf" or is_exact):
-                said[name] = schemas
-            elif "anyOf" not in said:
-                said["anyOf"] = schemas
+                made[name] = schemas
+            elif "anyOf" not in made:
+                made["anyOf"] = schemas
                 self._lose((*path, name), "said as anyOf")
                 is_exact = False
             else:
@@ -533,12 +533,12 @@ class _Compiler(Bodies):
             inner = self._value(flat["not"], at.step("not")) if "not" in keywords else None
             if inner is not None and inner.exact:
                 if inner.schema is not None:
-                    said["not"] = inner.schema
+                    made["not"] = inner.schema
             else:
                 self._say("not", flat["not"], path, words)
                 exact = False
         if "if" in flat:
-            exact = self._condition(flat, said, at, words) and exact
+            exact = self._condition(flat, made, at, words) and exact
         if "dependentSchemas" in flat:
             if "dependentSchemas" in keywords:
                 forms = {}
@@ -546,11 +546,11 @@ class _Compiler(Bodies):
                     form = self._value(item, at.step("dependentSchemas", name))
                     forms[name] = {"not": {}} if form.schema is None else form.schema
                     exact = exact and form.exact
-                said["dependentSchemas"] = forms
+                made["dependentSchemas"] = forms
             else:
                 self._say("dependentSchemas", flat["dependentSchemas"], path, words)
                 exact = False
-        return Out(said, out.plan, exact)
+        return Out(made, out.plan, exact)
 
     def _without_body(self, kinds: list[str], path: Path) -> Out:
         """What is left where no object or array fits: here, nothing that is worth a form of its own."""
@@ -558,14 +558,14 @@ class _Compiler(Bodies):
             return NEVER
         return self._anything(path)._replace(exact=False)
 
-    def _condition(self, flat: Schema, said: dict[str, Any], at: At, words: list[str]) -> bool:
+    def _condition(self, flat: Schema, form: dict[str, Any], at: At, words: list[str]) -> bool:
         path = at.path
         names = [name for name in ("if", "then", "else") if name in flat]
         if "if" in self.profile.keywords:
             outs = {name: self._value(flat[name], at.step(name)) for name in names}
             if outs["if"].exact:
                 for name, out in outs.items():
-                    said[name] = {"not": {}} if out.schema is None else out.schema
+                    form[name] = {"not": {}} if out.schema is None else out.schema
                 return all(out.exact for out in outs.values())
         for name in names:
             self._say(name, flat[name], path, words)

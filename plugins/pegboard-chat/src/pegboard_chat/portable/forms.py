@@ -90,8 +90,8 @@ def kind_of(value: Any, types: list[str] | None = None) -> str:
 def first_apart(schemas: list[dict[str, Any]]) -> bool:
     """Whether no two objects among compiled alternatives begin with the same property, unless its values differ."""
     firsts: dict[str, list[Any]] = {}
-    for said in schemas:
-        for name, item in list(said.get("properties", {}).items())[:1]:
+    for form in schemas:
+        for name, item in list(form.get("properties", {}).items())[:1]:
             values = [item["const"]] if "const" in item else item.get("enum")
             if name in firsts and (not values or not firsts[name] or any(value in firsts[name] for value in values)):
                 return False
@@ -99,26 +99,26 @@ def first_apart(schemas: list[dict[str, Any]]) -> bool:
     return True
 
 
-def is_scalar(said: Mapping[str, Any]) -> bool:
+def is_scalar(form: Mapping[str, Any]) -> bool:
     """Whether a compiled schema takes neither objects nor arrays, by its type or its values."""
-    if "type" in said:
-        return set(types_of(said["type"])) <= set(SCALARS)
-    return "enum" in said or "const" in said
+    if "type" in form:
+        return set(types_of(form["type"])) <= set(SCALARS)
+    return "enum" in form or "const" in form
 
 
-def takes_null(said: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+def takes_null(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
     """Whether a compiled schema takes null; where that is not known, it does."""
-    if "$ref" in said:
-        target = definitions.get(said["$ref"].rpartition("/")[2])
+    if "$ref" in form:
+        target = definitions.get(form["$ref"].rpartition("/")[2])
         return not target or takes_null(target, definitions)
-    if said.get("nullable"):
+    if form.get("nullable"):
         return True
-    if "const" in said:
-        return said["const"] is None
-    if "enum" in said:
-        return None in said["enum"]
-    if "type" in said:
-        return "null" in types_of(said["type"]) or "NULL" in types_of(said["type"])
-    if "anyOf" in said:
-        return any(takes_null(one, definitions) for one in said["anyOf"])
+    if "const" in form:
+        return form["const"] is None
+    if "enum" in form:
+        return None in form["enum"]
+    if "type" in form:
+        return "null" in types_of(form["type"]) or "NULL" in types_of(form["type"])
+    if "anyOf" in form:
+        return any(takes_null(one, definitions) for one in form["anyOf"])
     return True

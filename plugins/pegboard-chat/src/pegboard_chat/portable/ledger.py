@@ -46,10 +46,10 @@ class Ledger:
 
     def _say(self, name: str, value: Any, path: Path, words: list[str]) -> None:
         """Leave a keyword out, and say it in words."""
-        said = say(name, value)
-        if said:
-            words.append(said)
-        self._lose((*path, name), "said in the description" if said else "left out")
+        text = say(name, value)
+        if text:
+            words.append(text)
+        self._lose((*path, name), "said in the description" if text else "left out")
 
     def _widen(self, path: Path, why: str) -> None:
         """Take more than the original does; impossible where the provider holds the model to the form."""

@@ -116,9 +116,9 @@ def say(keyword: str, value: Any) -> str:
 
 def described(description: str | None, words: list[str]) -> str | None:
     """A description with the words behind it, in parentheses."""
-    said = "; ".join(word for word in words if word)
-    if len(said) > MAX_WORDS:
-        said = f"{said[: MAX_WORDS - 1]}…"
-    if not said:
+    text = "; ".join(word for word in words if word)
+    if len(text) > MAX_WORDS:
+        text = f"{text[: MAX_WORDS - 1]}…"
+    if not text:
         return description
-    return f"{description.rstrip()} ({said})" if description else f"({said})"
+    return f"{description.rstrip()} ({text})" if description else f"({text})"

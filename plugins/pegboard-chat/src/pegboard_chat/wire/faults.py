@@ -221,7 +221,7 @@ def error_of(
         reason = TOOL_USE_FAILED
     topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
     secrets = tuple(secrets)
-    said = clean(message, secrets)
+    lowered = clean(message, secrets)
     after = retry_after_of(headers or {})
     after = _delay_in(value) if after is None else after
     known_key = key_variable or "the key of the provider"
@@ -232,8 +232,8 @@ def error_of(
         to_do = f"wait {after:g} s and ask again"
     about = f" ({status})" if status is not None else ""
     asked = f" {clean(model, secrets, 60)!r}" if model and reason == "no_model" else ""
-    said = f": {said.rstrip('.')}" if said else ""
-    words = f"{provider} {_WHAT[topic]}{asked}{about}{said}; {to_do}"
+    lowered = f": {lowered.rstrip('.')}" if lowered else ""
+    words = f"{provider} {_WHAT[topic]}{asked}{about}{lowered}; {to_do}"
     details: dict[str, Any] = {"provider": provider, "reason": reason}
     if status is not None:
         details["status"] = status
@@ -265,11 +265,11 @@ def retry_after_of(headers: Mapping[str, str], now: Callable[[], float] = time.t
 
     .. versionadded:: 0.1
     """
-    said = {name.lower(): value for name, value in headers.items()}
+    text = {name.lower(): value for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        if (seconds := _number(said.get(name))) is not None:
+        if (seconds := _number(text.get(name))) is not None:
             return round(seconds / unit, 3)
-    if date := said.get("retry-after"):
+    if date := text.get("retry-after"):
         from email.utils import mktime_tz, parsedate_tz
 
         try:
@@ -288,9 +288,9 @@ def delay_of(text: str, headers: Mapping[str, str]) -> float | None:
 
 def may_repeat(status: int, headers: Mapping[str, str], error: ModelError) -> bool:
     """Whether a refusal lets the same request be sent again: by its status, or because the provider says so."""
-    said = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "").lower()
-    if said in ("true", "false"):
-        return said == "true"
+    text = {name.lower(): value for name, value in headers.items()}.get("x-should-retry", "").lower()
+    if text in ("true", "false"):
+        return text == "true"
     return status in REPEATABLE and error.details["retry"] != Retry.NEVER.value
 
 

@@ -67,7 +67,7 @@ class HttpModel:
                 yield _Whole(reply, *_deltas_of(reply))
 
     def _read(self, answer: Any, request: ModelRequest) -> Reply:
-        return _kept(_heard(self.place, lambda: self.dialect.read(answer, request, self.name)))
+        return _kept(_read_with(self.place, lambda: self.dialect.read(answer, request, self.name)))
 
 
 def _deltas_of(reply: Reply) -> Iterator[Delta]:
@@ -115,10 +115,10 @@ class _Streamed:
             if event is None:
                 self._ended = True
                 self._answer.finish()
-                self._deltas.append(_kept(_heard(self._place, self._reader.close)))
+                self._deltas.append(_kept(_read_with(self._place, self._reader.close)))
             else:
                 name, data = event
-                self._deltas.extend(_heard(self._place, lambda: list(self._reader.feed(name, data))))  # noqa: B023 - called at once
+                self._deltas.extend(_read_with(self._place, lambda: list(self._reader.feed(name, data))))  # noqa: B023 - called at once
                 if self._deltas:
                     self._linger_until = None  # some servers say early why they will have stopped
         return self._deltas.popleft()
@@ -160,7 +160,7 @@ def _is_too_deep(value: Any) -> bool:
     return check_value(value, max_depth=MAX_KEPT_DEPTH) is not None
 
 
-def _heard(place: Place, read: Callable[[], T]) -> T:
+def _read_with(place: Place, read: Callable[[], T]) -> T:
     """What a dialect makes of an answer; an answer of a form that it cannot follow is an error like any other."""
     try:
         return read()

@@ -74,8 +74,8 @@ class KeyedProvider(Generic[Settings]):
     @property
     def base_url(self) -> str:
         """The address without a version and without a slash at its end."""
-        said = self.settings.base_url or os.environ.get(self.url_variable, "").strip() or self.own_url
-        url: str = said.strip().rstrip("/")
+        address = self.settings.base_url or os.environ.get(self.url_variable, "").strip() or self.own_url
+        url: str = address.strip().rstrip("/")
         for version in self.versions:
             url = url.removesuffix(version)
         return url

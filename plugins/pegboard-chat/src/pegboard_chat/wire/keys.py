@@ -23,7 +23,7 @@ SERVICE = "pegboard"
 """Under which keys lie in the keyring; the user name there is the variable's."""
 KEYRING_S = 20.0
 """How long a keyring may take, a person who unlocks it included."""
-HIDDEN = "***"
+MASKED = "***"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine: no proxy is asked for them, and a key may go there over plain HTTP."""
 
@@ -149,13 +149,13 @@ def mask(text: str, secrets: Iterable[str | None]) -> str:
     """
     known = sorted({secret for secret in secrets if secret and len(secret) >= MIN_SECRET}, key=len, reverse=True)
     for secret in known:
-        text = text.replace(secret, HIDDEN)
-    text = _HEADER.sub(rf"\1{HIDDEN}", _KEY_LIKE.sub(HIDDEN, text))
+        text = text.replace(secret, MASKED)
+    text = _HEADER.sub(rf"\1{MASKED}", _KEY_LIKE.sub(MASKED, text))
     long = [secret for secret in known if len(secret) >= _LONG]
     parts = {secret[at : at + _PART].casefold() for secret in long for at in range(len(secret) - _PART + 1)}
     if parts:
-        text = _TOKEN.sub(lambda found: HIDDEN if _shares(found[0].casefold(), parts) else found[0], text)
-    return HIDDEN if any(secret in text for secret in known) else text
+        text = _TOKEN.sub(lambda found: MASKED if _shares(found[0].casefold(), parts) else found[0], text)
+    return MASKED if any(secret in text for secret in known) else text
 
 
 def _shares(token: str, parts: set[str]) -> bool:

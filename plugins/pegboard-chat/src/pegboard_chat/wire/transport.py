@@ -25,7 +25,7 @@ from pegboard import ErrorCode, Retry
 from pegboard.clients import causes_of, masked_http_logs
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire import faults
-from pegboard_chat.wire.keys import HIDDEN, LOOPBACK, MIN_SECRET, Headers, check_address, check_headers
+from pegboard_chat.wire.keys import LOOPBACK, MASKED, MIN_SECRET, Headers, check_address, check_headers
 from pegboard_chat.wire.sse import MAX_EVENT_BYTES, ServerEvent, SseReader
 
 if TYPE_CHECKING:
@@ -706,5 +706,5 @@ def _user_agent() -> str:
 def _hidden(text: str, secrets: set[str]) -> str:
     """A text without the very keys: a server may send them back in a header."""
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
+        text = text.replace(secret, MASKED)
     return text

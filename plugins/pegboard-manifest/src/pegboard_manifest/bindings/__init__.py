@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pegboard.tools import Run
     from pegboard_manifest.document import Manifest
 
-ROOMS = {
+MODULES = {
     "subprocess": "pegboard_manifest.bindings.subprocess",
     "python": "pegboard_manifest.bindings.python",
     "http": "pegboard_manifest.bindings.http",
@@ -35,7 +35,7 @@ def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., 
 
     .. versionadded:: 0.1
     """
-    handler: Callable[..., Any] = _room_of(entry).make_handler(entry, manifest)
+    handler: Callable[..., Any] = _module_of(entry).make_handler(entry, manifest)
     return handler
 
 
@@ -44,7 +44,7 @@ def run_of(entry: Mapping[str, Any], manifest: Manifest) -> Run:
 
     .. versionadded:: 0.1
     """
-    run: Run = _room_of(entry).run_of(entry, manifest)
+    run: Run = _module_of(entry).run_of(entry, manifest)
     return run
 
 
@@ -57,10 +57,10 @@ def shown(data: Any) -> Any:
     return data["result"] if type(data) is dict and len(data) == 1 and type(data.get("result")) is str else data
 
 
-def _room_of(entry: Mapping[str, Any]) -> Any:
-    return _import_room(entry["binding"]["kind"])
+def _module_of(entry: Mapping[str, Any]) -> Any:
+    return _import_module(entry["binding"]["kind"])
 
 
 @functools.cache
-def _import_room(kind: str) -> Any:
-    return importlib.import_module(ROOMS[kind])
+def _import_module(kind: str) -> Any:
+    return importlib.import_module(MODULES[kind])

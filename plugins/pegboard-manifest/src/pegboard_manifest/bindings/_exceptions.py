@@ -62,11 +62,11 @@ def compile_errors(rules: Iterable[Mapping[str, Any]], called: str) -> Callable[
 
 
 def _error(code: ErrorCode, message: str | None, problem: BaseException, called: str) -> ToolError:
-    kind, said = type(problem).__name__, ""
+    kind, given = type(problem).__name__, ""
     if message is None or code is ErrorCode.INVALID_INPUT:
-        said = _words_of(problem)
+        given = _words_of(problem)
     text = message or f"{called} refused the call ({kind})"
-    return ToolError(code, f"{text}: {said}" if said else text, exception=kind, executed=True)
+    return ToolError(code, f"{text}: {given}" if given else text, exception=kind, executed=True)
 
 
 def _words_of(problem: BaseException) -> str:

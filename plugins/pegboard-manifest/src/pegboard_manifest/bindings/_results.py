@@ -170,7 +170,7 @@ class _Writer:
             return self.write_fields(value, depth)
         if isinstance(value, Iterator):
             return self.write_some(value, depth)
-        return self.write_stranger(value, depth)
+        return self.write_unknown(value, depth)
 
     def key_of(self, key: Any) -> str:
         key = key.value if isinstance(key, enum.Enum) else key
@@ -197,7 +197,7 @@ class _Writer:
             written.append(self.write(item, depth))
         return written
 
-    def write_stranger(self, value: Any, depth: int) -> Any:
+    def write_unknown(self, value: Any, depth: int) -> Any:
         from pegboard.schema.structure import unstructure
 
         to_list = getattr(value, "tolist", None)

@@ -51,8 +51,8 @@ def run_of(entry: Mapping[str, Any], manifest: Manifest) -> Run:
 def isolation_of(entry: Mapping[str, Any], manifest: Manifest) -> str:
     """`inline`, `thread` or `process`."""
     binding = entry["binding"]
-    said = binding.get("run") or manifest.modules[binding["module"]].get("isolate", "thread")
-    return str(said)
+    declared = binding.get("run") or manifest.modules[binding["module"]].get("isolate", "thread")
+    return str(declared)
 
 
 def make_handler(entry: Mapping[str, Any], manifest: Manifest) -> Callable[..., Any]:
@@ -98,8 +98,8 @@ _FLAT = frozenset({"string", "integer", "number", "boolean", "null"})
 
 def _may_nest(schema: Any) -> bool:
     """Whether a value of this schema may be a list or an object."""
-    said = schema.get("type") if isinstance(schema, dict) else None
-    kinds = [said] if isinstance(said, str) else said
+    declared = schema.get("type") if isinstance(schema, dict) else None
+    kinds = [declared] if isinstance(declared, str) else declared
     return not isinstance(kinds, (list, tuple)) or not kinds or any(kind not in _FLAT for kind in kinds)
 
 

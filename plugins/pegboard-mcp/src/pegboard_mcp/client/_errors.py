@@ -28,7 +28,7 @@ class LinkError(Exception):
         self.fix = fix
 
     @property
-    def told(self) -> str:
+    def explanation(self) -> str:
         """What happened and how to repair it, as two sentences: a server's own words may end with a stop already."""
         return f"{self.why}{'' if self.why.endswith(('.', '!', '?')) else '.'} {self.fix}"
 

@@ -193,10 +193,10 @@ class _Dispatcher(JSONRPCDispatcher):
         if method == "server/discover":
             place = params["_meta"] = dict(params.get("_meta") or {})
             key = types.CLIENT_CAPABILITIES_META_KEY
-        said = dict(place.get(key) or {})
+        given = dict(place.get(key) or {})
         if self.config is not None:
-            said["experimental"] = {**(said.get("experimental") or {}), CONFIG_KEY: dict(self.config)}
-        place[key] = self.capabilities = said
+            given["experimental"] = {**(given.get("experimental") or {}), CONFIG_KEY: dict(self.config)}
+        place[key] = self.capabilities = given
         return params
 
 
@@ -473,13 +473,13 @@ class Connection:
 
     def _hear_progress(self, params: Mapping[str, Any]) -> bool:
         waiting = self._waiting.get(_number_of(params.get("progressToken")))
-        done, total, said = (params.get(key) for key in ("progress", "total", "message"))
+        done, total, given = (params.get(key) for key in ("progress", "total", "message"))
         if waiting is None or waiting.progress is None or not _is_number(done):
             return False
         if len(waiting.progress) >= MAX_PROGRESS:
             del waiting.progress[0]
         total = total if _is_number(total) else None
-        waiting.progress.append((float(done or 0), total, said if isinstance(said, str) else None))
+        waiting.progress.append((float(done or 0), total, given if isinstance(given, str) else None))
         waiting.wake()
         return True
 
@@ -562,17 +562,17 @@ class Connection:
         except MCPError as problem:
             why = await self.explain()
             words = problem.message if problem.message != CLOSED else self._refusal
-            said = f"it refused the initialization: {own_words(self.definition, words)}"
+            given = f"it refused the initialization: {own_words(self.definition, words)}"
             if self.is_open and why.kind in ("silent", "timeout"):
-                raise _refused(said) from None
+                raise _refused(given) from None
             if why.kind in ("exited", "closed") and words:  # it spoke before it went
-                raise _refused(f"{said}; then {why.why}") from None
+                raise _refused(f"{given}; then {why.why}") from None
             raise why from None  # the transport saw what lies behind it
         except (ValidationError, RuntimeError) as problem:
-            said = "its answer to the initialization cannot be read"
+            given = "its answer to the initialization cannot be read"
             if isinstance(problem, RuntimeError):
-                said = f"no version of the protocol is shared: {own_words(self.definition, str(problem))}"
-            raise _refused(said) from None
+                given = f"no version of the protocol is shared: {own_words(self.definition, str(problem))}"
+            raise _refused(given) from None
         self.version = session.protocol_version or ""
         self.modern = self.version in MODERN_PROTOCOL_VERSIONS
         offered = session.server_capabilities
@@ -649,7 +649,7 @@ def _refused(why: str) -> LinkError:
 def _log_level(name: str) -> str:
     """What a server shall log: as much as somebody reads here."""
     logger = logging.getLogger(f"pegboard.mcp.server.{name}")
-    return next((said for said in ("debug", "info") if logger.isEnabledFor(_LEVELS[said])), "warning")
+    return next((given for given in ("debug", "info") if logger.isEnabledFor(_LEVELS[given])), "warning")
 
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
@@ -667,9 +667,9 @@ def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int)
 
     The transport takes numbers for them that mean a refusal. But the server had the request, and may have done it.
     """
-    code, said = error.code, error.message
-    head, _, rest = said.partition(": ")
-    if code == types.CONNECTION_CLOSED and note is not None and note.why == said:
+    code, given = error.code, error.message
+    head, _, rest = given.partition(": ")
+    if code == types.CONNECTION_CLOSED and note is not None and note.why == given:
         return Lost(written=True, why=note)
     too_long = RpcError(ANSWER_TOO_LONG, f"it sent more than the limit of {limit:,} bytes", {"limit": limit})
     if code == types.CONNECTION_CLOSED and head.startswith("SSE stream"):
@@ -682,8 +682,8 @@ def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int)
         return RpcError(ANSWER_UNREADABLE, "it is not a message of JSON-RPC 2.0")
     if code == types.INVALID_REQUEST and head == "Unexpected content type":
         return RpcError(ANSWER_UNREADABLE, f"it came as {rest[:60] or 'nothing'!r}, in place of JSON")
-    if code == types.INTERNAL_ERROR and said == "Server returned an error response" and note is not None:
-        return RpcError(code, note.told)
+    if code == types.INTERNAL_ERROR and given == "Server returned an error response" and note is not None:
+        return RpcError(code, note.explanation)
     return None
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pegboard import Content
-    from pegboard_mcp.offers import Message, Role
+    from pegboard_mcp.capabilities import Message, Role
 
 MAX_BLOCKS = 10_000
 """How many blocks of one answer are read; those after them are counted in a last one."""
@@ -128,11 +128,11 @@ def messages_of(raw: Any, *, is_raw: bool = False) -> tuple[Message, ...]:
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.offers import Message
+    from pegboard_mcp.capabilities import Message
 
-    said = raw.get("messages") if isinstance(raw, Mapping) else None
+    listed = raw.get("messages") if isinstance(raw, Mapping) else None
     messages = []
-    for one in said[:MAX_MESSAGES] if isinstance(said, list) else ():
+    for one in listed[:MAX_MESSAGES] if isinstance(listed, list) else ():
         is_object = isinstance(one, Mapping)
         role: Role = "assistant" if is_object and one.get("role") == "assistant" else "user"
         content = one.get("content") if is_object else one
@@ -148,8 +148,8 @@ def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
 
     .. versionadded:: 0.1
     """
-    said = raw.get("contents") if isinstance(raw, Mapping) else None
-    contents = [{"type": "resource", "resource": one} for one in said] if isinstance(said, list) else []
+    listed = raw.get("contents") if isinstance(raw, Mapping) else None
+    contents = [{"type": "resource", "resource": one} for one in listed] if isinstance(listed, list) else []
     blocks = _read_blocks(contents, _Room())
     return blocks if is_raw else clean_blocks(blocks)[0]
 
@@ -349,21 +349,21 @@ def _failure(
 ) -> ToolResult:
     """UPSTREAM_ERROR, or what another board says that it is, with the server's own text. The tool answered, so it ran,
     where nothing else is said."""
-    from pegboard_mcp.client.rpc import told_error
+    from pegboard_mcp.client.rpc import parse_error
     from pegboard_mcp.dialect import ERROR_META
 
-    said = "\n".join(block.text for block in blocks if isinstance(block, TextContent)).strip()
+    listed = "\n".join(block.text for block in blocks if isinstance(block, TextContent)).strip()
     structured = raw.get("structuredContent")
-    if not said and structured is not None:
-        said = json_text(structured) or ""
-    said = mask(said) if mask is not None else said
-    said, found = clean(plain_surrogates(said[: MAX_ERROR_TEXT * 2]))
-    said = mask(said) if mask is not None else said  # what was parted is whole now
-    message = plain_text(said, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
+    if not listed and structured is not None:
+        listed = json_text(structured) or ""
+    listed = mask(listed) if mask is not None else listed
+    listed, found = clean(plain_surrogates(listed[: MAX_ERROR_TEXT * 2]))
+    listed = mask(listed) if mask is not None else listed  # what was parted is whole now
+    message = plain_text(listed, MAX_ERROR_TEXT) or f"the server {server!r} answered with an error and said nothing"
     meta = raw.get("_meta")
     told = None
     if isinstance(meta, Mapping):
-        told = told_error(meta.get(ERROR_META))
+        told = parse_error(meta.get(ERROR_META))
         meta = meta if told is None else {key: value for key, value in meta.items() if key != ERROR_META}
     room.take_meta(meta)
     details: dict[str, Any] = {"executed": True, **({} if told is None else told.details), "server": server}

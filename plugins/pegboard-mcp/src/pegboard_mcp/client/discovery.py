@@ -147,8 +147,8 @@ async def read_pages(connection: Connection, method: str, key: str) -> list[Any]
             raise _refused(f"{method} gives the same page again and again", "Update the server: it repeats a cursor.")
         cursors.add(cursor)
         params = {"cursor": cursor}
-    said = f"{method} does not end: {len(items):,} {key} in {size:,} bytes, and there is more"
-    raise _refused(said, f"A list may have {MAX_PAGES} pages, {MAX_ITEMS:,} items and {MAX_LIST_BYTES:,} bytes.")
+    reason = f"{method} does not end: {len(items):,} {key} in {size:,} bytes, and there is more"
+    raise _refused(reason, f"A list may have {MAX_PAGES} pages, {MAX_ITEMS:,} items and {MAX_LIST_BYTES:,} bytes.")
 
 
 async def _read_optional(connection: Connection, method: str, key: str) -> list[Any]:
@@ -228,10 +228,10 @@ def tool_entry(raw: Mapping[str, Any]) -> Entry:
         ValueError: it cannot be offered.
     """
     name = _name(raw.get("name"))
-    said = raw.get("annotations")
-    hints = {own: said[hint] for hint, own in HINTS.items() if isinstance(said.get(hint), bool)} if isinstance(
-        said, Mapping) else {}  # fmt: skip
-    title = raw.get("title") or (said.get("title") if isinstance(said, Mapping) else None)
+    reason = raw.get("annotations")
+    hints = {own: reason[hint] for hint, own in HINTS.items() if isinstance(reason.get(hint), bool)} if isinstance(
+        reason, Mapping) else {}  # fmt: skip
+    title = raw.get("title") or (reason.get("title") if isinstance(reason, Mapping) else None)
     return _slim(
         key=name,
         title=_title(title),
@@ -334,13 +334,13 @@ def _text(value: Any) -> str:
 
 def _hidden(*values: Any) -> list[str]:
     """What hides in texts and schemas and is taken out of them, as words."""
-    said: list[str] = []
+    reason: list[str] = []
     for value in values:
         if isinstance(value, str):
-            said += texts.clean(value)[1]
+            reason += texts.clean(value)[1]
         elif isinstance(value, Mapping):
-            said += [one.what for one in texts.clean_schema(value)[1] if one.stripped]
-    return list(dict.fromkeys(said))
+            reason += [one.what for one in texts.clean_schema(value)[1] if one.stripped]
+    return list(dict.fromkeys(reason))
 
 
 def _schema(value: Any, what: str) -> Any:

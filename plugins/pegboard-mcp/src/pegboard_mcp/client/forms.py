@@ -100,8 +100,8 @@ def secret_fields(form: Mapping[str, Any], message: str) -> list[str]:
     from pegboard.config import looks_secret
 
     def is_one(name: str, field: Mapping[str, Any]) -> bool:
-        said = " ".join(str(field.get(key, "")) for key in ("title", "description"))
-        return looks_secret(name) or looks_secret(str(field.get("title", ""))) or _SECRET.search(said) is not None
+        labels = " ".join(str(field.get(key, "")) for key in ("title", "description"))
+        return looks_secret(name) or looks_secret(str(field.get("title", ""))) or _SECRET.search(labels) is not None
 
     found = [name for name, field in form["properties"].items() if is_one(name, field)]
     return found or (["the message"] if form["properties"] and _SECRET.search(message) else [])

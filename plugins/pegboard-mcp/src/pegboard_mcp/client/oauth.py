@@ -289,9 +289,9 @@ async def _serve(stream: trio.SocketStream, state: str) -> dict[str, str] | None
             received += chunk
         found = re.match(rb"GET (/callback\?[!-~]*) HTTP/1\.[01]\r\n", received)
         values = parse_qs(urlsplit(found[1].decode()).query) if found else {}
-        said = {name: value[0] for name, value in values.items()}
-        ours = secrets.compare_digest(said.get("state", "").encode(), state.encode()) and bool(state)
-        brought = said if ours and ("code" in said or "error" in said) else None
+        parameters = {name: value[0] for name, value in values.items()}
+        ours = secrets.compare_digest(parameters.get("state", "").encode(), state.encode()) and bool(state)
+        brought = parameters if ours and ("code" in parameters or "error" in parameters) else None
         page = PAGE.format("You are logged in. Close this page." if brought and "code" in brought else "Nothing here.")
         status = "200 OK" if brought else "404 Not Found"
         head = (
@@ -338,7 +338,7 @@ class Auth(httpx2.Auth):
         """
         context = self._provider.context
         used = context.current_tokens
-        asks = 0
+        elicitation = 0
         if used is not None and context.is_token_valid():
             request.headers["authorization"] = f"Bearer {used.access_token}"
             response = yield request
@@ -351,14 +351,14 @@ class Auth(httpx2.Auth):
             outgoing = await flow.__anext__()
             while True:
                 response = yield outgoing
-                if response.status_code == 403 and not asks:
-                    asks = 1
-                    self._login.asking += asks
+                if response.status_code == 403 and not elicitation:
+                    elicitation = 1
+                    self._login.asking += elicitation
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
-            self._login.asking -= asks
+            self._login.asking -= elicitation
             await flow.aclose()
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
 from pegboard.absence import absent
-from pegboard_mcp.offers import Offers, servers_away
+from pegboard_mcp.capabilities import Capabilities, servers_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard import Content
-    from pegboard_mcp.offers import Resource, ResourceTemplate
+    from pegboard_mcp.capabilities import Resource, ResourceTemplate
 
 PAGE = 100
 OWN_CHANNELS = ("program", "cli", "chat")
@@ -40,26 +40,26 @@ async def list_resources(context: CallContext, server: str | None = None, start:
         server: only those of this server.
         start: how many to skip; an answer says with `next` where the following one starts.
     """
-    offers = context.resource(Offers)
-    await offers.settle(lambda: server is not None and server in offers.readers)
-    found: list[Resource | ResourceTemplate] = [*offers.resources.values(), *offers.templates.values()]
+    capabilities = context.resource(Capabilities)
+    await capabilities.wait_until_listed(lambda: server is not None and server in capabilities.readers)
+    found: list[Resource | ResourceTemplate] = [*capabilities.resources.values(), *capabilities.templates.values()]
     if server is not None:
-        if server not in offers.readers:
-            raise _no_server(server, offers, context)
+        if server not in capabilities.readers:
+            raise _no_server(server, capabilities, context)
         found = [one for one in found if one.source == server]
     page = found[max(start, 0) : max(start, 0) + PAGE]
     listed: dict[str, Any] = {"resources": [_shown(one) for one in page]}
     if max(start, 0) + PAGE < len(found):
         listed["next"] = max(start, 0) + PAGE
     return ToolResult(
-        (TextContent(json.dumps(listed, ensure_ascii=False)),), listed, details=_held(offers, server, context)
+        (TextContent(json.dumps(listed, ensure_ascii=False)),), listed, details=_held(capabilities, server, context)
     )
 
 
-def _held(offers: Offers, server: str | None, context: CallContext) -> dict[str, Any] | None:
+def _held(capabilities: Capabilities, server: str | None, context: CallContext) -> dict[str, Any] | None:
     """What the list leaves out until somebody accepts it, for whoever is in front of the host; models read no details,
     and clients of a server have no business with it."""
-    names = [one for one in offers.held(server) if not one.startswith("prompt:")]
+    names = [one for one in capabilities.held(server) if not one.startswith("prompt:")]
     if not names or context.session.channel not in OWN_CHANNELS:
         return None
     return {"held": {"count": len(names), "names": names[:MAX_NAMED]}}
@@ -75,19 +75,21 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     """
     if len(uri) > MAX_URI:
         raise ToolError(ErrorCode.INVALID_INPUT, f"uri: expected at most {MAX_URI:,} characters")
-    offers = context.resource(Offers)
-    await offers.settle(lambda: server in offers.readers if server is not None else offers.find_reader(uri) is not None)
-    if server is not None and server not in offers.readers:
-        raise _no_server(server, offers, context)
-    read = offers.readers[server] if server is not None else offers.find_reader(uri)
-    if server is None and (held := offers.held_back(f"resource:{uri}")):
+    capabilities = context.resource(Capabilities)
+    await capabilities.wait_until_listed(
+        lambda: server in capabilities.readers if server is not None else capabilities.find_reader(uri) is not None
+    )
+    if server is not None and server not in capabilities.readers:
+        raise _no_server(server, capabilities, context)
+    read = capabilities.readers[server] if server is not None else capabilities.find_reader(uri)
+    if server is None and (held := capabilities.held_back(f"resource:{uri}")):
         raise held
-    if read is None and len(offers.readers) == 1:
-        (read,) = offers.readers.values()
+    if read is None and len(capabilities.readers) == 1:
+        (read,) = capabilities.readers.values()
     if read is None:
-        known = ", ".join(offers.readers) or "there is none"
-        said = f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}"
-        raise absent(said, servers_away(context.session.host))
+        known = ", ".join(capabilities.readers) or "there is none"
+        text = f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}"
+        raise absent(text, servers_away(context.session.host))
     return _result_of(await read(context.session, uri))
 
 
@@ -119,8 +121,8 @@ def _shown(one: Resource | ResourceTemplate) -> dict[str, Any]:
     return {**uri, "name": one.name, **{key: value for key, value in more.items() if value}}
 
 
-def _no_server(server: str, offers: Offers, context: CallContext) -> ToolError:
-    known = ", ".join(offers.readers) or "there is none"
-    said = f"there is no MCP server {server[:60]!r} with resources; there are: {known}"
+def _no_server(server: str, capabilities: Capabilities, context: CallContext) -> ToolError:
+    known = ", ".join(capabilities.readers) or "there is none"
+    text = f"there is no MCP server {server[:60]!r} with resources; there are: {known}"
     away = servers_away(context.session.host)
-    return absent(said, [one for one in away if one.source == server] or away)
+    return absent(text, [one for one in away if one.source == server] or away)

@@ -157,22 +157,22 @@ def tool_error_of(
     """
     number = code if type(code) is int else None
     row = TABLE.get(number, OTHER) if number is not None else OTHER
-    said = message if isinstance(message, str) else ""
+    words = message if isinstance(message, str) else ""
     if mask is not None:
-        said = mask(said)  # before it is cleaned too: an escape could take the first letter of a secret along
-    said, found = clean(said[: MAX_TEXT * 2])
-    said = " ".join(plain_text(said, MAX_TEXT).split())
-    if number in (CONNECTION_CLOSED, REQUEST_TIMEOUT) and any(word in said.lower() for word in LOST_WORDS):
+        words = mask(words)  # before it is cleaned too: an escape could take the first letter of a secret along
+    words, found = clean(words[: MAX_TEXT * 2])
+    words = " ".join(plain_text(words, MAX_TEXT).split())
+    if number in (CONNECTION_CLOSED, REQUEST_TIMEOUT) and any(word in words.lower() for word in LOST_WORDS):
         row = LOST
     details: dict[str, Any] = {"server": server, "rpc_code": number}
-    told = told_error(data)
+    told = parse_error(data)
     if told is not None and number in (number_of(told), *_OF_RESOURCES.get(told.code, ())):
         row = Row(told.code, "failed")
         details |= told.details
     else:
         details |= _details_of(row, number, data)
     named = f"{tool!r} of the server {server!r}" if tool else f"the server {server!r}"
-    text = f"{named} {row.says}: {said or 'it gave no reason'}"
+    text = f"{named} {row.says}: {words or 'it gave no reason'}"
     if row.fix is not None:
         text += f"; {row.fix}"
     elif number not in OWN:
@@ -186,18 +186,18 @@ def tool_error_of(
     return ToolError(row.code, text, details)
 
 
-def told_error(data: Any) -> ToolError | None:
+def parse_error(data: Any) -> ToolError | None:
     """The error of another board, as it wrote it beside its words (`data_of`); None: no board wrote this."""
-    if not isinstance(data, Mapping) or not isinstance(said := data.get("code"), str):
+    if not isinstance(data, Mapping) or not isinstance(text := data.get("code"), str):
         return None
     try:
-        code = ErrorCode(said)
+        code = ErrorCode(text)
     except ValueError:
         return None
-    return ToolError(code, "", _told_details(data.get("details")))
+    return ToolError(code, "", _parse_details(data.get("details")))
 
 
-def _told_details(raw: Any) -> dict[str, Any]:
+def _parse_details(raw: Any) -> dict[str, Any]:
     """Details of another board: those that a caller acts on are checked, the others are kept where they are small."""
     if not isinstance(raw, Mapping):
         return {}

@@ -42,20 +42,20 @@ from pegboard.errors import reason_of
 from pegboard.text import clean
 from pegboard_mcp.client import cache
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-from pegboard_mcp.client.asks import Asks
+from pegboard_mcp.client.elicitation import Elicitation
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
-from pegboard_mcp.lock.pins import identity_of, offer_pin, pin_of
+from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pegboard import Content, HeldBackError, SourceSlot
     from pegboard.session import Session
+    from pegboard_mcp.capabilities import Capabilities, Message, Prompt, Resource, ResourceTemplate
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.definitions import ServerDefinition
     from pegboard_mcp.lock.pins import Pin
-    from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate
     from pegboard_mcp.settings import McpSettings
 
 log = logging.getLogger("pegboard.mcp")
@@ -93,11 +93,11 @@ def make_sources(settings: McpSettings) -> list[McpSource]:
 
     .. versionadded:: 0.1
     """
-    fleet = Fleet()
-    return [McpSource(definition, fleet=fleet, settings=settings) for definition in settings.definitions()]
+    group = SourceGroup()
+    return [McpSource(definition, group=group, settings=settings) for definition in settings.definitions()]
 
 
-class Fleet:
+class SourceGroup:
     """The MCP sources of one board. A name that two servers have gets the server's name as a prefix in both, so
     that no name depends on which server started first."""
 
@@ -155,7 +155,7 @@ class McpSource:
     """
 
     def __init__(
-        self, definition: ServerDefinition, *, fleet: Fleet | None = None, settings: McpSettings | None = None
+        self, definition: ServerDefinition, *, group: SourceGroup | None = None, settings: McpSettings | None = None
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -165,14 +165,14 @@ class McpSource:
         self.plain_names: dict[str, str] = {}
         self.connection: Connection | None = None
         self.trouble: LinkError | None = None
-        self._fleet = fleet or Fleet()
-        self._fleet.sources.append(self)
+        self._group = group or SourceGroup()
+        self._group.sources.append(self)
         self._settings = settings
         self._mask: Callable[[str], str] | None = definition.mask if definition.secrets else None
         self._names: dict[str, str] = {}
         self._moved: set[str] = set()
         self._slot: SourceSlot | None = None
-        self._offers: Offers | None = None
+        self._capabilities: Capabilities | None = None
         self._offered: Listing | None = None
         self._held: dict[str, ToolError] = {}
         self._attempt: _Attempt | None = None
@@ -182,7 +182,7 @@ class McpSource:
         self._changes = self._seen = 0
         self._is_over = self._installs = False
         self._is_remembered = False
-        self._asks = Asks(definition)
+        self._elicitation = Elicitation(definition)
 
     def __repr__(self) -> str:
         return f"<McpSource {self.name}>"
@@ -191,7 +191,7 @@ class McpSource:
 
     def known(self) -> tuple[Tool, ...] | None:
         """The tools that the server offered when it last ran; None where that is not known."""
-        contested = self._fleet.contested
+        contested = self._group.contested
         if self.listing is None:
             return None
         self._names = self._names_on_board(contested)
@@ -219,11 +219,11 @@ class McpSource:
 
     def other_name(self, name: str) -> str | None:
         """The name of a tool whose own name something else on the board has already: behind that of its server."""
-        wire = next((wire for wire, hung in self._names.items() if hung == name), None)
+        wire = next((wire for wire, registered in self._names.items() if registered == name), None)
         if wire is None or wire in self._moved:
             return None
         self._moved.add(wire)
-        self._names = self._names_on_board(self._fleet.contested)
+        self._names = self._names_on_board(self._group.contested)
         return self._names[wire]
 
     def may_bring(self, name: str) -> bool:
@@ -253,7 +253,7 @@ class McpSource:
 
     def rename(self) -> None:
         """Register the tools under other names where another server's list made that necessary."""
-        names = self._names_on_board(self._fleet.contested)
+        names = self._names_on_board(self._group.contested)
         if names != self._names and self._slot is not None:
             self._names = names
             self._slot.replace(self.tools())
@@ -262,9 +262,9 @@ class McpSource:
         prefix = self.definition.prefix
         return {
             name: qualified_name(name, prefix=prefix, server=self.name)
-            if hung in contested or name in self._moved
-            else hung
-            for name, hung in self.plain_names.items()
+            if registered in contested or name in self._moved
+            else registered
+            for name, registered in self.plain_names.items()
         }
 
     def tools(self) -> tuple[Tool, ...]:
@@ -374,17 +374,17 @@ class McpSource:
             ToolError: it failed; the code says whether it may have run.
         """
         unsent, lost, relisted = 0, None, False
-        on_progress = self._asks.progress_of(asker) if isinstance(asker, CallContext) else None
+        on_progress = self._elicitation.progress_of(asker) if isinstance(asker, CallContext) else None
         while True:
             connection = self.connection
             if connection is None:
                 connection = await self._connected(lost)
                 if isinstance(asker, CallContext):
-                    self._require_hung(asker, method, what)
+                    self._require_registered(asker, method, what)
             if self._held and not isinstance(asker, CallContext):
                 self._require_accepted(method, what)
             try:
-                with self._asks.calling(asker):
+                with self._elicitation.calling(asker):
                     return await connection.request(method, params, on_progress=on_progress)
             except Lost as problem:
                 if not problem.written and unsent < UNSENT:
@@ -400,7 +400,7 @@ class McpSource:
                 else:
                     raise self._rpc_error(problem, what) from None
 
-    def _require_hung(self, context: CallContext, method: str, what: str) -> None:
+    def _require_registered(self, context: CallContext, method: str, what: str) -> None:
         """Require that a tool is still on the board after its server was started: what it offers now may be held back.
 
         Raises:
@@ -441,7 +441,7 @@ class McpSource:
         return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
 
     def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
-        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.told}"
+        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.explanation}"
         details = {"server": self.name, "kind": lost.why.kind}
         if not lost.written:
             text = f"{what!r} was not run: {why}"
@@ -485,7 +485,7 @@ class McpSource:
         return connection
 
     def _unreachable(self, error: LinkError, lost: Lost | None) -> ToolError:
-        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.told}"
+        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.explanation}"
         details: dict[str, Any] = {"server": self.name, "kind": error.kind, "retry": Retry.SAME.value}
         if lost is None:
             details["executed"] = False
@@ -515,12 +515,12 @@ class McpSource:
         """Keep the server running, once it is wanted, until cancelled."""
         import trio
 
-        from pegboard_mcp.offers import find_offers
+        from pegboard_mcp.capabilities import find_capabilities
 
         self._slot, self._is_over = slot, False
         self._wanted, self._changed = trio.Event() if self._wanted is None else self._wanted, trio.Event()
         self._failed_at = self.trouble = None
-        self._offers, self._offered = find_offers(self._settings), None
+        self._capabilities, self._offered = find_capabilities(self._settings), None
         if self.listing is not None:
             self._offer(self.listing)
             self.rename()
@@ -528,7 +528,7 @@ class McpSource:
             await self._supervise(slot)
         finally:
             self._is_over = True
-            self.connection = self._slot = self._offers = None
+            self.connection = self._slot = self._capabilities = None
             if self._attempt is not None:
                 self._attempt.end(LinkError("closed", "the host is closing", "Open a host, and call again."))
                 self._attempt = None
@@ -557,8 +557,8 @@ class McpSource:
                 continue  # it did run, and somebody waits already
             self._wanted = trio.Event()
             dead = self._say_down(slot, error)
-            if self._offers is not None:
-                self._offers.arrived(self.name)
+            if self._capabilities is not None:
+                self._capabilities.arrived(self.name)
             if not self._was_ready:
                 self._failed_at = trio.current_time()
                 self._attempt.end(error)
@@ -568,7 +568,7 @@ class McpSource:
             pause_s = min(2 * pause_s, PAUSE_S[1])
 
     def _reason_of(self, error: LinkError) -> str:
-        return f"{self.definition.shown}: {error.told}"
+        return f"{self.definition.shown}: {error.explanation}"
 
     def _say_coming(self, slot: SourceSlot, *, installs: bool = False) -> None:
         """Say that the server is being started; one that did not start keeps the reason until it does."""
@@ -609,7 +609,7 @@ class McpSource:
         try:
             async with open_connection(
                 self.definition,
-                self._asks.callbacks(),
+                self._elicitation.callbacks(),
                 on_gone=self._withdraw,
                 on_change=self._on_change,
                 on_failed=lambda error: self._say_down(slot, error),
@@ -675,8 +675,8 @@ class McpSource:
         for name, why in listing.left_out.items():
             log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
         self.take(listing)
-        self._fleet.renamed(self)
-        self._names = self._names_on_board(self._fleet.contested)
+        self._group.renamed(self)
+        self._names = self._names_on_board(self._group.contested)
         slot.replace(self.tools())
         self._offer(listing)
         cache.write(cache.path_of(self.definition), listing)
@@ -711,8 +711,8 @@ class McpSource:
     def _on_change(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/resources/updated":
             uri = params.get("uri")
-            if isinstance(uri, str) and self._offers is not None:
-                self._offers.updated(uri)
+            if isinstance(uri, str) and self._capabilities is not None:
+                self._capabilities.updated(uri)
             return
         self._note_change()
 
@@ -750,8 +750,8 @@ class McpSource:
     # -- prompts and resources
 
     def _offer(self, listing: Listing) -> None:
-        offers = self._offers
-        if offers is None:
+        capabilities = self._capabilities
+        if capabilities is None:
             return
         before, self._offered = self._offered, listing
         self._held = self._find_held(listing)
@@ -759,15 +759,15 @@ class McpSource:
             [entry["key"] for entry in listing.prompts], prefix=self.definition.prefix, server=self.name
         )
         prompts = {f"prompt:{wire}": f"prompt:{name}" for wire, name in names.items()}
-        offers.replace_held(self.name, {prompts.get(key, key): error for key, error in self._held.items()})
-        offers.add_reader(self.name, self._read_resource)
+        capabilities.replace_held(self.name, {prompts.get(key, key): error for key, error in self._held.items()})
+        capabilities.add_reader(self.name, self._read_resource)
         if before is None or before.prompts != listing.prompts:
-            offers.replace_prompts(self.name, self._prompts(listing))
+            capabilities.replace_prompts(self.name, self._prompts(listing))
         if before is None or (before.resources, before.templates) != (listing.resources, listing.templates):
-            offers.replace_resources(self.name, self._resources(listing))
-        offers.arrived(self.name)
+            capabilities.replace_resources(self.name, self._resources(listing))
+        capabilities.arrived(self.name)
 
-    def offer_pins(self, listing: Listing | None = None) -> list[Pin]:
+    def resource_pins(self, listing: Listing | None = None) -> list[Pin]:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
         listing = listing or self.listing
         if listing is None:
@@ -780,7 +780,7 @@ class McpSource:
                 texts = {key: entry.get(key) for key in ("title", "description")}
                 texts["description"] = texts["description"] or ""
                 pins.append(
-                    offer_pin(self.name, kind, entry["key"], {**texts, "version": version, "annotations": marks})
+                    resource_pin(self.name, kind, entry["key"], {**texts, "version": version, "annotations": marks})
                 )
         return pins
 
@@ -788,7 +788,7 @@ class McpSource:
     def held(self) -> dict[str, HeldBackError]:
         """Resources and templates that a person has to accept first, each with why; by the names that the lock has for
         them."""
-        return dict(self._held_of(self.offer_pins()))
+        return dict(self._held_of(self.resource_pins()))
 
     def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
         """Those that a person has to accept first, where `lock = "enforce"`."""
@@ -811,7 +811,7 @@ class McpSource:
         from pegboard.absence import held_back
 
         held: dict[str, ToolError] = {}
-        for name, problem in self._held_of(self.offer_pins(listing)):
+        for name, problem in self._held_of(self.resource_pins(listing)):
             kind, _, uri = name.partition(":")
             held[name] = held_back(uri, self.name, problem.message, problem.hint or "", kind=kind)
         prompts: dict[str, str] = {}  # a prompt is held as the tool that it is
@@ -833,7 +833,7 @@ class McpSource:
         """
         if method not in ("prompts/get", "resources/read"):
             return
-        from pegboard_mcp.offers import find_held, template_fits
+        from pegboard_mcp.capabilities import find_held, template_fits
 
         listing, key = self._offered, f"{'prompt' if method == 'prompts/get' else 'resource'}:{what}"
         accepted = (one["key"] for one in listing.templates) if listing is not None else ()
@@ -843,7 +843,7 @@ class McpSource:
             raise error
 
     def _prompts(self, listing: Listing) -> list[Prompt]:
-        from pegboard_mcp.offers import Prompt
+        from pegboard_mcp.capabilities import Prompt
 
         if not self.definition.load_prompts:
             return []
@@ -865,7 +865,7 @@ class McpSource:
         ]
 
     def _resources(self, listing: Listing) -> list[Resource | ResourceTemplate]:
-        from pegboard_mcp.offers import Resource, ResourceTemplate
+        from pegboard_mcp.capabilities import Resource, ResourceTemplate
 
         offered: list[Resource | ResourceTemplate] = [
             Resource(uri=entry["key"], read=self._read_resource, size=entry.get("size"), **self._labels(entry))
@@ -948,7 +948,7 @@ class McpSource:
 
 
 def _arguments_of(entry: Entry) -> Any:
-    from pegboard_mcp.offers import PromptArgument
+    from pegboard_mcp.capabilities import PromptArgument
 
     return tuple(
         PromptArgument(one["name"], one.get("description", ""), one.get("required") is True, one.get("title"))

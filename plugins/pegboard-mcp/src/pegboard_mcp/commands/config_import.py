@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pegboard.cli import ProgramRun
+    from pegboard_mcp.config_import import ConfigImport
     from pegboard_mcp.foreign import ForeignFile, ForeignTable
-    from pegboard_mcp.takeover import Takeover
 
 TARGET = "pegboard.toml"
 SECTION = ("plugins", "mcp", "servers")
@@ -44,17 +44,17 @@ def config_import(
     All of them, or those that are named. The change is shown, and a backup is kept. Secrets that stand in the file are
     not copied: each becomes a variable of the environment, which is named.
     """
+    from pegboard_mcp.config_import import import_servers
     from pegboard_mcp.foreign import read_tables
-    from pegboard_mcp.takeover import take_over
 
     path = Path(file).expanduser()
-    said = read_tables(path)
-    whole = [fault for fault in said.faults if not fault.path]
+    given = read_tables(path)
+    whole = [fault for fault in given.faults if not fault.path]
     if whole:
         raise ConfigError(f"expected {whole[0].expected}, got {whole[0].got}", hint=whole[0].hint)
-    chosen = _chosen(path, said, names)
-    taken = take_over(path, said, chosen, with_secrets=with_secrets)
-    faults = [*_faults_of(said, chosen, names), *taken.faults]
+    chosen = _chosen(path, given, names)
+    taken = import_servers(path, given, chosen, with_secrets=with_secrets)
+    faults = [*_faults_of(given, chosen, names), *taken.faults]
     if faults:
         hint = "repair it there, or name the servers to import: pegboard config import FILE NAME ..."
         raise ConfigError(f"the servers of {path} cannot be imported", faults, hint=hint)
@@ -62,31 +62,31 @@ def config_import(
         click.echo(_rendered(SECTION, taken.tables), nl=False)
     else:
         into = _target(run, target)
-        if _take_over(into, taken, path, with_secrets=with_secrets) and run.config is None:
+        if _write_import(into, taken, path, with_secrets=with_secrets) and run.config is None:
             _note(f"look at it, then accept it: pegboard trust {into}")
     _tell(taken, with_secrets=with_secrets)
 
 
-def _chosen(path: Path, said: ForeignFile, names: tuple[str, ...]) -> list[ForeignTable]:
-    there = {table.name: table for table in said.tables}
+def _chosen(path: Path, foreign: ForeignFile, names: tuple[str, ...]) -> list[ForeignTable]:
+    there = {table.name: table for table in foreign.tables}
     if not names:
-        if not there and not said.faults:
+        if not there and not foreign.faults:
             raise ConfigError(
                 f"{path} has no MCP servers that are switched on", hint="name another file, or a server in it"
             )
         return list(there.values())
     for name in names:
-        if name not in there and not said.faults:
+        if name not in there and not foreign.faults:
             raise ConfigError(f"{path} has no server {name[:60]!r}", hint=hint_of(name, there))
     return [there[name] for name in dict.fromkeys(names) if name in there]
 
 
-def _faults_of(said: ForeignFile, chosen: list[ForeignTable], names: tuple[str, ...]) -> list[Fault]:
+def _faults_of(foreign: ForeignFile, chosen: list[ForeignTable], names: tuple[str, ...]) -> list[Fault]:
     """What is wrong with the file, as far as it is about those that were chosen."""
     if not names:
-        return list(said.faults)
-    others = {table.path for table in said.tables if table not in chosen}
-    return [fault for fault in said.faults if not any(fault.path[: len(path)] == path for path in others)]
+        return list(foreign.faults)
+    others = {table.path for table in foreign.tables if table not in chosen}
+    return [fault for fault in foreign.faults if not any(fault.path[: len(path)] == path for path in others)]
 
 
 # -- the file that gets them
@@ -105,7 +105,7 @@ def _target(run: ProgramRun, named: str | None) -> Path:
     return found
 
 
-def _take_over(target: Path, taken: Takeover, source: Path, *, with_secrets: bool) -> bool:
+def _write_import(target: Path, taken: ConfigImport, source: Path, *, with_secrets: bool) -> bool:
     """Write what is new, and say whether there was anything."""
     from pegboard_mcp import writing
 
@@ -176,9 +176,9 @@ def _appended(target: Path, before: str, section: tuple[str, ...], new: Mapping[
     import tomllib
 
     newline = "\r\n" if "\r\n" in before else "\n"
-    said = _rendered(section, new).replace("\n", newline)
+    foreign = _rendered(section, new).replace("\n", newline)
     gap = "" if not before else newline if before.endswith("\n") else newline * 2
-    after = before + gap + said
+    after = before + gap + foreign
     expected = _parsed(target, before)
     inner = expected
     for step in section:
@@ -224,7 +224,7 @@ def _inline(value: Mapping[str, Any]) -> Any:
 # -- what a person must know
 
 
-def _tell(taken: Takeover, *, with_secrets: bool) -> None:
+def _tell(taken: ConfigImport, *, with_secrets: bool) -> None:
     from pegboard.errors import format_path
 
     for variable, places in taken.moved.items():

@@ -102,18 +102,18 @@ def running_program() -> list[str]:
 
 
 def _options_of(run: ProgramRun) -> list[str]:
-    said: list[str] = []
+    text: list[str] = []
     config = run.config or os.environ.get("PEGBOARD_CONFIG") or None
     for option, value in (("--config", _whole(config)), ("--mcp-config", _whole(run.mcp_config))):
-        said += [option, value] if value is not None else []
+        text += [option, value] if value is not None else []
     for plugin in run.plugins:
-        said += ["--plugin", plugin]
+        text += ["--plugin", plugin]
     if run.profile is not None:
-        said += ["--profile", run.profile]
+        text += ["--profile", run.profile]
     if run.log_json is not None:
-        said += ["--log-json", run.log_json if run.log_json == "-" else str(_whole(run.log_json))]
-    said += ["--read-only"] if run.read_only else []
-    return [*said, "--strict"] if run.strict else said
+        text += ["--log-json", run.log_json if run.log_json == "-" else str(_whole(run.log_json))]
+    text += ["--read-only"] if run.read_only else []
+    return [*text, "--strict"] if run.strict else text
 
 
 def _whole(path: str | None) -> str | None:
@@ -164,7 +164,7 @@ def _without(place: Place, text: str, name: str) -> tuple[str | None, Path | Non
     entry = jsonc.read(text)[place.key][name]
     if jsonc_edit.put("", place.key, name, entry) == text:
         return None, None
-    return _edited(place, lambda said: jsonc_edit.drop(said, place.key, name), text), None
+    return _edited(place, lambda before: jsonc_edit.drop(before, place.key, name), text), None
 
 
 def _undone(place: Place, text: str, name: str) -> tuple[str, Path] | None:
@@ -176,9 +176,9 @@ def _undone(place: Place, text: str, name: str) -> tuple[str, Path] | None:
     entry = jsonc.read(text)[place.key][name]
     for backup in reversed(writing.backups_of(place.path)):
         try:
-            said = foreign.read_text(backup)
-            if not _has(place, said, name) and jsonc_edit.put(said, place.key, name, entry) == text:
-                return said, backup
+            before = foreign.read_text(backup)
+            if not _has(place, before, name) and jsonc_edit.put(before, place.key, name, entry) == text:
+                return before, backup
         except jsonc.JsoncError:
             continue
     return None

@@ -12,7 +12,7 @@ import click
 
 from pegboard import ConfigError, PegboardError
 from pegboard.text import visible
-from pegboard_mcp.lock.pins import OFFERS, PARTS
+from pegboard_mcp.lock.pins import PARTS, RESOURCE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -53,7 +53,7 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     path = lock_path(settings)
     was = read_lock(path) if path is not None and path.exists() else {}
     if settings.lock != "enforce":  # then nobody asks what resources and templates are like
-        was = {key: pin for key, pin in was.items() if not pin.is_offer}
+        was = {key: pin for key, pin in was.items() if not pin.is_resource}
     now, unasked, silent = run.open_host(lambda host: _look(host, settings))
     changes = changes_of(was.values(), now.values(), may_be_gone=lambda pin: _may_be_gone(pin, run, unasked))
     for source, why in silent.items():
@@ -105,23 +105,25 @@ async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[s
             for _, source in board.sources:
                 if hasattr(source, "wake"):
                     nursery.start_soon(_wake, source, why)
-        await host.settle(timeout_s=START_S)
+        await host.wait_for_sources(timeout_s=START_S)
     silent = {}
     for name, (state, reason) in board.source_states.items():
         if state is not SourceState.READY:
             silent[name] = reason or why.get(name) or f"it is {state.value}"
     seen = seen_on(board, settings)
-    unasked = {name for name in board.not_hung if all(key.name != name for key in seen)}
-    unasked |= {hung.tool.name for hung in board.registry.plans.values() if _is_in_conflict(hung)}
+    unasked = {name for name in board.rejected_tools if all(key.name != name for key in seen)}
+    unasked |= {entry.tool.name for entry in board.registry.plans.values() if _is_in_conflict(entry)}
     pins = {key: pin_of(tool) for key, tool in seen.items()}
     if settings.lock == "enforce":
-        offered = [pin for _, source in board.sources if hasattr(source, "offer_pins") for pin in source.offer_pins()]
+        offered = [
+            pin for _, source in board.sources if hasattr(source, "resource_pins") for pin in source.resource_pins()
+        ]
         pins |= {pin.key: pin for pin in offered}
     return pins, unasked | set(silent), silent
 
 
-def _is_in_conflict(hung: Any) -> bool:
-    error = getattr(hung, "error", None)
+def _is_in_conflict(entry: Any) -> bool:
+    error = getattr(entry, "error", None)
     return error is not None and error.details.get("reason") == "conflict"
 
 
@@ -136,8 +138,10 @@ def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
     """Whether a tool that is not there is gone: not where nobody looked for it, or what brings it is quarantined."""
     board = run.load_board(lenient=True)
     there = {source.name for _, source in board.sources}
-    aside = {one.distribution for one in board.plugins.quarantined} | {one.name for one in board.plugins.quarantined}
-    if pin.name in unasked or pin.source in unasked or pin.source in aside:
+    quarantined_names = {one.distribution for one in board.plugins.quarantined} | {
+        one.name for one in board.plugins.quarantined
+    }
+    if pin.name in unasked or pin.source in unasked or pin.source in quarantined_names:
         return False
     own = {one.distribution or one.name for one in board.plugins}
     return not run.plugins or pin.source in there | own
@@ -147,7 +151,7 @@ def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRu
     from pegboard.schema.near import NearNames
 
     board = run.load_board(lenient=True)
-    known = {key.name for key in keys} | set(board.registry.plans) | set(board.not_hung)
+    known = {key.name for key in keys} | set(board.registry.plans) | set(board.rejected_tools)
     for name in names:
         if name not in known:
             near = NearNames().find(name, sorted(known))
@@ -230,7 +234,7 @@ def _note(text: str) -> None:
 
 def _counted(names: Iterable[str]) -> str:
     """How many tools, resources and templates there are among these names of pins."""
-    kinds = Counter(name.partition(":")[0] if name.startswith(OFFERS) else "tool" for name in names)
+    kinds = Counter(name.partition(":")[0] if name.startswith(RESOURCE_KINDS) else "tool" for name in names)
     return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in kinds.items()) or "nothing"
 
 
@@ -257,18 +261,18 @@ def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
         for reason in change.reasons:
             yield f"  {reason.kind}: {reason.part}: {reason.words}"
     if change.what != "renamed":
-        was, now = (_face(pin) for pin in (change.was, change.now))
+        was, now = (_lines_of_definition(pin) for pin in (change.was, change.now))
         for part in parts:
             yield from _diff(part, was.get(part, []), now.get(part, []))
     yield ""
 
 
-def _face(pin: Pin | None) -> dict[str, list[str]]:
+def _lines_of_definition(pin: Pin | None) -> dict[str, list[str]]:
     """Each part of a public definition as lines."""
-    face: Mapping[str, Any] = (pin.face if pin else None) or {}
+    definition: Mapping[str, Any] = (pin.definition if pin else None) or {}
     shown = {}
     for part in PARTS:
-        value = face.get(part)
+        value = definition.get(part)
         if isinstance(value, str) and value:
             shown[part] = value.split("\n")
         elif part == "annotations" and value:

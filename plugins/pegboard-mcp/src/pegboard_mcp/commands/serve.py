@@ -65,7 +65,7 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 
     from pegboard import ConfigError
     from pegboard.cli import leave_within
-    from pegboard.fronts import at_signals
+    from pegboard.serving import at_signals
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import GONE_S, Stdio
 
@@ -86,10 +86,12 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 async def _serve_http(
     host: Host, transport: Transport, bind: str, port: int, user_id: str | None, settings: McpSettings
 ) -> None:
-    from pegboard.fronts import serve_until_signal
+    from pegboard.serving import serve_until_signal
     from pegboard_mcp.server.http import serve_http
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
-    seen = host.board.view().offered.tools  # of the configuration's own profile; that of a token may be another
+    seen = (
+        host.board.visible_tools().offered.tools
+    )  # of the configuration's own profile; that of a token may be another
     tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
     await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))

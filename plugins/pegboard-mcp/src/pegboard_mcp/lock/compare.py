@@ -85,8 +85,8 @@ class Change:
             "source": self.source,
             "change": self.what,
             "kind": self.kind,
-            "was": self.was.face if self.was else None,
-            "now": self.now.face if self.now else None,
+            "was": self.was.definition if self.was else None,
+            "now": self.now.definition if self.now else None,
         }
 
 
@@ -121,11 +121,11 @@ def _renamed(gone: Mapping[Key, Pin], came: Mapping[Key, Pin]) -> list[tuple[Key
     """Tools of one source that are the same but for their names, in the order of their names."""
     waiting: dict[tuple[str, str], list[Pin]] = {}
     for pin in gone.values():
-        if pin.face is not None:
-            waiting.setdefault((pin.source, content_of(pin.face)), []).append(pin)
+        if pin.definition is not None:
+            waiting.setdefault((pin.source, content_of(pin.definition)), []).append(pin)
     pairs = []
     for key, pin in came.items():
-        same = waiting.get((key.source, content_of(pin.face or {})))
+        same = waiting.get((key.source, content_of(pin.definition or {})))
         if same:
             pairs.append((key, same.pop(0)))
     return pairs
@@ -133,13 +133,13 @@ def _renamed(gone: Mapping[Key, Pin], came: Mapping[Key, Pin]) -> list[tuple[Key
 
 def _changed(was: Pin, now: Pin) -> Change:
     if not was.is_sound:
-        said = "its block in the lock was edited: what was accepted cannot be told"
-        return Change("changed", now.name, now.source, was, now, (Reason("unknown", "name", said),))
-    reasons = tuple(compare_faces(was.face or {}, now.face or {}))
+        reason = "its block in the lock was edited: what was accepted cannot be told"
+        return Change("changed", now.name, now.source, was, now, (Reason("unknown", "name", reason),))
+    reasons = tuple(compare_definitions(was.definition or {}, now.definition or {}))
     return Change("changed", now.name, now.source, was, now, reasons)
 
 
-def compare_faces(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Reason]:
+def compare_definitions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Reason]:
     """What is different in a tool's public definition; nothing where it is the same."""
     reasons: list[Reason] = []
     for part in PARTS:

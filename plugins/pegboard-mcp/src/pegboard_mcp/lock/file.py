@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
-from pegboard.text import HIDDEN
+from pegboard.text import HIDDEN_CHARACTERS
 from pegboard_mcp.lock.pins import Key, Pin
 from pegboard_mcp.lock.place import name_of
 
@@ -124,22 +124,26 @@ def _read_pin(block: Any, number: int) -> Pin:
         if not isinstance(block.get(name), str) or not block[name]:
             raise _WrongError(f"block {number} has no {name}")
     # Most faces are never looked at: where nothing changed, the fingerprints say so.
-    return Pin(block["source"], block["name"], functools.partial(_read_face, block), block["fingerprint"])
+    return Pin(block["source"], block["name"], functools.partial(_read_definition, block), block["fingerprint"])
 
 
-def _read_face(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    face: dict[str, Any] = {"name": block["name"]}
+def _read_definition(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    definition: dict[str, Any] = {"name": block["name"]}
     try:
         for name in TEXTS:
-            said = block.get(name)
-            face[name] = json.loads(said["json"]) if isinstance(said, dict) else said
+            value = block.get(name)
+            definition[name] = json.loads(value["json"]) if isinstance(value, dict) else value
         for name in VALUES:
-            face[name] = json.loads(block[name]) if name in block else None
-        face["description"] = face["description"] or ""
+            definition[name] = json.loads(block[name]) if name in block else None
+        definition["description"] = definition["description"] or ""
     except (KeyError, TypeError, ValueError, RecursionError):
         return None  # the fingerprint still says whether the tool is the accepted one
     kinds = {**dict.fromkeys(TEXTS, str), **dict.fromkeys(VALUES, dict)}
-    return face if all(face[name] is None or isinstance(face[name], kind) for name, kind in kinds.items()) else None
+    return (
+        definition
+        if all(definition[name] is None or isinstance(definition[name], kind) for name, kind in kinds.items())
+        else None
+    )
 
 
 def write_lock(path: Path, pins: Iterable[Pin]) -> None:
@@ -204,13 +208,13 @@ def to_text(pins: Iterable[Pin]) -> str:
 
 
 def _block(pin: Pin) -> str:
-    face: Mapping[str, Any] = pin.face or {}
+    definition: Mapping[str, Any] = pin.definition or {}
     lines = ["[[tools]]", f"source = {_text(pin.source)}", f"name = {_text(pin.name)}"]
     lines += [f"fingerprint = {_text(pin.fingerprint)}"]
-    lines += [f"{name} = {_text(face[name])}" for name in TEXTS if face.get(name) is not None]
+    lines += [f"{name} = {_text(definition[name])}" for name in TEXTS if definition.get(name) is not None]
     for name in VALUES:
-        if face.get(name) is not None:
-            lines.append(f"{name} = '''\n{_json(face[name])}'''")
+        if definition.get(name) is not None:
+            lines.append(f"{name} = '''\n{_json(definition[name])}'''")
     return "\n".join(lines) + "\n"
 
 
@@ -237,7 +241,7 @@ def _text(text: str) -> str:
 @functools.cache
 def _escaped() -> re.Pattern[str]:
     """What a file does not show, and what TOML does not take in a literal string."""
-    return re.compile(f"[\x00-\x1f{''.join(HIDDEN.values())}]")
+    return re.compile(f"[\x00-\x1f{''.join(HIDDEN_CHARACTERS.values())}]")
 
 
 def _toml_escape(match: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ PARTS = ("title", "description", "version", "annotations", "input_schema", "outp
 """The parts of a public definition beside its name, in the order in which they are written and shown."""
 MAX_IDENTITY = 100
 CORE = "pegboard"
-OFFERS = ("resource:", "template:")
+RESOURCE_KINDS = ("resource:", "template:")
 """What the names of pins begin with that are of no tool."""
 
 
@@ -48,15 +48,15 @@ class Pin:
 
     source: str
     name: str
-    _face: Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
+    _definition: Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
     fingerprint: str
 
     @property
-    def face(self) -> Mapping[str, Any] | None:
+    def definition(self) -> Mapping[str, Any] | None:
         """What the tool looked like; None where it could not be read."""
-        if callable(self._face):
-            self._face = self._face()
-        return self._face
+        if callable(self._definition):
+            self._definition = self._definition()
+        return self._definition
 
     @property
     def key(self) -> Key:
@@ -64,14 +64,14 @@ class Pin:
         return Key(self.source, self.name)
 
     @property
-    def is_offer(self) -> bool:
+    def is_resource(self) -> bool:
         """Whether it is of a resource or a template: no tool's name has a colon."""
-        return self.name.startswith(OFFERS)
+        return self.name.startswith(RESOURCE_KINDS)
 
     @property
     def is_sound(self) -> bool:
         """Whether the public definition is the one that was accepted."""
-        return self.face is not None and fingerprint_of(self.face) == self.fingerprint
+        return self.definition is not None and fingerprint_of(self.definition) == self.fingerprint
 
 
 def is_pinned(origin: Origin) -> bool:
@@ -84,18 +84,18 @@ def is_pinned(origin: Origin) -> bool:
 
 def pin_of(tool: Tool) -> Pin:
     """The pin of a tool as it is now."""
-    face = json.loads(json.dumps(tool.face))
-    return Pin(source_of(tool.origin), tool.name, face, tool.fingerprint)
+    definition = json.loads(json.dumps(tool.public_definition))
+    return Pin(source_of(tool.origin), tool.name, definition, tool.fingerprint)
 
 
-def offer_pin(source: str, kind: str, uri: str, face: Mapping[str, Any]) -> Pin:
+def resource_pin(source: str, kind: str, uri: str, definition: Mapping[str, Any]) -> Pin:
     """The pin of a resource or a template: what a model reads of it, not what lies there.
 
     Args:
         kind: `resource` or `template`; with the address it makes the name, as in `resource:file:///notes`.
         definition: what is read beside the address: title, description, version, annotations.
     """
-    whole = {"name": f"{kind}:{uri}", **dict.fromkeys(PARTS), **face}
+    whole = {"name": f"{kind}:{uri}", **dict.fromkeys(PARTS), **definition}
     return Pin(source, whole["name"], whole, fingerprint_of(whole))
 
 
@@ -104,15 +104,15 @@ def source_of(origin: Origin) -> str:
     return str(origin)
 
 
-def fingerprint_of(face: Mapping[str, Any]) -> str:
+def fingerprint_of(definition: Mapping[str, Any]) -> str:
     """SHA-256 of a public definition as canonical JSON; of a tool's it is the tool's own fingerprint."""
-    canonical = json.dumps(face, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    canonical = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def content_of(face: Mapping[str, Any]) -> str:
+def content_of(definition: Mapping[str, Any]) -> str:
     """What two tools share that differ in their names alone."""
-    return fingerprint_of({part: face.get(part) for part in PARTS})
+    return fingerprint_of({part: definition.get(part) for part in PARTS})
 
 
 def identity_of(name: object, version: object) -> str | None:

@@ -75,10 +75,10 @@ def _unknown(path: Path, words: str) -> Verdict:
 
 def _all(verdicts: Iterable[Verdict]) -> Verdict:
     """No where one says no, else undecided where one is; the notes of those."""
-    said = list(verdicts)
+    stated = list(verdicts)
     for state in (False, None):
-        if any(one.state is state for one in said):
-            notes = dict.fromkeys(note for one in said if one.state is state for note in one.notes)
+        if any(one.state is state for one in stated):
+            notes = dict.fromkeys(note for one in stated if one.state is state for note in one.notes)
             return Verdict(state, tuple(itertools.islice(notes, MAX_NOTES)))
     return YES
 
@@ -615,8 +615,8 @@ def _types_of(schema: Any) -> frozenset[str]:
         return ATOMS if schema is not False else frozenset()
     types = ATOMS
     if "type" in schema:
-        said = schema["type"]
-        types = frozenset().union(*(_ATOMS_OF[name] for name in ([said] if isinstance(said, str) else said)))
+        stated = schema["type"]
+        types = frozenset().union(*(_ATOMS_OF[name] for name in ([stated] if isinstance(stated, str) else stated)))
     if "const" in schema:
         types &= {_atom_of(schema["const"])}
     if "enum" in schema:

@@ -121,7 +121,7 @@ class Watch:
         elif _is_pinned(tool):
             from pegboard_mcp.lock.pins import Pin, source_of
 
-            pin = Pin(source_of(tool.origin), tool.name, lambda: tool.face, tool.fingerprint)
+            pin = Pin(source_of(tool.origin), tool.name, lambda: tool.public_definition, tool.fingerprint)
             problem = self.why_held(pin)
             self.held.pop(pin.key, None)
             if problem is None:
@@ -145,7 +145,7 @@ class Watch:
             return None
         why = "it is new, and nobody accepted it yet"
         if accepted is not None:
-            why = f"it changed since it was accepted: {what_is_other(accepted, pin.face)}"
+            why = f"it changed since it was accepted: {what_is_other(accepted, pin.definition)}"
         return HeldBackError(why, hint=how_to_accept(pin.name))
 
     def _warn(self, tool: Tool) -> None:
@@ -161,8 +161,13 @@ class Watch:
             key = Key(source_of(tool.origin), tool.name)
             pin = pins.get(key)
             if pin is not None and pin.fingerprint != tool.fingerprint:
-                said = "the tool %s of %s changed since it was accepted: %s"
-                self._tell(tool.name, tool.fingerprint, said, *map(_plain, (*key[::-1], what_is_other(pin, tool.face))))
+                reason = "the tool %s of %s changed since it was accepted: %s"
+                self._tell(
+                    tool.name,
+                    tool.fingerprint,
+                    reason,
+                    *map(_plain, (*key[::-1], what_is_other(pin, tool.public_definition))),
+                )
 
     def why_gone(self, board: Any, origin: Origin, name: str) -> tuple[str, str] | None:
         """Of a tool that was accepted and that its origin no longer has: what became of it, and how that is accepted;
@@ -177,9 +182,9 @@ class Watch:
         pin = pins.get(Key(source, name))
         if pin is None:
             return None
-        content = None if pin.face is None else content_of(pin.face)
+        content = None if pin.definition is None else content_of(pin.definition)
         new = [tool for key, tool in self.held_on(board).items() if key.source == source and key not in pins]
-        called = next((tool.name for tool in new if content_of(tool.face) == content), None)
+        called = next((tool.name for tool in new if content_of(tool.public_definition) == content), None)
         why = "it was removed since it was accepted" if called is None else f"it was renamed to {called} since"
         return why, how_to_accept(name if called is None else called)
 
@@ -187,18 +192,18 @@ class Watch:
         """Those of the tools that were held back which are offered still."""
         from pegboard_mcp.lock.pins import source_of
 
-        absent = {key: board.not_hung.get(key.name) for key in self.held}
+        absent = {key: board.rejected_tools.get(key.name) for key in self.held}
         return {
             key: self.held[key]
             for key, one in absent.items()
             if one is not None and source_of(one.origin) == key.source
         }
 
-    def _tell(self, name: str, fingerprint: str, said: str, *words: str) -> None:
+    def _tell(self, name: str, fingerprint: str, message: str, *words: str) -> None:
         """Warn once of each public definition."""
         if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
             self._told.add((name, fingerprint))
-            log.warning(said, *words)
+            log.warning(message, *words)
 
 
 def _quoted(word: str) -> str:
@@ -239,11 +244,11 @@ def watch_of(settings: McpSettings) -> Watch:
     return watch
 
 
-def what_is_other(pin: Pin, face: Mapping[str, Any] | None) -> str:
+def what_is_other(pin: Pin, definition: Mapping[str, Any] | None) -> str:
     """The parts of a face that are not as they were accepted, in a line."""
     from pegboard_mcp.lock.pins import PARTS, fingerprint_of
 
-    was, now = pin.face or {}, face or {}
+    was, now = pin.definition or {}, definition or {}
     parts = [part for part in PARTS if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
     return ", ".join(parts) or "its fingerprint"
 
@@ -289,17 +294,17 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         return
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
-        if tool.name in board.not_hung or (pin is not None and pin.fingerprint == tool.fingerprint):
+        if tool.name in board.rejected_tools or (pin is not None and pin.fingerprint == tool.fingerprint):
             continue  # what is held back is told as every tool that is not registered
         quoted = _quoted(_plain(tool.name))
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
         fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
         if pin is not None:
-            other = f"other than it was: {what_is_other(pin, tool.face)}"
+            other = f"other than it was: {what_is_other(pin, tool.public_definition)}"
             yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
         else:
-            said = "it came after the lock was written"
-            yield Finding("a tool is not accepted yet", where, said, fix, "error" if enforce else "note")
+            reason = "it came after the lock was written"
+            yield Finding("a tool is not accepted yet", where, reason, fix, "error" if enforce else "note")
 
 
 def settings_of(board: Any) -> McpSettings | None:
@@ -315,8 +320,8 @@ def seen_on(board: Any, settings: McpSettings) -> dict[Key, Tool]:
     from pegboard_mcp.lock.pins import Key, source_of
 
     seen = {}
-    for hung in board.registry.plans.values():
-        error = getattr(hung, "error", None)
-        if _is_pinned(hung.tool) and (error is None or error.details.get("reason") != "conflict"):
-            seen[Key(source_of(hung.tool.origin), hung.tool.name)] = hung.tool
+    for entry in board.registry.plans.values():
+        error = getattr(entry, "error", None)
+        if _is_pinned(entry.tool) and (error is None or error.details.get("reason") != "conflict"):
+            seen[Key(source_of(entry.tool.origin), entry.tool.name)] = entry.tool
     return seen | watch_of(settings).held_on(board)

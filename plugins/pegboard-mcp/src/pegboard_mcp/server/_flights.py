@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ REFUSED = -32005
 MAX_IN_FLIGHT = 256
 """Requests of one connection that are in flight at once. An answer that was not read counts: who only writes is read no
 more than it reads, since a refusal waits for its reader too."""
-AIR_S = 0.1
+CHECKPOINT_S = 0.1
 """What ends itself has this long for its last words."""
 
 
@@ -100,7 +100,7 @@ class Flights:
         for tell in self.on_last:
             tell()
         if self._lasting and self.on_last:
-            await trio.sleep(AIR_S)
+            await trio.sleep(CHECKPOINT_S)
         for end in tuple(self._lasting):
             end()
         return left
@@ -157,8 +157,8 @@ class Watched:
         self._count = 0
         self._sent: deque[Any] = deque()
         self._drained = trio.Event()
-        self.reader = _Reader(self)
-        self.writer = _Writer(self)
+        self.reader = _CountedReader(self)
+        self.writer = _CountedWriter(self)
 
     @property
     def is_idle(self) -> bool:
@@ -258,7 +258,7 @@ def _is_cut_off(message: Any) -> bool:
     return isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED
 
 
-class _Reader(Reader):
+class _CountedReader(MessageReader):
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
 
@@ -279,7 +279,7 @@ class _Reader(Reader):
         await self._watched._read.aclose()
 
 
-class _Writer(Writer):
+class _CountedWriter(MessageWriter):
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
 

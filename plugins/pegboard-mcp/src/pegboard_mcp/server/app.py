@@ -44,14 +44,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard.absence import absent
+from pegboard_mcp.capabilities import servers_away
 from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
-from pegboard_mcp.offers import servers_away
-from pegboard_mcp.server.asks import Exchange, Suspended, current, request_key
 from pegboard_mcp.server.changes import Changes
+from pegboard_mcp.server.elicitation import Exchange, Suspended, current, request_key
 from pegboard_mcp.server.logs import LogForwarder
+from pegboard_mcp.server.resources import ServedResources, page_of, prompt_json, resource_json, template_json
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
-from pegboard_mcp.server.shelf import Shelf, page_of, prompt_json, resource_json, template_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from pegboard import Tool, ToolResult
-    from pegboard.fronts import Caller
     from pegboard.host import Host
+    from pegboard.serving import Caller
     from pegboard.session import Session
 
     Ctx = ServerRequestContext[Any, Any]
@@ -71,7 +71,7 @@ PAGE = 100
 FRESH_MS = 5_000
 """How long a list may be used without asking again; its changes are told."""
 
-SETTLE_S = 5.0
+SOURCES_WAIT_S = 5.0
 """How long a first page waits for sources that are about to offer their first tools; what comes later is told."""
 LATER_S = 1.0
 """So much later than the board gives up asking a person, a suspended request ends: the board's word comes first."""
@@ -97,7 +97,7 @@ class Serving:
 async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
     async with trio.open_nursery() as nursery:
         serving = Serving(server, nursery)
-        nursery.start_soon(serving.changes.run, server.host, server.shelf.offers)
+        nursery.start_soon(serving.changes.run, server.host, server.resources.capabilities)
         server.servings.add(serving)
         try:
             with serving.logs:
@@ -148,13 +148,13 @@ class BoardServer(Server[Any]):
         )
         self.host = host
         self.identify = identify
-        self.shelf = Shelf(host)
+        self.resources = ServedResources(host)
         self.servings: set[Serving] = set()
         self._definitions: dict[str, tuple[Tool, dict[str, Any]]] = {}
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
-        self.middleware = [self._fast_lane]
+        self.middleware = [self._through_fast_path]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         handlers: tuple[tuple[str, Any, Any], ...] = (
             ("tools/list", PaginatedRequestParams, self._list_tools),
@@ -189,7 +189,7 @@ class BoardServer(Server[Any]):
 
     async def _list_tools(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
         session = _connected(ctx).session
-        await self._settle(params)
+        await self._wait_for_sources(params)
         try:
             page = session.list_tools(params.cursor, PAGE)
         except ToolError as error:
@@ -199,10 +199,10 @@ class BoardServer(Server[Any]):
             answer["nextCursor"] = page.next_cursor
         return answer
 
-    async def _settle(self, params: PaginatedRequestParams) -> None:
+    async def _wait_for_sources(self, params: PaginatedRequestParams) -> None:
         """Give sources that just start a moment to offer what they have: many clients list once and never again."""
-        if params.cursor is None and self.host.is_settling:
-            await self.host.settle(timeout_s=SETTLE_S)
+        if params.cursor is None and self.host.sources_starting:
+            await self.host.wait_for_sources(timeout_s=SOURCES_WAIT_S)
 
     def _definition(self, tool: Tool) -> dict[str, Any]:
         known = self._definitions.get(tool.name)
@@ -221,11 +221,11 @@ class BoardServer(Server[Any]):
         if name in tools:
             return name
         if self._aliases[0] is not tools:
-            known = (*self.host.board.not_hung, *tools)  # a call of what is held back hears why
+            known = (*self.host.board.rejected_tools, *tools)  # a call of what is held back hears why
             self._aliases = (tools, {wire_name(own): own for own in known if wire_name(own) != own})
         return self._aliases[1].get(name, name)
 
-    async def _fast_lane(self, ctx: Ctx, call_next: CallNext) -> Any:
+    async def _through_fast_path(self, ctx: Ctx, call_next: CallNext) -> Any:
         if ctx.method != "tools/call" or ctx.request_id is None:
             return await call_next(ctx)
         params = ctx.params
@@ -254,7 +254,9 @@ class BoardServer(Server[Any]):
             raise _invalid("arguments: expected an object")
         connected = _connected(ctx)
         session = connected.session
-        own = self._own_name(self.host.board.view(session.profile).snapshot.tools, name)  # those that are refused too
+        own = self._own_name(
+            self.host.board.visible_tools(session.profile).snapshot.tools, name
+        )  # those that are refused too
         exchange = Exchange(ctx, connected, own)
 
         async def work() -> dict[str, Any]:
@@ -381,34 +383,34 @@ class BoardServer(Server[Any]):
     # -- prompts, resources, completion
 
     async def _list_prompts(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
-        await self._settle(params)
-        return _page("prompts", self.shelf.prompts, prompt_json, params)
+        await self._wait_for_sources(params)
+        return _page("prompts", self.resources.prompts, prompt_json, params)
 
     async def _list_resources(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
-        await self._settle(params)
-        return _page("resources", self.shelf.resources, resource_json, params)
+        await self._wait_for_sources(params)
+        return _page("resources", self.resources.resources, resource_json, params)
 
     async def _list_templates(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
-        await self._settle(params)
-        return _page("resourceTemplates", self.shelf.templates, template_json, params)
+        await self._wait_for_sources(params)
+        return _page("resourceTemplates", self.resources.templates, template_json, params)
 
     async def _get_prompt(self, ctx: Ctx, params: GetPromptRequestParams) -> dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
         return await self._answered(
-            ctx, name, lambda session: self.shelf.get_prompt(session, name, arguments), name, arguments
+            ctx, name, lambda session: self.resources.get_prompt(session, name, arguments), name, arguments
         )
 
     async def _read_resource(self, ctx: Ctx, params: ReadResourceRequestParams) -> dict[str, Any]:
         uri = str(params.uri)
-        return await self._answered(ctx, uri, lambda session: self.shelf.read(session, uri), uri)
+        return await self._answered(ctx, uri, lambda session: self.resources.read(session, uri), uri)
 
     async def _complete(self, ctx: Ctx, params: CompleteRequestParams) -> dict[str, Any]:
-        return await self._answered(ctx, "", lambda session: self.shelf.complete(session, params))
+        return await self._answered(ctx, "", lambda session: self.resources.complete(session, params))
 
     async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> dict[str, Any]:
         connected, uri = _connected(ctx), str(params.uri)
-        if self.shelf.find(uri) is None:
-            if held := self.shelf.offers.held_back(f"resource:{uri}"):
+        if self.resources.find(uri) is None:
+            if held := self.resources.capabilities.held_back(f"resource:{uri}"):
                 raise protocol_error(held)
             error = absent("there is no such resource", servers_away(self.host), uri=uri[:500])
             raise MCPError(RESOURCE_NOT_FOUND, error.message, {"code": "NOT_FOUND", **error.details})
@@ -481,7 +483,7 @@ def make_server(
 
     .. versionadded:: 0.1
     """
-    from pegboard.fronts import Caller
+    from pegboard.serving import Caller
     from pegboard_mcp.server.auth import caller_of
 
     caller = Caller(user_id, profile)

@@ -4,7 +4,7 @@ A request's `Caller` lies in its ASGI scope, and `caller_of(request)` reads it, 
 the SDK hands the request to every handler (`ServerRequestContext.request`). Beside it lies what the SDK itself wants to
 know, `scope["user"]`: its transports hold with it that a session belongs to the credential that made it.
 
-How configured tokens are compared is said in `pegboard.fronts`. Of an OAuth token the server that issued it is asked
+How configured tokens are compared is said in `pegboard.serving`. Of an OAuth token the server that issued it is asked
 (RFC 7662); its answer holds for a minute, and never beyond the token's own end. A token that was issued for another
 resource (RFC 8707) is refused.
 """
@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ConfigError
-from pegboard.fronts import Caller, Tokens, bearer_of
+from pegboard.serving import Caller, Tokens, bearer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +133,7 @@ class _OAuth:
 
         self.settings = settings
         try:
-            said = AuthSettings.model_validate(
+            answered = AuthSettings.model_validate(
                 {
                     "issuer_url": settings.issuer,
                     "resource_server_url": settings.resource_url,
@@ -146,9 +146,9 @@ class _OAuth:
                 "[plugins.mcp.oauth] has an address that is not valid",
                 hint="issuer, introspection_url and resource_url are whole addresses, as in https://login.example",
             ) from problem
-        assert said.resource_server_url is not None
-        self.issuer = said.issuer_url
-        self.resource = said.resource_server_url
+        assert answered.resource_server_url is not None
+        self.issuer = answered.issuer_url
+        self.resource = answered.resource_server_url
         self._backend = BearerAuthBackend(self, resource_server_url=self.resource)
         self._known: dict[bytes, tuple[float, AccessToken]] = {}
         self._limit = trio.CapacityLimiter(AT_ONCE)
@@ -191,8 +191,8 @@ class _OAuth:
             return access
         self._known.pop(key, None)
         async with self._limit:
-            said = await self._ask(token)
-        access = self._access(said)
+            answered = await self._ask(token)
+        access = self._access(answered)
         if access is not None:
             while len(self._known) >= MAX_KNOWN:
                 self._known.pop(next(iter(self._known)))
@@ -212,34 +212,34 @@ class _OAuth:
                     data={"token": token, "token_type_hint": "access_token"},
                     headers={"accept": "application/json"},
                 )
-                said = answer.json() if answer.status_code == 200 else None
+                answered = answer.json() if answer.status_code == 200 else None
         except (httpx2.HTTPError, ValueError) as problem:
             raise AuthorityDownError from problem
-        if not isinstance(said, dict):
+        if not isinstance(answered, dict):
             raise AuthorityDownError
-        return said
+        return answered
 
-    def _access(self, said: Mapping[str, Any]) -> AccessToken | None:
+    def _access(self, answered: Mapping[str, Any]) -> AccessToken | None:
         from mcp.server.auth.provider import AccessToken
         from pydantic import ValidationError
 
-        if said.get("active") is not True:
+        if answered.get("active") is not True:
             return None
-        issuer = said.get("iss")
+        issuer = answered.get("iss")
         if issuer is not None and str(issuer).rstrip("/") != self.settings.issuer.rstrip("/"):
             return None
-        audience = said.get("aud") or said.get("resource") or []
+        audience = answered.get("aud") or answered.get("resource") or []
         meant = [audience] if isinstance(audience, str) else [str(one) for one in audience]
         mine = str(self.resource).rstrip("/")
         try:
             return AccessToken(
                 token="",  # it is known by its digest alone
-                client_id=str(said.get("client_id") or "unknown"),
-                scopes=str(said.get("scope") or "").split(),
-                expires_at=int(said["exp"]) if said.get("exp") is not None else None,
+                client_id=str(answered.get("client_id") or "unknown"),
+                scopes=str(answered.get("scope") or "").split(),
+                expires_at=int(answered["exp"]) if answered.get("exp") is not None else None,
                 resource=next((one for one in meant if one.rstrip("/") == mine), meant[0] if meant else None),
-                subject=str(said["sub"]) if said.get("sub") is not None else None,
-                claims=dict(said),
+                subject=str(answered["sub"]) if answered.get("sub") is not None else None,
+                claims=dict(answered),
             )
         except (ValidationError, ValueError, TypeError):
             return None

@@ -23,7 +23,7 @@ from mcp_types import (
 
 if TYPE_CHECKING:
     from pegboard.host import Host
-    from pegboard_mcp.offers import Offers
+    from pegboard_mcp.capabilities import Capabilities
     from pegboard_mcp.server.sessions import Connected, Sessions
 
 log = logging.getLogger("pegboard.mcp.serve")
@@ -62,9 +62,9 @@ class Changes:
             self._lists["resources"] = None
         self._changed.set()
 
-    async def run(self, host: Host, offers: Offers) -> None:
+    async def run(self, host: Host, capabilities: Capabilities) -> None:
         """Watch, and tell, until cancelled."""
-        ends = (host.watch(lambda old, new: self.note("tools")), offers.watch(self.note))
+        ends = (host.watch(lambda old, new: self.note("tools")), capabilities.watch(self.note))
         try:
             async with trio.open_nursery() as nursery:
                 while True:

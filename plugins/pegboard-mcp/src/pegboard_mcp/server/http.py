@@ -1,10 +1,10 @@
 """The board over HTTP: streamable HTTP at `/mcp`, HTTP with SSE at `/sse`, WebSocket at `/ws`.
 
-One ASGI app on hypercorn's trio worker (`pegboard.fronts.worker`), without a router: a request meets the check of Host
+One ASGI app on hypercorn's trio worker (`pegboard.serving.worker`), without a router: a request meets the check of Host
 and Origin, the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable
 HTTP it does here too, sessions and eras included; `fast_path.FastPath` answers the calls that it can answer without it.
 
-Host and Origin are always held, as `pegboard.fronts` says.
+Host and Origin are always held, as `pegboard.serving` says.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard.fronts import LAST_S, HostCheck, bound_socket, refuse_open_door
-from pegboard.fronts.bodies import SKIPPED, Bodies, BodyError
-from pegboard.fronts.sharing import Places, most_of_one, owner_of
 from pegboard.schema.envelope import TooLong
+from pegboard.serving import LAST_S, HostCheck, bound_socket, require_credential
+from pegboard.serving.bodies import SKIPPED, Bodies, BodyError
+from pegboard.serving.sharing import Places, most_of_one, owner_of
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
 from pegboard_mcp.server.auth import CALLER, Gatekeeper, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, value_of
@@ -47,7 +47,7 @@ JSON = b"application/json"
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
 
 
-class Front:
+class HttpApp:
     """The ASGI app, and what lives as long as it is served.
 
     Args:
@@ -224,7 +224,7 @@ async def in_flight(
 
 
 def _config(settings: McpSettings) -> Config:
-    from pegboard.fronts.worker import config_for
+    from pegboard.serving.worker import config_for
 
     config = config_for(logging.getLogger("pegboard.mcp.http"))
     config.websocket_max_message_size = settings.max_body_bytes * SKIPPED
@@ -287,25 +287,25 @@ async def serve_server(
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
-    from pegboard.fronts.worker import Worker
+    from pegboard.serving.worker import Worker
 
-    refuse_open_door(
+    require_credential(
         bind,
         asks_for_credential=bool(settings.tokens) or settings.oauth is not None,
         hint="map tokens to users in [plugins.mcp.tokens], set [plugins.mcp.oauth]",
     )
     gatekeeper = Gatekeeper(settings, user_id)
-    front = Front(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
+    http_app = HttpApp(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
     bound = bound_socket(bind, port)
     address = bound.getsockname()
     path = PATHS[transport] if transport == "websocket" else None
-    worker = Worker(front, _config(settings), log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
+    worker = Worker(http_app, _config(settings), log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
     shield = trio.CancelScope(shield=True)
 
     async def run(task_status: trio.TaskStatus[Any]) -> None:
         with shield:
-            async with front.open(server):
-                await worker.serve(bound, front.closing, task_status)
+            async with http_app.open(server):
+                await worker.serve(bound, http_app.closing, task_status)
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
@@ -316,25 +316,25 @@ async def serve_server(
             await trio.sleep_forever()
         finally:
             with trio.CancelScope(shield=True):
-                await _end(front, shield, settings.stop_timeout_s, trio.Event() if hurry is None else hurry)
+                await _end(http_app, shield, settings.stop_timeout_s, trio.Event() if hurry is None else hurry)
 
 
-async def _end(front: Front, serving: trio.CancelScope, limit_s: float, hurry: trio.Event) -> None:
+async def _end(http_app: HttpApp, serving: trio.CancelScope, limit_s: float, hurry: trio.Event) -> None:
     """Let the calls in flight finish, up to the limit or until there is hurry, and have `serving` end soon after."""
 
     async def press() -> None:
         await hurry.wait()
-        front.flights.hurry()
+        http_app.flights.hurry()
         serving.deadline = trio.current_time() + HURRY_S
 
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(press)
-            left = await front.flights.stop(limit_s)
+            left = await http_app.flights.stop(limit_s)
             nursery.cancel_scope.cancel()
         if left:
             why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
             log.warning("%d calls were not done and were cut off %s", left, why)
     finally:
-        front.closing.set()
+        http_app.closing.set()
         serving.deadline = min(serving.deadline, trio.current_time() + 2 * LAST_S)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard_mcp.server.asks import Exchange, current
+from pegboard_mcp.server.elicitation import Exchange, current
 
 if TYPE_CHECKING:
     from types import TracebackType

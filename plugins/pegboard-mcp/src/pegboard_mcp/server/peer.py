@@ -2,7 +2,7 @@
 
 A tool needs none of this for what every front has: it confirms with `context.confirm`, reports with `context.progress`
 and logs with `context.log`. `Peer` is for what MCP clients alone have. Each question waits for the client's answer, in
-the way of the client's protocol (see `pegboard_mcp.server.asks`).
+the way of the client's protocol (see `pegboard_mcp.server.elicitation`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pegboard import CallContext
     from pegboard.session import Session
-    from pegboard_mcp.server.asks import Exchange
+    from pegboard_mcp.server.elicitation import Exchange
 
 
 class Peer:
@@ -113,7 +113,7 @@ class Peer:
         Raises:
             ToolError: as of `sample`.
         """
-        from pegboard_mcp.server.asks import CAPABILITIES
+        from pegboard_mcp.server.elicitation import CAPABILITIES
 
         for request in requests.values():
             needed = CAPABILITIES.get(str(request.get("method")))
@@ -159,8 +159,8 @@ def peer_of(context: CallContext | Session) -> Peer | None:
     """
     import sys
 
-    asks = sys.modules.get("pegboard_mcp.server.asks")
-    exchange: Exchange | None = None if asks is None else asks.current.get(None)
+    elicitation = sys.modules.get("pegboard_mcp.server.elicitation")
+    exchange: Exchange | None = None if elicitation is None else elicitation.current.get(None)
     if exchange is None:
         return None
     session = getattr(context, "session", context)

@@ -18,7 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard.text import visible, visible_json
-from pegboard_mcp.server.asks import CREATE, ELICIT, Exchange, current
+from pegboard_mcp.server.elicitation import CREATE, ELICIT, Exchange, current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from pegboard.fronts import Caller
     from pegboard.host import Host
+    from pegboard.serving import Caller
     from pegboard.session import Confirmation, Session
 
 MAX_CALLERS = 1_000

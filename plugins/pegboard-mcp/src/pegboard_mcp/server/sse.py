@@ -13,9 +13,9 @@ from uuid import UUID
 import trio
 from mcp.server.sse import SseServerTransport
 
-from pegboard.fronts import LAST_S
-from pegboard.fronts.bodies import Bodies
-from pegboard.fronts.sharing import Place, Places, owner_of
+from pegboard.serving import LAST_S
+from pegboard.serving.bodies import Bodies
+from pegboard.serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.http import Answering, answer_error, answer_json, read_message, replaying
@@ -151,7 +151,7 @@ class SseEndpoints:
 
 def _session_of(scope: Scope) -> UUID | None:
     try:
-        said = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
-        return UUID(hex=said.get("session_id", [""])[-1])
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
+        return UUID(hex=query.get("session_id", [""])[-1])
     except ValueError:
         return None

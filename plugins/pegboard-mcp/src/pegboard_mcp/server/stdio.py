@@ -41,7 +41,7 @@ from mcp_types import (
 from pegboard_mcp.client.transports._lines import LineSplitter
 from pegboard_mcp.defaults import MAX_MESSAGE_BYTES
 from pegboard_mcp.server.messages import NoMessageError, message_of
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ LAST_WORDS_S = 1.0
 """How long what is still to be written may take when everything ends."""
 
 
-class Stdio(Reader):
+class Stdio(MessageReader):
     """Both ends of the wire, as the SDK's stream pair: `Stdio` is read from, and `Stdio.out` is written to."""
 
     def __init__(
@@ -221,7 +221,7 @@ class Stdio(Reader):
             trio.lowlevel.notify_closing(self._fd)
 
 
-class Out(Writer):
+class Out(MessageWriter):
     """The way out. A line that was begun is ended by whoever writes next, if its own sender was cancelled."""
 
     def __init__(self, fd: int, stdio: Stdio) -> None:

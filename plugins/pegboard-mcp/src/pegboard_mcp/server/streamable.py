@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from pegboard.fronts.bodies import Bodies
-from pegboard.fronts.sharing import Place, Places, owner_of
+from pegboard.serving.bodies import Bodies
+from pegboard.serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.http import answer_error, answer_json, in_flight, lasting, read_message, replaying
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from pegboard_mcp.server._flights import Flights
-    from pegboard_mcp.server.lane import Lane
+    from pegboard_mcp.server.fast_path import FastPath
     from pegboard_mcp.settings import McpSettings
 
 CALL = "tools/call"
@@ -61,10 +61,10 @@ class Streamable:
     """The endpoint `/mcp`."""
 
     def __init__(
-        self, manager: _Manager, lane: Lane | None, flights: Flights, settings: McpSettings, places: Places
+        self, manager: _Manager, fast_path: FastPath | None, flights: Flights, settings: McpSettings, places: Places
     ) -> None:
         self._manager = manager
-        self._lane = lane
+        self._fast_path = fast_path
         self._flights = flights
         self._bodies = Bodies(settings.max_body_bytes)
         self._places = places
@@ -84,8 +84,8 @@ class Streamable:
             max_sessions=None,
         )
         async with contextlib.AsyncExitStack() as stack:
-            lane = make_lane(server, flights, settings)
-            opened = await stack.enter_async_context(lane) if lane is not None else None
+            fast_path = make_fast_path(server, flights, settings)
+            opened = await stack.enter_async_context(fast_path) if fast_path is not None else None
             await stack.enter_async_context(manager.run())
             yield cls(manager, opened, flights, settings, places)
 
@@ -97,8 +97,8 @@ class Streamable:
     def _evict(self, session: _Session) -> None:
         assert session.id is not None, "it was idle"
         self._manager.evict(session.id)
-        if self._lane is not None:
-            self._lane.drop(session.id)
+        if self._fast_path is not None:
+            self._fast_path.drop(session.id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, as one of its session."""
@@ -125,9 +125,9 @@ class Streamable:
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
-                said = next((value for name, value in message["headers"] if name.lower() == SESSION), None)
-                if said is not None and session.id is None:
-                    session.id = said.decode("latin-1")
+                header = next((value for name, value in message["headers"] if name.lower() == SESSION), None)
+                if header is not None and session.id is None:
+                    session.id = header.decode("latin-1")
                     self._sessions[session.id] = session
             await send(message)
 
@@ -153,13 +153,13 @@ class Streamable:
         if read is None:
             return
         body, message = read
-        lane, flights = self._lane, self._flights
-        if isinstance(message, dict) and lane is not None:
+        fast_path, flights = self._fast_path, self._flights
+        if isinstance(message, dict) and fast_path is not None:
             if message.get("method") == CALL and not flights.stopping:
-                if await lane.serve(scope, receive, send, message):
+                if await fast_path.serve(scope, receive, send, message):
                     return
-            elif "method" not in message and lane.take_answer(scope, message):
-                lane.seen(scope)
+            elif "method" not in message and fast_path.take_answer(scope, message):
+                fast_path.seen(scope)
                 await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
                 await send({"type": "http.response.body", "body": b""})
                 return
@@ -172,9 +172,9 @@ class Streamable:
         if is_request and flights.stopping:
             await answer_json(send, 503, refusal(message["id"]), retry=True)
             return
-        if lane is not None:
-            lane.seen(scope)
-            lane.note_cancel(scope, message)
+        if fast_path is not None:
+            fast_path.seen(scope)
+            fast_path.note_cancel(scope, message)
         again = replaying(body, receive)
         if not is_request:
             await self._manager.handle_request(scope, again, send)
@@ -187,18 +187,18 @@ class Streamable:
 
     async def _end_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def watch(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200 and self._lane is not None:
-                self._lane.forget(scope)
+            if message["type"] == "http.response.start" and message["status"] == 200 and self._fast_path is not None:
+                self._fast_path.forget(scope)
             await send(message)
 
         await self._manager.handle_request(scope, receive, watch)
 
 
-def make_lane(
+def make_fast_path(
     server: Server[Any], flights: Flights, settings: McpSettings
-) -> contextlib.AbstractAsyncContextManager[Lane] | None:
+) -> contextlib.AbstractAsyncContextManager[FastPath] | None:
     """A fast path before the board's own server; none before another, of whose tools nothing is known here."""
     from pegboard_mcp.server.app import BoardServer
-    from pegboard_mcp.server.lane import open_lane
+    from pegboard_mcp.server.fast_path import open_fast_path
 
-    return open_lane(server, flights, settings.session_idle_s) if isinstance(server, BoardServer) else None
+    return open_fast_path(server, flights, settings.session_idle_s) if isinstance(server, BoardServer) else None

@@ -16,12 +16,12 @@ import trio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from starlette.requests import HTTPConnection
 
-from pegboard.fronts import LAST_S
-from pegboard.fronts.sharing import Place, Places, owner_of
+from pegboard.serving import LAST_S
+from pegboard.serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, message_of
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -91,7 +91,7 @@ class WebSockets:
         return GOING_AWAY if self._flights.stopping else TRY_AGAIN
 
 
-class _Frames(Reader, Writer):
+class _Frames(MessageReader, MessageWriter):
     """The frames of one connection, as the two streams that the SDK's server wants."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:

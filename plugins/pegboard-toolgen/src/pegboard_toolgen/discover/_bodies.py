@@ -183,7 +183,7 @@ class Facts:
 
 
 @attrs.define
-class Reader:
+class BodyReader:
     """Reads bodies of one tree, each once."""
 
     tree: Tree
@@ -423,9 +423,9 @@ class _Body:
             if node is None or not name or name in self.parameters or name in self.locals:
                 continue
             first = given.args[0] if isinstance(given, ast.Call) and given.args else None
-            said = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+            text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
             if path := self._path(node):
-                found.append((path, said[:500]))
+                found.append((path, text[:500]))
         return found
 
 

@@ -305,8 +305,8 @@ def is_path(name: str, metavar: str, text: str) -> bool:
 
 def access_of(name: str, text: str) -> str:
     """`read` where name and help say only that; else `write`."""
-    said = f"{name.replace('_', ' ').replace('-', ' ')} {text}"
-    return "read" if _READS.search(said) and not _WRITES.search(said) else "write"
+    words = f"{name.replace('_', ' ').replace('-', ' ')} {text}"
+    return "read" if _READS.search(words) and not _WRITES.search(words) else "write"
 
 
 def writes_files(text: str) -> bool:

@@ -87,7 +87,7 @@ class Walk:
         """Take the exported names of a module; answer the modules to look into next."""
         before = len(self.found) + len(self.left_out)
         named: list[tuple[str, griffe.Module]] = []
-        for name, member in self._face(module):
+        for name, member in self._exported_names(module):
             target = self._target(member)
             public = f"{path}.{name}"
             if target is None:
@@ -116,7 +116,7 @@ class Walk:
         """Whether everything public in a module has been reached by a shorter path."""
         return all(
             (target := self._target(member)) is None or target.path in self._seen or not target.is_function
-            for _, member in self._face(module)
+            for _, member in self._exported_names(module)
         )
 
     def _has_functions(self, module: griffe.Module) -> bool:
@@ -124,7 +124,7 @@ class Walk:
             member.is_function for name, member in module.members.items() if not member.is_alias and name[0] != "_"
         )
 
-    def _face(self, module: griffe.Module) -> Iterator[tuple[str, griffe.Object | griffe.Alias]]:
+    def _exported_names(self, module: griffe.Module) -> Iterator[tuple[str, griffe.Object | griffe.Alias]]:
         members = dict(module.members)
         for name, overloads in module.overloads.items():
             if name not in members and overloads:

@@ -133,7 +133,9 @@ def read_package(name: str, search_paths: Sequence[Path]) -> Tree:
         homes = [home for home in (folder / first, folder / f"{first}.py", folder / f"{first}.pyi") if home.exists()]
         stubs = folder / f"{first}-stubs"
         if homes or stubs.is_dir():
-            return _Reader(Tree(name=name, root=folder, modules=griffe.ModulesCollection()), first).read(homes, stubs)
+            return _PackageReader(Tree(name=name, root=folder, modules=griffe.ModulesCollection()), first).read(
+                homes, stubs
+            )
         if any(folder.glob(f"{first}.*.so")) or any(folder.glob(f"{first}*.pyd")):
             raise DiscoveryError(
                 f"{name} is compiled and brings no stub",
@@ -163,7 +165,7 @@ def _with_links(search_paths: Sequence[Path]) -> Iterator[Path]:
 
 
 @attrs.define
-class _Reader:
+class _PackageReader:
     tree: Tree
     first: str
     files: int = 0

@@ -67,10 +67,10 @@ def _walk(
         parsers = subs.get("parsers")
         helps = subs.get("helps")
         for name, child in list(parsers.items())[:2_000] if isinstance(parsers, dict) else ():
-            said = text(helps.get(name)) if isinstance(helps, dict) else ""
-            if said == "==SUPPRESS==":
+            description = text(helps.get(name)) if isinstance(helps, dict) else ""
+            if description == "==SUPPRESS==":
                 continue
-            yield from _walk(child, program, (*above, level), str(name), said)
+            yield from _walk(child, program, (*above, level), str(name), description)
         if flag(subs, "required") or not _has_own_use(level):
             return
     # REMAINDER keeps the `--` as a value (bpo-17050).
@@ -110,14 +110,20 @@ def _parameter(action: dict[str, Json], help_text: str) -> Parameter | None:
         return None
     flags = names(action.get("flags"))
     name = text(action.get("dest"), 128) or "value"
-    said = text(action.get("help"))
+    description = text(action.get("help"))
     required = flag(action, "required")
     metavar = action.get("metavar")
     if isinstance(metavar, list):
         metavar = " ".join(text(one, 40) for one in metavar[:10])
     metavar = text(metavar, 120)
     notes = ("a secret on the command line is seen by others on the machine.",) if guess.is_secret(name) else ()
-    common: dict[str, Any] = {"name": name, "text": said, "required": required, "metavar": metavar, "notes": notes}
+    common: dict[str, Any] = {
+        "name": name,
+        "text": description,
+        "required": required,
+        "metavar": metavar,
+        "notes": notes,
+    }
     nargs = action.get("nargs")
     if kind == "BooleanOptionalAction":
         off = tuple(one for one in flags if one.startswith("--no-"))

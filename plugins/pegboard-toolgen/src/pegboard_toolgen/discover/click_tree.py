@@ -194,9 +194,9 @@ def inner_type(kind: dict[str, Json]) -> dict[str, Json]:
 def _notes(info: dict[str, Json]) -> tuple[str, ...]:
     notes = []
     if variables := names(info.get("envvar")) or (text(info.get("envvar"), 128),):
-        said = ", ".join(filter(None, variables))
-        if said:
-            notes.append(f"the program also takes it from the environment variable {said}, which it is not given.")
+        listed = ", ".join(filter(None, variables))
+        if listed:
+            notes.append(f"the program also takes it from the environment variable {listed}, which it is not given.")
     if info.get("prompt"):
         notes.append("the program would ask a person for it.")
     if flag(info, "hide_input") or guess.is_secret(text(info.get("name"), 128)):

@@ -22,7 +22,7 @@ import attrs
 import griffe
 
 from pegboard_manifest.hygiene import sanitise
-from pegboard_toolgen.discover._bodies import Facts, Reader
+from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
 from pegboard_toolgen.discover._public import Found, Walk
@@ -273,11 +273,11 @@ class _Drafter:
     metadata: Metadata | None
     drafts: list[Draft] = attrs.field(factory=list)
     left_out: list[LeftOut] = attrs.field(factory=list)
-    _bodies: Reader = attrs.field(init=False)
+    _bodies: BodyReader = attrs.field(init=False)
     _readme: list[Call] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self._bodies = Reader(self.tree)
+        self._bodies = BodyReader(self.tree)
         if self.metadata:
             self._readme = read_readme(self.metadata.readme)
 

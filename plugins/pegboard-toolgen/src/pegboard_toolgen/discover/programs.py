@@ -332,10 +332,10 @@ def _ask_for_help(found: _Found) -> _Look:
 
 
 def _walk(
-    found: _Found, said: str, path: tuple[str, ...], levels: tuple[Level, ...], end: float, texts: list[str]
+    found: _Found, given: str, path: tuple[str, ...], levels: tuple[Level, ...], end: float, texts: list[str]
 ) -> Iterator[Command | LeftOut]:
     where = " ".join((found.name, *path))
-    parsed = help_text.parse(said, (found.name, *path))
+    parsed = help_text.parse(given, (found.name, *path))
     for word in parsed.commands:
         name = f"program:{where} {word}"
         if len(path) >= MAX_DEPTH or len(texts) >= MAX_COMMANDS or time.monotonic() > end:
@@ -344,7 +344,7 @@ def _walk(
         if word == "help":
             continue
         told = _help(found, (*path, word), ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",))
-        if told is None or told == said:
+        if told is None or told == given:
             yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
         texts.append(told)
@@ -370,14 +370,14 @@ def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> s
             finished = run_child(command, deadline_s=HELP_DEADLINE_S, max_bytes=MAX_HELP)
         except OSError:
             return None
-        if said := _said(finished):
-            return said
+        if text := _said(finished):
+            return text
     return None
 
 
 def _said(finished: Finished) -> str | None:
     for data in (finished.stdout, finished.stderr):
-        said = sanitise(data.decode("utf-8", "replace"), MAX_HELP)
-        if help_text.looks_like_help(said):
-            return said
+        text = sanitise(data.decode("utf-8", "replace"), MAX_HELP)
+        if help_text.looks_like_help(text):
+            return text
     return None

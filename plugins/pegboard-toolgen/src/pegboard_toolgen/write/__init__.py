@@ -22,14 +22,14 @@ from pegboard_toolgen.write import (
     skill,
     utcp,
 )
-from pegboard_toolgen.write.view import View, view_of
+from pegboard_toolgen.write.view import ManifestView, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["render"]
 
-_OUTPUTS: tuple[Callable[[View], dict[str, bytes]], ...] = (
+_OUTPUTS: tuple[Callable[[ManifestView], dict[str, bytes]], ...] = (
     schemas.render,
     readme.render,
     skill.render,

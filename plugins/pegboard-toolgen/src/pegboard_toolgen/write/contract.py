@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "contract.py").read_bytes()
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The program, and one golden file a tool."""
     from pegboard_manifest.document import Manifest
     from pegboard_manifest.testing import GOLDEN_FOLDER, golden_of
@@ -29,6 +29,6 @@ def render(view: View) -> dict[str, bytes]:
     return {test_file(view): _PROGRAM, **golden}
 
 
-def test_file(view: View) -> str:
+def test_file(view: ManifestView) -> str:
     """The program. Two folders of tools may lie in one project, and pytest takes one module of a name."""
     return f"tests/test_tools_of_{view.slug.replace('-', '_')}.py"

@@ -6,11 +6,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "langchain_tools.py").read_bytes()
 
 
-def render(_: View) -> dict[str, bytes]:
+def render(_: ManifestView) -> dict[str, bytes]:
     """The program, which is the same for every manifest."""
     return {"adapters/langchain_tools.py": _PROGRAM}

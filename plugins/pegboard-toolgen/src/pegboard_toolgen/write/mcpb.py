@@ -14,7 +14,7 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 MANIFEST_VERSION = "0.3"
 FOLDER = "adapters/mcpb"
@@ -23,12 +23,12 @@ _SETTINGS = frozenset({"secret", "username", "address"})
 _MAIN = files("pegboard_toolgen.write").joinpath("fixed", "mcpb_main.py").read_bytes()
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The manifest and the program."""
     return {f"{FOLDER}/manifest.json": bytes_of(manifest_of(view)), f"{FOLDER}/server/main.py": _MAIN}
 
 
-def manifest_of(view: View) -> dict[str, Any]:
+def manifest_of(view: ManifestView) -> dict[str, Any]:
     """The bundle's manifest."""
     settings = [variable for variable in view.variables if variable.kind in _SETTINGS]
     mcp_config: dict[str, Any] = {"command": "python", "args": ["${__dirname}/server/main.py"]}
@@ -64,10 +64,10 @@ def manifest_of(view: View) -> dict[str, Any]:
     return manifest
 
 
-def summary_of(view: View, limit: int) -> str:
+def summary_of(view: ManifestView, limit: int) -> str:
     """What the project is, on one line; ours where it says nothing."""
-    said = sanitise(view.description, limit, one_line=True)
-    return said or sanitise(f"Tools of {view.title}", limit, one_line=True)
+    text = sanitise(view.description, limit, one_line=True)
+    return text or sanitise(f"Tools of {view.title}", limit, one_line=True)
 
 
 def semver_of(version: str) -> str:

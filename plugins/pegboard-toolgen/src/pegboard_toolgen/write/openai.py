@@ -8,13 +8,13 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 MAX_DESCRIPTION = 1_024
 """What the API takes, in characters."""
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """An array that a request takes as its `tools`."""
     functions = [
         {

@@ -12,18 +12,18 @@ from pegboard_http.document import document_of as gateway_document
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import ToolView, View
+    from pegboard_toolgen.write.view import ManifestView, ToolView
 
 GATEWAY = "http://127.0.0.1:8080"
 """Where `pegboard gateway` listens unless it is told otherwise."""
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The document."""
     return {"adapters/openapi.json": bytes_of(document_of(view))}
 
 
-def document_of(view: View) -> dict[str, Any]:
+def document_of(view: ManifestView) -> dict[str, Any]:
     """Each tool one POST; a schema lies at `#/components/schemas/NAME.input` or `.output`."""
     document = gateway_document(map(_tool, view.tools), asks_for_token=True, version=view.version or "0")
     return {

@@ -10,7 +10,7 @@ from pegboard_toolgen.write.contract import test_file
 from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 _KINDS = {
     "secret": "a secret",
@@ -21,7 +21,7 @@ _KINDS = {
 }
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The page."""
     lines = [f"# Tools of {inline(view.title, 128)}", "", *paragraphs(view.description)]
     lines += [
@@ -41,7 +41,7 @@ def render(view: View) -> dict[str, bytes]:
     return {"README.md": ("\n".join(lines) + "\n").encode()}
 
 
-def _what_it_needs(view: View) -> list[str]:
+def _what_it_needs(view: ManifestView) -> list[str]:
     lines = ["## What it needs", "", *fence("pip install pegboard pegboard-manifest pegboard-mcp pegboard-http", "sh")]
     rows = [
         ["program", code(id_), code(program["argv0"][0]) + ("" if "/" in program["argv0"][0] else " on `PATH`")]
@@ -68,7 +68,7 @@ def _what_it_needs(view: View) -> list[str]:
     return [*lines, f"`pegboard --config {CONFIG} doctor` says what is missing.", ""]
 
 
-def _how_to_run(view: View) -> list[str]:
+def _how_to_run(view: ManifestView) -> list[str]:
     example = view.to_try
     call = f"pegboard --config {CONFIG} call {example.name} --args @arguments.json\n" if example else ""
     commands = (
@@ -99,7 +99,7 @@ def _how_to_run(view: View) -> list[str]:
     ]
 
 
-def _how_to_share(view: View) -> list[str]:
+def _how_to_share(view: ManifestView) -> list[str]:
     bundle = (
         "cp -r adapters/mcpb bundle\n"
         f"cp {MANIFEST} {CONFIG} bundle/server/\n"
@@ -117,7 +117,7 @@ def _how_to_share(view: View) -> list[str]:
     ]
 
 
-def _how_to_test(view: View) -> list[str]:
+def _how_to_test(view: ManifestView) -> list[str]:
     return [
         "## How to test it",
         "",
@@ -127,7 +127,7 @@ def _how_to_test(view: View) -> list[str]:
     ]
 
 
-def _files(view: View) -> list[list[str]]:
+def _files(view: ManifestView) -> list[list[str]]:
     return [
         ["`tool.manifest.json`", "the tools, what they are bound to, their limits"],
         ["`pegboard.toml`, `mcp.json`", "serve the manifest"],

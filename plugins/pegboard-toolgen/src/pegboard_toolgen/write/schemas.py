@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from pegboard_toolgen.write._json import bytes_of
-from pegboard_toolgen.write.view import DIALECT, ToolView, View, rebase
+from pegboard_toolgen.write.view import DIALECT, ManifestView, ToolView, rebase
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """One file a tool."""
     return {tool.schema_file: bytes_of(document_of(tool)) for tool in view.tools}
 

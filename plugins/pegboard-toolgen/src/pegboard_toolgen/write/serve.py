@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import View
+    from pegboard_toolgen.write.view import ManifestView
 
 CONFIG = "pegboard.toml"
 MANIFEST = "tool.manifest.json"
@@ -30,7 +30,7 @@ sources = ["pegboard-manifest"]
 """
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The two files; no text of the manifest is in the first."""
     command, *arguments = COMMAND
     servers = {"mcpServers": {view.slug: {"command": command, "args": arguments}}}

@@ -13,7 +13,7 @@ from pegboard_toolgen.write.mcpb import semver_of, summary_of
 from pegboard_toolgen.write.serve import FILES_VARIABLE, MANIFEST
 
 if TYPE_CHECKING:
-    from pegboard_toolgen.write.view import Variable, View
+    from pegboard_toolgen.write.view import ManifestView, Variable
 
 SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 NAMESPACE = "com.example"
@@ -31,12 +31,12 @@ _MANIFEST: dict[str, Any] = {
 }
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The registry's entry."""
     return {"adapters/server.json": bytes_of(server_of(view))}
 
 
-def server_of(view: View) -> dict[str, Any]:
+def server_of(view: ManifestView) -> dict[str, Any]:
     """The entry."""
     version = semver_of(view.version)
     package: dict[str, Any] = {
@@ -63,10 +63,10 @@ def server_of(view: View) -> dict[str, Any]:
 
 
 def _variable(variable: Variable) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": variable.name,
         "description": variable.about,
         "isRequired": variable.required,
         "isSecret": variable.kind in _SECRET,
     }
-    return {**said, "default": variable.default} if variable.default else said
+    return {**entry, "default": variable.default} if variable.default else entry

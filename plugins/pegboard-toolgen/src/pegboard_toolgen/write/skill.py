@@ -15,7 +15,7 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs, table
 from pegboard_toolgen.write.serve import COMMAND
-from pegboard_toolgen.write.view import CODES, ToolView, View
+from pegboard_toolgen.write.view import CODES, ManifestView, ToolView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ MEANING: Mapping[str, tuple[str, str]] = {
 }
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """`skill.md`, `NAME/SKILL.md`, and pages where there are many tools."""
     pages = len(view.tools) > MAX_SECTIONS
     files = {
@@ -56,7 +56,7 @@ def render(view: View) -> dict[str, bytes]:
     }
     if pages:
         for tool in view.tools:
-            page = [f"# {tool.name}", "", *_face(tool, "../../"), "## Examples", "", *_examples(tool)]
+            page = [f"# {tool.name}", "", *_signature_lines(tool, "../../"), "## Examples", "", *_examples(tool)]
             if said := [*_own_errors([tool]), *_own_limits([tool]), *_own_deadlines([tool])]:
                 page += ["## Failures and limits", "", *said]
             files[f"{view.slug}/references/{tool.name}.md"] = _text(page)
@@ -69,7 +69,7 @@ def _text(lines: Sequence[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _skill(view: View, root: str, pages: str | None) -> list[str]:
+def _skill(view: ManifestView, root: str, pages: str | None) -> list[str]:
     shown = () if pages else view.tools  # else each page says it of its own tool
     lines = [*_front_matter(view), f"# {inline(view.title, 128)}", ""]
     lines += ["## What it does", "", *_what(view)]
@@ -83,7 +83,7 @@ def _skill(view: View, root: str, pages: str | None) -> list[str]:
     return lines
 
 
-def _front_matter(view: View) -> list[str]:
+def _front_matter(view: ManifestView) -> list[str]:
     return [
         "---",
         f"name: {_scalar(view.slug) if _NO_TEXT.match(view.slug) else view.slug}",
@@ -94,7 +94,7 @@ def _front_matter(view: View) -> list[str]:
     ]
 
 
-def description_of(view: View) -> str:
+def description_of(view: ManifestView) -> str:
     """What the skill does and when to use it, on one line of at most 1,024 characters."""
     names = ", ".join(tool.name for tool in view.tools[:MAX_NAMED])
     more = f" and {len(view.tools) - MAX_NAMED} more" if len(view.tools) > MAX_NAMED else ""
@@ -111,11 +111,11 @@ def _scalar(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _count(view: View) -> str:
+def _count(view: ManifestView) -> str:
     return "1 tool" if len(view.tools) == 1 else f"{len(view.tools)} tools"
 
 
-def _what(view: View) -> list[str]:
+def _what(view: ManifestView) -> list[str]:
     lines = paragraphs(view.description)
     version = f" {code(view.version)}" if view.version else ""
     reads = sum(tool.is_read_only for tool in view.tools)
@@ -127,7 +127,7 @@ def _what(view: View) -> list[str]:
     ]
 
 
-def _when(view: View) -> list[str]:
+def _when(view: ManifestView) -> list[str]:
     lines = [
         "Use it",
         "",
@@ -149,7 +149,7 @@ def _when(view: View) -> list[str]:
     return lines
 
 
-def _tools(view: View, root: str, pages: str | None) -> list[str]:
+def _tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
     head = ["Tool", "What it does", "Category", "Risk", "Repeat", "Schema"]
     repeats = {"idempotent": "safe", "not_idempotent": "never", "unknown": "unknown"}
     rows = [
@@ -171,7 +171,7 @@ def _first_sentence(tool: ToolView) -> str:
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
 
 
-def _inputs(view: View, root: str, pages: str | None) -> list[str]:
+def _inputs(view: ManifestView, root: str, pages: str | None) -> list[str]:
     lines = [
         "Arguments are one JSON object; unknown members are refused. An answer has `ok`, `content` (text to read),",
         "`data` (an object, by the output schema) and `error`.",
@@ -180,11 +180,11 @@ def _inputs(view: View, root: str, pages: str | None) -> list[str]:
     if pages:
         return [*lines, "The pages in the table have them for each tool, and the schemas in full.", ""]
     for tool in view.tools:
-        lines += [f"### {tool.name}", "", *_face(tool, root)]
+        lines += [f"### {tool.name}", "", *_signature_lines(tool, root)]
     return lines
 
 
-def _face(tool: ToolView, root: str) -> list[str]:
+def _signature_lines(tool: ToolView, root: str) -> list[str]:
     lines = paragraphs(tool.description)
     rows = list(_parameters(tool.input_schema))
     if rows:
@@ -246,7 +246,7 @@ def kind_of(schema: Mapping[str, Any]) -> str:
     return " or ".join(known) or "any"
 
 
-def _all_examples(view: View, pages: str | None) -> list[str]:
+def _all_examples(view: ManifestView, pages: str | None) -> list[str]:
     if pages and (first := view.to_try):
         return ["Each tool's page has its own; they all look like this one.", "", *_calls(first, first.examples[0])]
     lines = ["Each as a plain call, and as the request that an MCP client sends.", ""]
@@ -327,7 +327,7 @@ def _limits(tool: ToolView) -> list[str]:
     ]
 
 
-def _operation(view: View, root: str) -> list[str]:
+def _operation(view: ManifestView, root: str) -> list[str]:
     lines = [
         f"- Served over MCP by {code(' '.join(COMMAND))}, run in the folder of `tool.manifest.json`.",
         f"- How to run and what has to be installed: [README.md]({root}README.md).",

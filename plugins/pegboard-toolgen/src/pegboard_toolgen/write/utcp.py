@@ -13,13 +13,13 @@ from typing import Any
 from pegboard_manifest.projection import subschemas
 from pegboard_toolgen.write._json import bytes_of
 from pegboard_toolgen.write.openapi import GATEWAY
-from pegboard_toolgen.write.view import ToolView, View, rebase
+from pegboard_toolgen.write.view import ManifestView, ToolView, rebase
 
 UTCP_VERSION = "1.0.1"
 BODY = "arguments"
 
 
-def render(view: View) -> dict[str, bytes]:
+def render(view: ManifestView) -> dict[str, bytes]:
     """The manual."""
     manual = {
         "utcp_version": UTCP_VERSION,
@@ -29,7 +29,7 @@ def render(view: View) -> dict[str, bytes]:
     return {"adapters/utcp.json": bytes_of(manual)}
 
 
-def _tool(tool: ToolView, view: View) -> dict[str, Any]:
+def _tool(tool: ToolView, view: ManifestView) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,

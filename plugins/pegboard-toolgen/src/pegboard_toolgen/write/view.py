@@ -1,4 +1,5 @@
-"""The manifest as the outputs need it: projected, cleaned, in one order. Every output is a function of a `View` alone.
+"""The manifest as the outputs need it: projected, cleaned, in one order. Every output is a function of a
+`ManifestView` alone.
 
 Nothing here depends on the order of keys, on the machine or on the day, so that the same manifest gives the same bytes.
 """
@@ -110,7 +111,7 @@ class ToolView:
 
 
 @attrs.frozen(kw_only=True)
-class View:
+class ManifestView:
     """The whole manifest.
 
     Args:
@@ -142,7 +143,7 @@ class View:
         return min(self.tools, key=lambda tool: (not tool.is_read_only, tool.risk != "low", tool.name), default=None)
 
 
-def view_of(manifest: Mapping[str, Any]) -> View:
+def view_of(manifest: Mapping[str, Any]) -> ManifestView:
     """Read a manifest that is valid.
 
     Raises:
@@ -152,7 +153,7 @@ def view_of(manifest: Mapping[str, Any]) -> View:
     defs = document.get("$defs", {})
     tools = sorted((_tool(entry, defs) for entry in document["tools"]), key=lambda tool: tool.name)
     project_ = document["project"]
-    return View(
+    return ManifestView(
         document=document,
         project=project_,
         title=sanitise(project_["name"], 128, one_line=True) or "tools",

@@ -30,7 +30,7 @@ MAX_BYTES = 10_000_000
 """Of an answer, unpacked, unless the binding says otherwise."""
 MAX_DEPTH = 64
 MAX_AFTER_S = 86_400.0
-HIDDEN = "***"
+MASKED = "***"
 
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([A-Za-z0-9._:-]{1,40})"?', re.IGNORECASE)
 _TEXT_CODEC = re.compile(
@@ -95,7 +95,7 @@ class Reading:
     def hide(self, text: str) -> str:
         """The text without secrets, the longest first, so that none is left in part."""
         for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
+            text = text.replace(secret, MASKED)
         return text
 
 
@@ -144,7 +144,7 @@ def read_answer(
     if is_text or (not essence and _is_plain(body)):
         return {"result": _hidden(_text(body, media_type, "replace"), reading.derived)}
     for secret in reading.derived:
-        body = body.replace(secret.encode("utf-8", "surrogateescape"), HIDDEN.encode())
+        body = body.replace(secret.encode("utf-8", "surrogateescape"), MASKED.encode())
     shown = essence if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}", essence) else "application/octet-stream"
     block = BinaryContent(body, shown, uri)
     return ToolResult(content=(block,), data={"result": None})
@@ -175,9 +175,9 @@ def error_of(
         else:
             what, to_do = "sends elsewhere", "no redirect is followed there; check the base URL and the arguments"
         details["reason"] = "not_modified" if status == 304 else "redirect"
-        said = reading.hide(_place_of(fields.get("location", "")))
+        text = reading.hide(_place_of(fields.get("location", "")))
     else:
-        said = _said(body[:MAX_READ], fields.get("content-type", ""), reading)
+        text = _said(body[:MAX_READ], fields.get("content-type", ""), reading)
     if (code in (ErrorCode.UPSTREAM_ERROR, ErrorCode.TIMEOUT) and reading.is_idempotent) or (
         code is ErrorCode.UPSTREAM_ERROR and status == 503 and after_s is not None
     ):
@@ -192,7 +192,7 @@ def error_of(
         after=f" {after_s:g} s" if after_s else " a while",
         credentials=f"set {names} to what the server takes" if names else "the manifest names none for it",
     )
-    shown = f": {said.rstrip('.')}" if said else ""
+    shown = f": {text.rstrip('.')}" if text else ""
     return ToolError(code, f"the server {what} ({status}){shown}; {to_do}", details)
 
 
@@ -216,16 +216,16 @@ def retry_after_of(fields: Mapping[str, str], now: Callable[[], float] | None = 
 
     .. versionadded:: 0.1
     """
-    said = fields.get("retry-after", "").strip()[:100]
-    if not said:
+    text = fields.get("retry-after", "").strip()[:100]
+    if not text:
         return None
-    if said.isascii() and said.isdigit():
-        return min(float(said), MAX_AFTER_S)
+    if text.isascii() and text.isdigit():
+        return min(float(text), MAX_AFTER_S)
     import time
     from email.utils import mktime_tz, parsedate_tz
 
     try:
-        parsed = parsedate_tz(said)
+        parsed = parsedate_tz(text)
         seconds = None if parsed is None else mktime_tz(parsed) - (now or time.time)()
     except (ValueError, OverflowError, TypeError):
         return None
@@ -243,7 +243,7 @@ def _hidden(value: Any, secrets: tuple[str, ...]) -> Any:
     """A value without secrets, wherever they stand; done after parsing, since JSON may escape a part of one."""
     if isinstance(value, str):
         for secret in secrets:
-            value = value.replace(secret, HIDDEN)
+            value = value.replace(secret, MASKED)
         return value
     if isinstance(value, dict):
         return {_hidden(key, secrets): _hidden(item, secrets) for key, item in value.items()}

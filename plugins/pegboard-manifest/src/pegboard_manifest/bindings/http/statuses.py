@@ -40,8 +40,8 @@ def code_of(status: int, own: Mapping[str, str] | None = None) -> ErrorCode | No
 
     .. versionadded:: 0.1
     """
-    if own and (said := own.get(str(status)) or own.get(f"{status // 100}XX")):
-        return ErrorCode(said)
+    if own and (mapped := own.get(str(status)) or own.get(f"{status // 100}XX")):
+        return ErrorCode(mapped)
     if 200 <= status < 300:
         return None
     default = ErrorCode.INVALID_INPUT if 400 <= status < 500 else ErrorCode.UPSTREAM_ERROR

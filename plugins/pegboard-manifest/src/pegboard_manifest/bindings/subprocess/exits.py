@@ -69,15 +69,15 @@ def error_of(
     row = next((row for row in binding.get("exits", ()) if _fits(row, status, tail)), None)
     default = ErrorCode.INVALID_INPUT if status == USAGE_STATUS else ErrorCode.UPSTREAM_ERROR
     code = ErrorCode(row["code"]) if row else default
-    said = last_words(stderr_tail, scrub)
+    lines = last_words(stderr_tail, scrub)
     details: dict[str, Any] = {"status": status, "executed": True}
-    if said:
-        details["stderr"] = said
+    if lines:
+        details["stderr"] = lines
     if idempotent and code is ErrorCode.UPSTREAM_ERROR:
         details["retry"] = (Retry.SAME if status < 0 else Retry.CHANGED).value
     parts = [(row and clean_line(row.get("message", ""))) or _ended(status)]
-    if said:
-        parts.append(_telling(said))
+    if lines:
+        parts.append(_telling(lines))
     return ToolError(code, ": ".join(parts), details)
 
 
@@ -136,9 +136,9 @@ def last_words(tail: str, scrub: Callable[[str], str] | None = None) -> str:
     return "\n".join([line for line in lines if not _FRAME.fullmatch(line)][-MAX_LINES:])[-MAX_DETAIL:]
 
 
-def _telling(said: str) -> str:
+def _telling(text: str) -> str:
     """The line that says most: the last that names itself an error, else the last, where programs put the cause."""
-    lines = [line.strip() for line in said.split("\n")]
+    lines = [line.strip() for line in text.split("\n")]
     return sanitise(next(filter(_CAUSE.match, reversed(lines)), lines[-1]), MAX_LINE, one_line=True)
 
 

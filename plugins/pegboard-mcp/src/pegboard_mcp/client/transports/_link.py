@@ -119,9 +119,9 @@ class Link:
         return self.why()
 
 
-def own_words(definition: ServerDefinition, said: str) -> str:
+def own_words(definition: ServerDefinition, text: str) -> str:
     """What a server said of itself, for people: in one line, cut, without control characters and secrets."""
-    return definition.mask_words(shorten(said, WORDS_CHARS)) or "it gave no reason"
+    return definition.mask_words(shorten(text, WORDS_CHARS)) or "it gave no reason"
 
 
 def shorten(text: str, limit: int = SHOWN_CHARS) -> str:

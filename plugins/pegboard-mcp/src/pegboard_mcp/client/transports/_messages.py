@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def message_of(said: bytes | str) -> JSONRPCMessage:
+def message_of(raw: bytes | str) -> JSONRPCMessage:
     """The message.
 
     Raises:
         ValueError: it is not valid.
     """
     try:
-        value = from_json(said)
+        value = from_json(raw)
     except ValueError:
-        text = said.decode() if isinstance(said, bytes) else said
+        text = raw.decode() if isinstance(raw, bytes) else raw
         if _HALF.search(text) is None:
             raise
         value = from_json(_without_halves(text))
     return jsonrpc_message_adapter.validate_python(value, by_name=False)
 
 
-def read_message(said: bytes | str) -> JSONRPCMessage | None:
+def read_message(raw: bytes | str) -> JSONRPCMessage | None:
     """The message; where it is an answer that is not valid, the error in its place; None where it is neither."""
     try:
-        return message_of(said)
+        return message_of(raw)
     except ValueError:
-        return refused_answer(said)
+        return refused_answer(raw)
 
 
-def refused_answer(said: bytes | str) -> JSONRPCError | None:
+def refused_answer(raw: bytes | str) -> JSONRPCError | None:
     """An error in the place of an answer that is not valid, so that nobody waits for a better one until the deadline;
     None for what answers no request."""
     try:
-        value = from_json(said)
+        value = from_json(raw)
     except ValueError:
         return None
     if not isinstance(value, dict) or "method" in value or type(value.get("id")) not in (int, str):

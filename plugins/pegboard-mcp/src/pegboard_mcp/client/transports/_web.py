@@ -361,8 +361,8 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
             return known
     kind: Kind = "closed"
     if type(fault).__module__.startswith("mcp.client.auth"):
-        said = shorten(definition.mask(str(fault)).partition(":")[0], 100)  # behind it stand answers of the server
-        return LinkError("unauthorized", f"the login failed: {said}", "Log in again; look into the server's log.")
+        reason = shorten(definition.mask(str(fault)).partition(":")[0], 100)  # behind it stand answers of the server
+        return LinkError("unauthorized", f"the login failed: {reason}", "Log in again; look into the server's log.")
     if isinstance(fault, httpx2.TimeoutException | trio.TooSlowError | TimeoutError):
         kind, why, fix = "timeout", "it takes too long to answer", "Try again, or raise `timeout`."
     elif isinstance(fault, httpx2.SSEError) and "content type" not in str(fault):
@@ -374,24 +374,24 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
     elif isinstance(fault, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
         kind, why, fix = "refused", "its `url` is not an HTTP address", "Begin `url` with http:// or https://."
     else:
-        said = shorten(definition.mask(str(fault)), 120)
-        why = f"the connection broke: {said or type(fault).__name__}"
+        reason = shorten(definition.mask(str(fault)), 120)
+        why = f"the connection broke: {reason or type(fault).__name__}"
         fix = "Try again; look into the log of the server if it happens again."
     return LinkError(kind, why, fix)
 
 
 def _connection_fault(fault: BaseException, definition: ServerDefinition) -> LinkError | None:
     if isinstance(fault, ssl.SSLCertVerificationError):
-        said = shorten(fault.verify_message or "it is not trusted", 100)
+        text = shorten(fault.verify_message or "it is not trusted", 100)
         return LinkError(
             "tls",
-            f"its certificate is refused: {said}",
+            f"its certificate is refused: {text}",
             "Correct the certificate, or name the authority that signed it: SSL_CERT_FILE=/path/to/ca.pem.",
         )
     if isinstance(fault, ssl.SSLError):
-        said = shorten(fault.reason or "no handshake", 60)
+        text = shorten(fault.reason or "no handshake", 60)
         return LinkError(
-            "tls", f"TLS fails: {said}", "Check whether it speaks TLS at all: http:// or https://, ws:// or wss://."
+            "tls", f"TLS fails: {text}", "Check whether it speaks TLS at all: http:// or https://, ws:// or wss://."
         )
     if isinstance(fault, socket.gaierror):
         return LinkError("refused", "its host name is not known", "Check the host in `url`, and the network.")

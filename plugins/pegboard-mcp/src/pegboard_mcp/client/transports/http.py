@@ -24,7 +24,7 @@ import anyio
 import trio
 
 from pegboard_mcp.client.transports._web import LOST_S, WebLink, fault_of, open_client
-from pegboard_mcp.streams import Reader
+from pegboard_mcp.streams import MessageReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -37,7 +37,7 @@ LEAVE_S = 3.0
 """How long the DELETE of the session may take."""
 
 
-class _CarriedReader(Reader):
+class _CarriedReader(MessageReader):
     """The SDK's reading end; its end is told to the link first."""
 
     def __init__(self, link: WebLink, inner: Any, carried: trio.Event) -> None:

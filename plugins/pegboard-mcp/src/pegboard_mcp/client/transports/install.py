@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, cast
 import trio
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import _warden
+from pegboard_mcp.client.transports import _reaper
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports.stdio import CHUNK, INSTALL_GRACE_S, child_env, end_group, start, throw_away
 from pegboard_mcp.packages import fetches, install_step
@@ -98,8 +98,8 @@ def _is_there(command: str, definition: ServerDefinition) -> bool:
 
 async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
     """Run the step; whether it succeeded."""
-    said: collections.deque[bytes] = collections.deque(maxlen=2)
-    _warden.acquire()
+    tail: collections.deque[bytes] = collections.deque(maxlen=2)
+    _reaper.acquire()
     process: trio.Process | None = None
     try:
         process = await start(definition, argv, gently=True)
@@ -107,7 +107,7 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
         pipes[0].close()  # it reads the end of its input: it can ask nobody
         async with trio.open_nursery() as nursery:
             nursery.start_soon(throw_away, pipes[1].fileno())
-            nursery.start_soon(_keep_last, pipes[2].fileno(), said)
+            nursery.start_soon(_keep_last, pipes[2].fileno(), tail)
             try:
                 with trio.move_on_after(definition.install_s) as limit:
                     await process.wait()
@@ -118,8 +118,8 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
                     pipe.close()
                 nursery.cancel_scope.cancel()
     finally:
-        _warden.release(process.pid if process is not None else None)
-    words = shorten(definition.mask_words(b"".join(said)[-KEPT_BYTES:].decode("utf-8", "replace")))
+        _reaper.release(process.pid if process is not None else None)
+    words = shorten(definition.mask_words(b"".join(tail)[-KEPT_BYTES:].decode("utf-8", "replace")))
     if limit.cancelled_caught:
         raise LinkError(
             "timeout",
@@ -132,11 +132,11 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
     return process.returncode == 0
 
 
-async def _keep_last(fd: int, said: collections.deque[bytes]) -> None:
+async def _keep_last(fd: int, tail: collections.deque[bytes]) -> None:
     with contextlib.suppress(OSError, trio.ClosedResourceError):
         while True:
             await trio.lowlevel.wait_readable(fd)
             chunk = os.read(fd, CHUNK)
             if not chunk:
                 return
-            said.append(chunk[-KEPT_BYTES:])
+            tail.append(chunk[-KEPT_BYTES:])

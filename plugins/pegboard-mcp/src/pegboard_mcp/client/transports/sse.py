@@ -30,7 +30,7 @@ from pegboard_mcp.client.transports._web import (
     origin,
     status_fault,
 )
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 REDIRECTS = 5
 
 
-class _SseReader(Reader):
+class _SseReader(MessageReader):
     def __init__(self, messages: trio.MemoryReceiveChannel[SessionMessage]) -> None:
         self._messages = messages
 
@@ -56,7 +56,7 @@ class _SseReader(Reader):
         self._messages.close()
 
 
-class _SseWriter(Writer):
+class _SseWriter(MessageWriter):
     def __init__(self, link: WebLink, client: httpx2.AsyncClient, endpoint: httpx2.URL) -> None:
         self._link = link
         self._client = client

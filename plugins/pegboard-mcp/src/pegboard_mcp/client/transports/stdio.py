@@ -13,7 +13,7 @@ live beside that, one keeps the tail of stderr, one waits for the process. The i
 
 The process leads a session and a group of its own. Leaving ends it in order: its stdin closes, 2 s, TERM to the group,
 2 s, KILL to the group; whoever stays behind in the group when the leader went is ended the same way. One that never
-said anything has half a second before TERM, and 10 s behind it where it may be installing itself. `_warden` ends the
+said anything has half a second before TERM, and 10 s behind it where it may be installing itself. `_reaper` ends the
 group when the host itself is killed.
 
 Specification: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio and
@@ -41,12 +41,12 @@ from mcp_types import ErrorData, JSONRPCError
 
 from pegboard.schema.envelope import TooLong
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _warden
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _reaper
 from pegboard_mcp.client.transports._lines import LineSplitter, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
 from pegboard_mcp.packages import fetches, may_install
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -98,8 +98,8 @@ def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str
 
 def depth_of(environment: Mapping[str, str]) -> int:
     """How many boards stand above this one."""
-    said = environment.get(DEPTH, "")
-    return int(said) if said.isdecimal() and len(said) < 4 else 0
+    value = environment.get(DEPTH, "")
+    return int(value) if value.isdecimal() and len(value) < 4 else 0
 
 
 def find_program(command: str, cwd: str | None, path: str) -> str:
@@ -127,7 +127,7 @@ def _install(command: str) -> str:
     return "Install it, or correct `command`; only PATH reaches a server, so a full path is safest."
 
 
-class StdioReader(Reader):
+class StdioReader(MessageReader):
     """Messages out of the server's stdout."""
 
     def __init__(self, link: StdioLink, fd: int) -> None:
@@ -221,12 +221,12 @@ class StdioReader(Reader):
             try:
                 message = message_of(line)
             except ValueError:
-                self._mend(line)
+                self._replace_bad_bytes(line)
                 continue
             self._link.heard = True
             self._ready.append(SessionMessage(message))
 
-    def _mend(self, line: bytes) -> None:
+    def _replace_bad_bytes(self, line: bytes) -> None:
         """Try again with what is not UTF-8 replaced, then give the line up."""
         text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
         if not text:
@@ -269,7 +269,7 @@ class _Outgoing:
         self.done = trio.Event()
 
 
-class StdioWriter(Writer):
+class StdioWriter(MessageWriter):
     """Messages into the server's stdin."""
 
     def __init__(self, link: StdioLink, fd: int, nursery: trio.Nursery) -> None:
@@ -372,7 +372,7 @@ class StdioLink(Link):
         self.pid = process.pid
         self.stopped = False
         self._tail: collections.deque[bytes] = collections.deque(maxlen=STDERR_LINES)
-        self.told = trio.Event()
+        self.explanation = trio.Event()
         """Set once stderr has ended."""
         self.read: StdioReader = StdioReader(self, self.stdout.fileno())
         self.write: StdioWriter = StdioWriter(self, self.stdin.fileno(), nursery)
@@ -445,7 +445,7 @@ class StdioLink(Link):
     def _exited(self, status: int) -> LinkError:
         early = "" if self.heard else ", before it said anything"
         last = next(reversed(self.tail), "")
-        if status in {126, 127} and last.startswith(f"{_warden.GATE_NAME}:"):
+        if status in {126, 127} and last.startswith(f"{_reaper.GATE_NAME}:"):
             return LinkError(
                 "missing_command" if status == 127 else "not_executable",
                 f"the command cannot be started: {shorten(last.rpartition('exec: ')[2])}",
@@ -471,7 +471,7 @@ class StdioLink(Link):
         """Wait shortly for the exit status and for the end of stderr."""
         with trio.move_on_after(LAST_WORDS_S):
             await self.process.wait()
-            await self.told.wait()
+            await self.explanation.wait()
 
     async def keep_stderr(self) -> None:
         """Keep the last lines of stderr, and log what the budget takes."""
@@ -500,7 +500,7 @@ class StdioLink(Link):
         except (trio.ClosedResourceError, OSError):  # left: nobody is there to hear the rest
             pass
         finally:
-            self.told.set()
+            self.explanation.set()
 
     def _keep(self, line: bytes) -> None:
         if not line.strip():
@@ -520,7 +520,7 @@ class StdioLink(Link):
             return
         self.end()
         with trio.move_on_after(LAST_WORDS_S):
-            await self.told.wait()
+            await self.explanation.wait()
         if not self._leaving:
             self.stop(None)
 
@@ -537,7 +537,7 @@ def _ended(status: int) -> str:
 @contextlib.asynccontextmanager
 async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[StdioLink]:
     """Start a server and give the link to it. Raises `LinkError`."""
-    _warden.acquire()
+    _reaper.acquire()
     process: trio.Process | None = None
     try:
         process = await start(definition, gently=may_install(definition.argv))
@@ -557,7 +557,7 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
         if fault is not None:
             raise fault
     finally:
-        _warden.release(process.pid if process is not None else None)
+        _reaper.release(process.pid if process is not None else None)
 
 
 async def start(
@@ -584,7 +584,7 @@ async def start(
     if definition.cwd is not None and not Path(definition.cwd).is_dir():
         raise _missing_folder(definition.cwd)
     argv = [find_program(argv[0], definition.cwd, env.get("PATH", os.defpath)), *argv[1:]]
-    gated = _warden.gated(argv, env)
+    gated = _reaper.gated(argv, env)
     try:
         with trio.CancelScope(shield=True):
             process = await trio.lowlevel.open_process(
@@ -598,7 +598,7 @@ async def start(
             )
     except (OSError, ValueError) as fault:
         raise _start_fault(fault, definition) from None
-    _warden.guard(process.pid, gently=gently)
+    _reaper.guard(process.pid, gently=gently)
     if gated:
         with contextlib.suppress(OSError):  # it was killed already: its exit tells
             os.write(cast("FdStream", process.stdin).fileno(), b"\n")
@@ -619,8 +619,8 @@ def _start_fault(fault: OSError | ValueError, definition: ServerDefinition) -> L
         return LinkError("missing_command", f"the command {shown!r} does not exist", _install(definition.argv[0]))
     if isinstance(fault, PermissionError):
         return LinkError("not_executable", f"{shown!r} may not be started", f"Make it executable: chmod +x {shown}")
-    said = getattr(fault, "strerror", None) or str(fault)
-    return LinkError("missing_command", f"{shown!r} cannot be started: {said}", "Correct `command`, `args` and `env`.")
+    value = getattr(fault, "strerror", None) or str(fault)
+    return LinkError("missing_command", f"{shown!r} cannot be started: {value}", "Correct `command`, `args` and `env`.")
 
 
 async def _stop(link: StdioLink) -> None:

@@ -24,7 +24,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import read_message
 from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
-from pegboard_mcp.streams import Reader, Writer
+from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -82,11 +82,11 @@ class WebSocketLink(Link):
             why = f"a message is too big; the limit here is {limit:,} bytes"
             return LinkError("oversized", why, "Ask it for less, or raise `max_message_bytes` of the server.")
         kind, why, fix = _CODES.get(code, ("closed", "it closed the connection", "Look into the log of the server."))
-        said = shorten(self.definition.mask(reason.reason or ""), 100) if reason is not None else ""
-        return LinkError(kind, f"{why} (close code {code}{f': {said}' if said else ''})", fix)
+        text = shorten(self.definition.mask(reason.reason or ""), 100) if reason is not None else ""
+        return LinkError(kind, f"{why} (close code {code}{f': {text}' if text else ''})", fix)
 
 
-class _WebSocketReader(Reader):
+class _WebSocketReader(MessageReader):
     def __init__(self, link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
         self._link = link
         self._connection = connection
@@ -121,7 +121,7 @@ class _Outgoing:
         self.done = trio.Event()
 
 
-class _WebSocketWriter(Writer):
+class _WebSocketWriter(MessageWriter):
     def __init__(self, link: WebSocketLink, connection: trio_websocket.WebSocketConnection) -> None:
         self._link = link
         self._connection = connection

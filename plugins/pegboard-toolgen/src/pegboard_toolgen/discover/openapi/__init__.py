@@ -34,7 +34,7 @@ def discover_openapi(
     from pegboard_toolgen._prose import line, prose
     from pegboard_toolgen.discover.openapi import security
     from pegboard_toolgen.discover.openapi.fetch import read_source
-    from pegboard_toolgen.discover.openapi.operations import Reader
+    from pegboard_toolgen.discover.openapi.operations import OperationReader
     from pegboard_toolgen.discover.openapi.references import Document
 
     if base_url is not None and (base_url := security.usable(base_url, None)) is None:
@@ -46,13 +46,13 @@ def discover_openapi(
     info = source.document.get("info")
     info = info if isinstance(info, dict) else {}
     title = line(info.get("title"), 128) or "API"
-    base, said = security.server_of(document, source, base_url)
+    base, notes = security.server_of(document, source, base_url)
     # A document may call itself OpenAI and its scheme "api": no variable that other programs read may be sent to where
     # it says. What runs here or was named by the caller is trusted with the short name.
     project = title if base_url is not None or security.is_local(base) else f"API {title}"
     credentials = security.credentials_of(document, project)
     server = security.slug_of(title)
-    reader = Reader(
+    reader = OperationReader(
         document, (server, base), source.url, credentials, is_fixed=base_url is not None, is_strict=strict_answers
     )
     drafts, left_out, defs = reader.drafts()
@@ -74,7 +74,7 @@ def discover_openapi(
     for draft in drafts:
         kept |= needed(draft.input_schema, defs)
     left_out += credentials.left_out
-    left_out += [LeftOut("server", sentence) for sentence in said]
+    left_out += [LeftOut("server", sentence) for sentence in notes]
     if isinstance(webhooks := source.document.get("webhooks"), dict) and webhooks:
         left_out.append(LeftOut("webhooks", "the server sends them; there is nothing to call", "#/webhooks"))
     version = info.get("version")

@@ -70,13 +70,13 @@ class Body:
     is_whole: bool
 
 
-def body_of(said: Json, schemas: Schemas, notes: list[str]) -> Body | None:
+def body_of(declared: Json, schemas: Schemas, notes: list[str]) -> Body | None:
     """The request body of an operation; None where there is nothing to send.
 
     Raises:
         UnusableError: it has to be sent and cannot be.
     """
-    body = schemas.document.follow(said)
+    body = schemas.document.follow(declared)
     content = body.get("content")
     content = content if isinstance(content, dict) else {}
     offered = {media_type: key for key in content if (media_type := media_type_of(key))}
@@ -102,9 +102,9 @@ def body_of(said: Json, schemas: Schemas, notes: list[str]) -> Body | None:
 def _whole(
     body: Mapping[str, Json], part: Mapping[str, Json], media_type: str, schemas: Schemas, notes: list[str]
 ) -> Field:
-    said = part.get("schema", {})
+    declared = part.get("schema", {})
     if is_json(media_type):
-        schema = described(schemas.convert(said, notes), body.get("description"))
+        schema = described(schemas.convert(declared, notes), body.get("description"))
     elif media_type in (FORM, MULTIPART):
         schema = described({"type": "object"}, body.get("description"))
         notes.append("The fields of the form are not described.")
@@ -126,15 +126,15 @@ def _whole(
 
 def _form(part: Mapping[str, Json], schemas: Schemas, notes: list[str], *, is_multipart: bool) -> list[Field] | None:
     """The fields of a form, or None where it does not list them."""
-    said = object_behind(schemas.document, part.get("schema"))
-    properties = said.get("properties")
+    body = object_behind(schemas.document, part.get("schema"))
+    properties = body.get("properties")
     if not isinstance(properties, dict):
-        return None if said else []
-    if not properties and said.get("additionalProperties") not in (None, False):
+        return None if body else []
+    if not properties and body.get("additionalProperties") not in (None, False):
         return None
-    if said.keys() & {"allOf", "anyOf", "oneOf", "not", "if", "dependentRequired"}:
+    if body.keys() & {"allOf", "anyOf", "oneOf", "not", "if", "dependentRequired"}:
         notes.append("What the form says of its fields together is not checked.")
-    required = said.get("required")
+    required = body.get("required")
     required = set(map(str, required)) if isinstance(required, list) else set()
     encoding = part.get("encoding")
     encoding = encoding if isinstance(encoding, dict) else {}
@@ -212,15 +212,15 @@ def is_file(schema: Mapping[str, Json]) -> bool:
 
 def object_behind(document: Document, schema: Json) -> dict[str, Json]:
     """A schema behind its references, with the properties of what `allOf` names."""
-    said = document.follow(schema)
-    parts = said.get("allOf")
+    body = document.follow(schema)
+    parts = body.get("allOf")
     if not isinstance(parts, list) or not parts:
-        return said
+        return body
     properties: dict[str, Json] = {}
     required: list[Json] = []
-    for part in [*(document.follow(item) for item in parts[:50]), said]:
+    for part in [*(document.follow(item) for item in parts[:50]), body]:
         inside, needs = part.get("properties"), part.get("required")
         properties |= inside if isinstance(inside, dict) else {}
         required += needs if isinstance(needs, list) else []
-    rest = {key: value for key, value in said.items() if key != "allOf"}
+    rest = {key: value for key, value in body.items() if key != "allOf"}
     return {**rest, **({"properties": properties} if properties else {}), "required": required}

@@ -62,7 +62,7 @@ class Operation:
     where: str
 
 
-class Reader:
+class OperationReader:
     """Reads the operations of one document.
 
     Args:

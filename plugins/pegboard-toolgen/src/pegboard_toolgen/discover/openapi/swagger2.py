@@ -29,16 +29,16 @@ _OF_THE_PARAMETER = frozenset(
 
 def parameter_of(parameter: Mapping[str, Json]) -> dict[str, Json]:
     """A parameter that is not a body, as OpenAPI 3 would say it."""
-    said = {key: value for key, value in parameter.items() if key not in _OF_THE_PARAMETER}
+    members = {key: value for key, value in parameter.items() if key not in _OF_THE_PARAMETER}
     schema = parameter.get("schema")
     found = {
         key: parameter[key] for key in ("name", "in", "description", "required", "style", "explode") if key in parameter
     }
-    found["schema"] = {**said, **schema} if isinstance(schema, dict) else said
+    found["schema"] = {**members, **schema} if isinstance(schema, dict) else members
     for key in ("example", "x-example"):
         if key in parameter:
             found["example"] = parameter[key]
-    is_list = said.get("type") in ("array", "list")
+    is_list = members.get("type") in ("array", "list")
     if is_list and parameter.get("in") in ("query", "formData"):
         style, explode = _STYLES.get(str(parameter.get("collectionFormat", "csv")), _STYLES["csv"])
         found = {"style": style, "explode": explode, **found}

@@ -104,22 +104,22 @@ def test_a_tool_that_does_not_fit_a_profile_is_refused_in_it_alone(make_plugin: 
 
     plugins = [make_plugin("picky", make_guards=make_guards), make_plugin("p", provide_tools=[make("add")])]
     board = load_board({"profiles": {"quick": {"timeout_s": 1}}}, plugins)
-    assert list(board.view("quick").snapshot.tools) == []
-    assert list(board.view().snapshot.tools) == ["add"]
+    assert list(board.visible_tools("quick").snapshot.tools) == []
+    assert list(board.visible_tools().snapshot.tools) == ["add"]
 
 
 def test_a_view_is_made_once_and_its_plans_stay_while_their_tools_do() -> None:
     board = load_board({"profiles": {"slow": {"cooldown_s": 5}}}, [])
     board.add(make("a"), make("b", limits=Limits(cooldown_s=9)))
-    view = board.view("slow")
-    assert board.view("slow") is view
-    plans = dict(view.plans)
+    visible = board.visible_tools("slow")
+    assert board.visible_tools("slow") is visible
+    plans = dict(visible.plans)
     assert plans["a"].tool.limits.cooldown_s == 5
     assert plans["b"] is board.registry.plans["b"]
     board.add(make("c"))
-    assert view.plans["a"] is plans["a"]
+    assert visible.plans["a"] is plans["a"]
     board.remove("a")
-    assert "a" not in view.plans
+    assert "a" not in visible.plans
 
 
 async def test_a_profile_never_loosens_what_the_host_or_the_source_gives(hosted: Any) -> None:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pegboard.config import Profile
-    from pegboard.pipeline.plan import Hung
+    from pegboard.pipeline.plan import PlanEntry
     from pegboard.registry import Registry
     from pegboard.tools import Limits, Tool
 
 
-class View(Protocol):
+class VisibleTools(Protocol):
     """The tools of a session, as of now."""
 
     profile: str | None
@@ -38,12 +38,12 @@ class View(Protocol):
         ...
 
     @property
-    def plans(self) -> Mapping[str, Hung]:
+    def plans(self) -> Mapping[str, PlanEntry]:
         """What is registered, by name."""
         ...
 
 
-class WholeBoard:
+class AllTools:
     """The visible tools of a session without a profile."""
 
     profile: str | None = None
@@ -63,12 +63,12 @@ class WholeBoard:
         return self.snapshot.offered(read_only=self.read_only)
 
     @property
-    def plans(self) -> Mapping[str, Hung]:
+    def plans(self) -> Mapping[str, PlanEntry]:
         """The registry's own."""
         return self._registry.snapshot.plans
 
 
-class ProfileView:
+class ProfileTools:
     """The visible tools of a session with a profile; their plans carry the profile's limits.
 
     They are shared by all sessions of the profile and keep their plans while the tools stay, so that a rate limit
@@ -81,7 +81,7 @@ class ProfileView:
         name: str,
         profile: Profile,
         tighten: Callable[[Tool], Limits],
-        recompile: Callable[[Tool], Hung],
+        recompile: Callable[[Tool], PlanEntry],
         *,
         read_only: bool,
     ) -> None:
@@ -91,7 +91,7 @@ class ProfileView:
         self._selects = profile.selects
         self._tighten = tighten
         self._recompile = recompile
-        self._made: dict[str, tuple[Hung, Hung]] = {}
+        self._made: dict[str, tuple[PlanEntry, PlanEntry]] = {}
         self._snapshot = Snapshot(-1, {})
 
     @property
@@ -100,9 +100,9 @@ class ProfileView:
         whole = self._registry.snapshot
         if self._snapshot.version != whole.version:
             self._made = {
-                name: self._made_of(name, hung)
-                for name, hung in whole.plans.items()
-                if self._selects(hung.tool) or name == "read_result"
+                name: self._made_of(name, entry)
+                for name, entry in whole.plans.items()
+                if self._selects(entry.tool) or name == "read_result"
             }
             self._snapshot = Snapshot(whole.version, {name: made for name, (_, made) in self._made.items()})
         return self._snapshot
@@ -113,16 +113,16 @@ class ProfileView:
         return self.snapshot.offered(read_only=self.read_only)
 
     @property
-    def plans(self) -> Mapping[str, Hung]:
+    def plans(self) -> Mapping[str, PlanEntry]:
         """What is registered for this profile."""
         return self.snapshot.plans
 
-    def _made_of(self, name: str, hung: Hung) -> tuple[Hung, Hung]:
+    def _made_of(self, name: str, entry: PlanEntry) -> tuple[PlanEntry, PlanEntry]:
         known = self._made.get(name)
-        if known is not None and known[0] is hung:
+        if known is not None and known[0] is entry:
             return known
-        tool = hung.tool
+        tool = entry.tool
         limits = self._tighten(tool)
-        if isinstance(hung, Refusal) or limits == tool.limits:
-            return hung, hung
-        return hung, self._recompile(attrs.evolve(tool, limits=limits))
+        if isinstance(entry, Refusal) or limits == tool.limits:
+            return entry, entry
+        return entry, self._recompile(attrs.evolve(tool, limits=limits))

@@ -1,4 +1,4 @@
-"""Places of a front that its callers share: sessions, connections, bodies that are being read, calls.
+"""Places of an HTTP server that its callers share: sessions, connections, bodies that are being read, calls.
 
 One caller that takes all there is would lock the others out. So whoever has most makes room for others when places are
 short, and where there may be others a part is left to them even when all that somebody has is in use.
@@ -16,14 +16,14 @@ from pegboard._values import Shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pegboard.fronts import Caller
+    from pegboard.serving import Caller
 
 RESERVED = 10
 """One place of that many is left to others; of fewer none."""
 
 
 def owner_of(caller: Caller, scope: Mapping[str, Any]) -> str:
-    """Whose place it is: a user's, whichever token they bring; without a credential that of the peer's address.
+    """Who owns a place: the user, whichever token they bring; without a credential the peer's address.
 
     .. versionadded:: 0.1
     """

@@ -28,7 +28,7 @@ MAX_WORD = 200
 
 
 @attrs.frozen(eq=False, repr=False)
-class Kept(Value):
+class StoredResult(Value):
     """One result: its pages, the bytes they take, when it is forgotten (seconds of the monotonic clock)."""
 
     pages: tuple[str, ...]
@@ -36,7 +36,7 @@ class Kept(Value):
     until: float
 
 
-class KeptResults:
+class ResultStore:
     """The stored results of one session.
 
     Args:
@@ -49,7 +49,7 @@ class KeptResults:
         self._max_bytes = max_bytes
         self._for_s = for_s
         self._clock = clock
-        self._kept: OrderedDict[str, Kept] = OrderedDict()  # the oldest first: all are kept for the same time
+        self._kept: OrderedDict[str, StoredResult] = OrderedDict()  # the oldest first: all are kept for the same time
         self._bytes = 0  # of all of them, counted as they come and go: a walk would make each cut dearer than the last
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
@@ -62,15 +62,15 @@ class KeptResults:
             if len(blocks) - len(others) > MAX_TEXTS:
                 blocks = [TextContent(text), *others]
             fits = result.data is None or _data_size(result.data) <= max_bytes
-            said = (result.details, result.error and result.error.details)
-            if fits and all(map(functools.partial(_fits, max_bytes), said)) and tuple(blocks) == result.content:
+            values = (result.details, result.error and result.error.details)
+            if fits and all(map(functools.partial(_fits, max_bytes), values)) and tuple(blocks) == result.content:
                 return result
             data = result.data if fits else None
             return _rebuilt(result, tuple(blocks), data, {"cut": {"data": not fits}}, max_bytes)
         # A page of characters that are one byte each; others take up to four, and get fewer on a page.
         per_page = max(1, max_bytes if size == len(text) else max_bytes // 4)
         pages = tuple(text[start : start + per_page] for start in range(0, len(text), per_page))
-        key = self._keep(Kept(pages, size, self._clock() + self._for_s))
+        key = self._keep(StoredResult(pages, size, self._clock() + self._for_s))
         advice = f'read on with read_result(id="{key}", page=2)' if key else "the rest is too large to be kept"
         note = f"[page 1 of {len(pages)}, {size} bytes in all; {advice}]"
         cut = {"id": key, "page": 1, "pages": len(pages), "bytes": size}
@@ -95,7 +95,7 @@ class KeptResults:
         data = {"id": key, "page": number, "pages": len(kept.pages)}
         return ToolResult((TextContent(kept.pages[number - 1]), TextContent(note)), data)
 
-    def _keep(self, kept: Kept) -> str | None:
+    def _keep(self, kept: StoredResult) -> str | None:
         if kept.size > self._max_bytes:
             return None
         self._forget()
@@ -134,8 +134,8 @@ def _fitting_blocks(blocks: tuple[Content, ...], max_bytes: int) -> list[Content
     return fitting
 
 
-def _fits(max_bytes: int, said: Any) -> bool:
-    return said is None or _data_size(said) <= max_bytes
+def _fits(max_bytes: int, details: Any) -> bool:
+    return details is None or _data_size(details) <= max_bytes
 
 
 def _data_size(data: Any) -> int:

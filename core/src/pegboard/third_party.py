@@ -27,7 +27,7 @@ MAX_TEXT = 2_000
 SEVERITIES = ("error", "warning", "note")
 
 
-def guest_validator(validate: Validator, label: str) -> Validator:
+def checked_validator(validate: Validator, label: str) -> Validator:
     """A plugin's validator, which judges a copy: it can change nothing that a tool is given, and what it answers is
     looked at, since an answer of the wrong kind would let every value pass.
 

@@ -17,7 +17,7 @@ import attrs
 from pegboard.config import looks_secret, mask_text
 from pegboard_mcp.foreign import ForeignFile, ForeignTable, Names, Reference, fill, missing, project_of, variable_of
 from pegboard_mcp.secrets import secrets_of_args, secrets_of_url
-from pegboard_mcp.table import Path_, Reader
+from pegboard_mcp.table import Path_, ServerTableReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ ORDER = (
 
 
 @attrs.define
-class Takeover:
+class ConfigImport:
     """What is imported.
 
     Args:
@@ -55,9 +55,11 @@ class Takeover:
     faults: list[Fault] = attrs.Factory(list)
 
 
-def take_over(path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, with_secrets: bool) -> Takeover:
+def import_servers(
+    path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, with_secrets: bool
+) -> ConfigImport:
     """Convert these servers of a file."""
-    taken = Takeover()
+    taken = ConfigImport()
     names = Names(path, file.inputs)
     variables = _Variables(taken)
     for one in tables:
@@ -89,7 +91,7 @@ def _faults_of(one: ForeignTable, names: Names, path: Path) -> list[Fault]:
 
     _changed(one.table, note)
     filled, _ = fill(one.table, names, _Anything())
-    reader = Reader(one.name, filled, project_of(path))
+    reader = ServerTableReader(one.name, filled, project_of(path))
     reader.read()
     return [*unknown, *(fault for fault in reader.faults if fault.path not in open_places)]
 
@@ -134,7 +136,7 @@ def _changed(value: Any, change: Callable[[str, Path_], str], path: Path_ = ()) 
     return value
 
 
-def _rewriting(names: Names, hide: Hide, taken: Takeover) -> Callable[[str, Path_], str]:
+def _rewriting(names: Names, hide: Hide, taken: ConfigImport) -> Callable[[str, Path_], str]:
     """What writes a text of the file as a text of ours."""
 
     def one(part: str | Reference, at: Path_, has_variables: bool) -> str:
@@ -167,7 +169,7 @@ def _no_secret(text: str, at: Path_, has_variables: bool) -> str:
 class _Variables:
     """The variables that stand for secrets: one secret has one, two secrets never share one."""
 
-    def __init__(self, taken: Takeover) -> None:
+    def __init__(self, taken: ConfigImport) -> None:
         self._taken = taken
         self._names: dict[str, str] = {}
 

@@ -1,8 +1,8 @@
 """What an MCP server has beside tools: prompts, resources, and templates of resources.
 
-They are values, as a tool is. Those of the MCP servers on the board come and go with their source, and lie in `Offers`,
-a resource of the host; those of plugins come from the hooks `provide_prompts` and `provide_resources`. `pegboard serve`
-offers both.
+They are values, as a tool is. Those of the MCP servers on the board come and go with their source, and lie in
+`Capabilities`, a resource of the host; those of plugins come from the hooks `provide_prompts` and `provide_resources`.
+`pegboard serve` offers both.
 """
 
 from __future__ import annotations
@@ -184,18 +184,18 @@ def _pattern_of(template: str) -> re.Pattern[str]:
 
 _EXPRESSION = re.compile(r"(\{[^{}]{1,200}\})")
 
-SETTLE_S = 20.0
+SOURCES_WAIT_S = 20.0
 """How long a reader waits for sources that are starting: less than the 30 s that a tool has."""
 
 Kind = Literal["prompts", "resources", "updated"]
-Reader = Callable[["Session", str], Awaitable["str | bytes | Sequence[Content]"]]
+ResourceReader = Callable[["Session", str], Awaitable["str | bytes | Sequence[Content]"]]
 """Reads what lies at a URI: `async read(session, uri)`."""
 Watcher = Callable[[Kind, str | None], None]
 """Hears that a list changed (the second is None), or that what lies at a URI was updated (the second is the URI)."""
 
 
-class Offers:
-    """Prompts and resources of the sources of one host; a resource of the host (`CallContext.resource(Offers)`).
+class Capabilities:
+    """Prompts and resources of the sources of one host; a resource of the host (`CallContext.resource(Capabilities)`).
 
     Of two with one name or URI the first source in the order of names is kept, whatever came first.
 
@@ -211,7 +211,7 @@ class Offers:
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
         self._resources: dict[str, tuple[Resource | ResourceTemplate, ...]] = {}
         self._watchers: dict[object, Watcher] = {}
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[str, ResourceReader] = {}
         self._held: dict[str, Mapping[str, ToolError]] = {}
 
     def held_back(self, key: str) -> ToolError | None:
@@ -235,25 +235,25 @@ class Offers:
         return sorted(name for source in sources for name in self._held[source])
 
     @property
-    def readers(self) -> Mapping[str, Reader]:
+    def readers(self) -> Mapping[str, ResourceReader]:
         """By source: what reads any address there, one that it does not list too."""
         return dict(sorted(self._readers.items()))
 
-    def find_reader(self, uri: str) -> Reader | None:
+    def find_reader(self, uri: str) -> ResourceReader | None:
         """What reads this address: of the source that lists it, or has a template of its form."""
         listed = self.resources.get(uri)
         if listed is not None:
             return listed.read
         return next((one.read for one in self.templates.values() if one.fits(uri)), None)
 
-    async def settle(self, is_enough: Callable[[], bool] = lambda: False) -> None:
+    async def wait_until_listed(self, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Wait until every source has offered what it has, or could not be started; or until `is_enough`.
 
-        A source that takes longer than `SETTLE_S` is not waited for again.
+        A source that takes longer than `SOURCES_WAIT_S` is not waited for again.
         """
         import trio
 
-        with trio.move_on_after(SETTLE_S) as scope:
+        with trio.move_on_after(SOURCES_WAIT_S) as scope:
             while self._expected and not is_enough():
                 self._arrival = self._arrival or trio.Event()
                 await self._arrival.wait()
@@ -267,7 +267,7 @@ class Offers:
             self._arrival.set()
             self._arrival = None
 
-    def add_reader(self, source: str, read: Reader) -> None:
+    def add_reader(self, source: str, read: ResourceReader) -> None:
         """Offer to read any address of a source."""
         self._readers[source] = read
 
@@ -314,19 +314,21 @@ class Offers:
             watcher(kind, uri)
 
 
-_open: weakref.WeakValueDictionary[int, Offers] = weakref.WeakValueDictionary()
+_open: weakref.WeakValueDictionary[int, Capabilities] = weakref.WeakValueDictionary()
 """By the identity of the settings that a host gave: sources have those in common with the resources of their plugin."""
 
 
 @contextlib.asynccontextmanager
-async def open_offers(settings: object = None, expected: Iterable[str] = ()) -> AsyncIterator[Offers]:
-    """The `Offers` of one host, which sources with the same settings find while it runs; `expected`: their names."""
-    offers = Offers(expected)
-    _open[id(settings)] = offers
+async def open_capabilities(settings: object = None, expected: Iterable[str] = ()) -> AsyncIterator[Capabilities]:
+    """The `Capabilities` of one host, which sources with the same settings find while it runs; `expected`: their
+    names.
+    """
+    capabilities = Capabilities(expected)
+    _open[id(settings)] = capabilities
     try:
-        yield offers
+        yield capabilities
     finally:
-        if _open.get(id(settings)) is offers:
+        if _open.get(id(settings)) is capabilities:
             del _open[id(settings)]
 
 
@@ -338,6 +340,6 @@ def servers_away(host: Host) -> list[SourceStatus]:
     return [one for one in host.board.source_statuses() if one.source in own and not one.is_ready]
 
 
-def find_offers(settings: object) -> Offers | None:
-    """The `Offers` of the host that runs with these settings."""
+def find_capabilities(settings: object) -> Capabilities | None:
+    """The `Capabilities` of the host that runs with these settings."""
     return _open.get(id(settings))

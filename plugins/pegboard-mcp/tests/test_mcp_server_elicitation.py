@@ -457,7 +457,7 @@ async def test_a_missing_answer_is_asked_for_again(rounds: Any) -> None:
     assert list(again.input_requests) == ["first"]
 
 
-async def test_what_is_no_answer_is_refused_and_the_state_stays_good(rounds: Any) -> None:
+async def test_what_is_not_an_answer_is_refused_and_the_state_stays_good(rounds: Any) -> None:
     asked = await rounds("ask_twice")
     wrong = types.ListRootsResult(roots=[])
     with pytest.raises(MCPError) as caught:
@@ -542,7 +542,7 @@ async def test_what_is_not_taken_up_in_time_ends_and_its_answer_is_kept_a_while(
 
 
 async def test_those_who_wait_are_bounded(rounds: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard_mcp.server.asks.MAX_SUSPENDED_OF_ONE", 3)
+    monkeypatch.setattr("pegboard_mcp.server.elicitation.MAX_SUSPENDED_OF_ONE", 3)
     for name in "abc":
         await rounds("drop", {"name": name})
     with pytest.raises(MCPError) as caught:
@@ -550,7 +550,7 @@ async def test_those_who_wait_are_bounded(rounds: Any, monkeypatch: pytest.Monke
     assert caught.value.data["code"] == "RATE_LIMITED"
 
 
-async def test_a_tool_that_asks_what_is_no_request_is_its_own_fault(host_with: Any, mode: str) -> None:
+async def test_a_tool_that_asks_what_is_not_a_request_is_its_own_fault(host_with: Any, mode: str) -> None:
     @tool
     async def wrong(context: CallContext) -> str:
         """Ask nonsense."""

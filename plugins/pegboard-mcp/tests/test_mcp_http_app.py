@@ -15,7 +15,7 @@ import trio
 from mcp import Client, types
 
 from pegboard import ConfigError, hookimpl, tool
-from pegboard_mcp.server.http import Front, serve_http
+from pegboard_mcp.server.http import HttpApp, serve_http
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ async def test_parallel_calls_of_one_client_do_not_wait_for_each_other(
 # -- the fast path answers as the SDK does
 
 
-async def test_the_lane_answers_a_modern_call_as_the_sdk_does(over_http: Callable[..., Any]) -> None:
+async def test_the_fast_path_answers_a_modern_call_as_the_sdk_does(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         first = await served.call("add", {"a": 1, "b": 2})  # nothing of the server is known yet: the SDK's
         second = await served.call("add", {"a": 1, "b": 2})
@@ -141,7 +141,7 @@ async def test_the_lane_answers_a_modern_call_as_the_sdk_does(over_http: Callabl
         assert second.headers["content-type"] == "application/json"
 
 
-async def test_the_lane_answers_a_session_with_its_id_and_as_json(over_http: Callable[..., Any]) -> None:
+async def test_the_fast_path_answers_a_session_with_its_id_and_as_json(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         session = await served.open_session()
         message = served.message("add", {"a": 1, "b": 2}, modern=False)
@@ -165,7 +165,7 @@ WRONG_HEADERS = [
 
 
 @pytest.mark.parametrize(("wrong", "status", "code"), WRONG_HEADERS)
-async def test_wrong_headers_are_refused_by_the_sdk_whatever_the_lane_does(
+async def test_wrong_headers_are_refused_by_the_sdk_whatever_the_fast_path_does(
     over_http: Callable[..., Any], wrong: dict[str, str], status: int, code: int | None
 ) -> None:
     async with over_http() as served:
@@ -336,8 +336,8 @@ async def test_a_question_of_a_cancelled_call_is_taken_back(over_http: Callable[
 
 
 async def test_a_call_that_takes_long_shows_life(over_http: Callable[..., Any], monkeypatch: Any) -> None:
-    monkeypatch.setattr("pegboard_mcp.server.lane.PING_S", 0.05)
-    monkeypatch.setattr("pegboard_mcp.server.lane.GLANCE_S", 0.02)
+    monkeypatch.setattr("pegboard_mcp.server.fast_path.PING_S", 0.05)
+    monkeypatch.setattr("pegboard_mcp.server.fast_path.GLANCE_S", 0.02)
     async with over_http() as served:
         await served.call("add", {"a": 1, "b": 2})
         message = served.message("wait")
@@ -497,7 +497,7 @@ async def test_host_and_origin_are_held(over_http: Callable[..., Any], headers: 
     "body",
     [b"", b"{", b"\xff", b"[" * 100 + b"]" * 100, b'{"a": 1e999}', b"NaN", b"9" * 5000, b'"\\ud800"'],
 )
-async def test_what_is_no_json_is_answered_that_it_is_not(over_http: Callable[..., Any], body: bytes) -> None:
+async def test_what_is_not_json_is_answered_that_it_is_not(over_http: Callable[..., Any], body: bytes) -> None:
     async with over_http() as served:
         answer = await served.raw.post(served.url, content=body, headers=served.headers())
         assert answer.status_code == 400
@@ -531,7 +531,7 @@ async def test_an_unknown_session_path_or_method_says_so(over_http: Callable[...
 
 
 def test_importing_the_package_imports_no_server() -> None:
-    assert Front.__module__ == "pegboard_mcp.server.http"
+    assert HttpApp.__module__ == "pegboard_mcp.server.http"
 
 
 async def talk(served: Any, *parts: bytes) -> bytes:

@@ -46,7 +46,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from pegboard.fronts import LAST_S
+from pegboard.serving import LAST_S
 from pegboard_mcp.server._flights import cut_off
 from pegboard_mcp.server.http import sse_event
 
@@ -98,7 +98,7 @@ class _Standalone:
         await self._session.send_notification(server_notification_adapter.validate_python(message))
 
 
-class _LaneSession:
+class _FastSession:
     """What the fast path knows of one session of the handshake era."""
 
     def __init__(self, server: BoardServer, session: ServerSession, lifespan: Any, owner: Any, session_id: str) -> None:
@@ -113,7 +113,7 @@ class _LaneSession:
         self.owner = owner
         self.header = (_SESSION, session_id.encode("latin-1"))
         self.seen = monotonic()
-        self.calls: dict[Any, _LaneCall] = {}
+        self.calls: dict[Any, _FastCall] = {}
         self.asked: dict[str, _Question] = {}
 
 
@@ -124,17 +124,17 @@ class _Question:
         self.error: ErrorData | None = None
 
 
-class _LaneCall:
+class _FastCall:
     """One call, and its answer; what the SDK's kernel knows as a `DispatchContext`."""
 
     def __init__(
         self,
-        lane: Lane,
+        fast_path: FastPath,
         message: dict[str, Any],
         scope: Scope,
         receive: Receive,
         send: Send,
-        session: _LaneSession | None,
+        session: _FastSession | None,
     ) -> None:
         self.request_id = message["id"]
         self.params: dict[str, Any] = message["params"]
@@ -146,7 +146,7 @@ class _LaneCall:
         self.gone = False
         self.ended = False
         self.message_metadata = ServerMessageMetadata(request_context=Request(scope, receive))
-        self._lane = lane
+        self._fast_path = fast_path
         self._scope = scope
         self._send = send
         self._turn: trio.Lock | None = None
@@ -232,7 +232,7 @@ class _LaneCall:
         session = self.session
         if session is None or self._done or len(session.asked) >= MAX_ASKED:
             raise NoBackChannelError(method)
-        key = self._lane.next_key()
+        key = self._fast_path.next_key()
         question = session.asked[key] = _Question()
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": key, "method": method}
         if params is not None:
@@ -277,17 +277,17 @@ class _LaneCall:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-class Lane:
-    """The fast path of one server; made by `open_lane`."""
+class FastPath:
+    """The fast path of one server; made by `open_fast_path`."""
 
     def __init__(self, server: BoardServer, flights: Flights, nursery: trio.Nursery, idle_s: float) -> None:
         self._server = server
         self._flights = flights
         self._nursery = nursery
         self._idle_s = idle_s
-        self._sessions: dict[str, _LaneSession] = {}
+        self._sessions: dict[str, _FastSession] = {}
         self._lifespan: Any = None
-        self._open: set[_LaneCall] = set()
+        self._open: set[_FastCall] = set()
         self._some = trio.Event()
         self._keys = itertools.count(1)
         self._plain: dict[str, tuple[Any, bool]] = {}
@@ -308,7 +308,7 @@ class Lane:
             if key is not None and ctx.session.client_params is not None:
                 self._sweep()
                 owner = _owner_of(ctx.request.scope)
-                self._sessions[key] = _LaneSession(self._server, ctx.session, ctx.lifespan_context, owner, key)
+                self._sessions[key] = _FastSession(self._server, ctx.session, ctx.lifespan_context, owner, key)
         return answer
 
     def _sweep(self) -> None:
@@ -347,13 +347,13 @@ class Lane:
         if isinstance(message.get("result"), dict):
             question.result = message["result"]
         else:
-            said = message.get("error")
-            said = said if isinstance(said, dict) else {}
-            code, text = said.get("code"), said.get("message")
+            problem = message.get("error")
+            problem = problem if isinstance(problem, dict) else {}
+            code, text = problem.get("code"), problem.get("message")
             question.error = ErrorData(
                 code=code if type(code) is int else CONNECTION_CLOSED,
                 message=text if isinstance(text, str) else "the client answered what is not an answer",
-                data=said.get("data"),
+                data=problem.get("data"),
             )
         question.answered.set()
         return True
@@ -369,7 +369,7 @@ class Lane:
             if call is not None:
                 call.cancel()
 
-    def _session_of(self, scope: Scope) -> _LaneSession | None:
+    def _session_of(self, scope: Scope) -> _FastSession | None:
         key = _header(scope, _SESSION)
         session = self._sessions.get(key.decode("latin-1")) if key is not None else None
         if session is None or session.owner != _owner_of(scope):
@@ -384,7 +384,7 @@ class Lane:
         if taken is None:
             return False
         runner, session, connection = taken
-        call = _LaneCall(self, message, scope, receive, send, session)
+        call = _FastCall(self, message, scope, receive, send, session)
         if not self._open:
             self._some.set()
         key = None
@@ -414,7 +414,7 @@ class Lane:
             flights.end()
         return True
 
-    async def _result(self, runner: ServerRunner[Any], call: _LaneCall) -> dict[str, Any]:
+    async def _result(self, runner: ServerRunner[Any], call: _FastCall) -> dict[str, Any]:
         try:
             result = await runner.on_request(call, "tools/call", call.params)
         except Exception as problem:  # noqa: BLE001 - the SDK's own table makes an answer of it
@@ -422,7 +422,7 @@ class Lane:
             return {"jsonrpc": "2.0", "id": call.request_id, "error": error}
         return {"jsonrpc": "2.0", "id": call.request_id, "result": result}
 
-    def _cancelled(self, call: _LaneCall) -> dict[str, Any] | None:
+    def _cancelled(self, call: _FastCall) -> dict[str, Any] | None:
         """What a call that was cancelled is answered; None: nobody waits."""
         if call.is_cancelled:
             error = {"code": REQUEST_CANCELLED, "message": "Request cancelled"}
@@ -434,7 +434,7 @@ class Lane:
 
     def _taken(
         self, scope: Scope, message: dict[str, Any]
-    ) -> tuple[ServerRunner[Any], _LaneSession | None, Connection | None] | None:
+    ) -> tuple[ServerRunner[Any], _FastSession | None, Connection | None] | None:
         """Who answers a call, if it is plain."""
         params, request_id = message.get("params"), message.get("id")
         if (
@@ -477,7 +477,7 @@ class Lane:
 
     def _of_session(
         self, scope: Scope, headers: dict[bytes, bytes], request_id: Any
-    ) -> tuple[ServerRunner[Any], _LaneSession, None] | None:
+    ) -> tuple[ServerRunner[Any], _FastSession, None] | None:
         session = self._sessions.get(headers.get(_SESSION, b"").decode("latin-1"))
         if session is None or session.owner != _owner_of(scope):
             return None
@@ -521,7 +521,7 @@ class Lane:
                     call.watched = True
                     self._nursery.start_soon(self._watch, call)
 
-    async def _watch(self, call: _LaneCall) -> None:
+    async def _watch(self, call: _FastCall) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_ping, call)
             while (await call.receive())["type"] != "http.disconnect":
@@ -533,7 +533,7 @@ class Lane:
                 call.scope.cancel()
 
 
-async def _ping(call: _LaneCall) -> None:
+async def _ping(call: _FastCall) -> None:
     while not call.gone:
         await trio.sleep(PING_S)
         await call.say(b": ping\r\n\r\n")
@@ -550,14 +550,14 @@ def _owner_of(scope: Scope) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def open_lane(server: BoardServer, flights: Flights, idle_s: float) -> AsyncIterator[Lane]:
+async def open_fast_path(server: BoardServer, flights: Flights, idle_s: float) -> AsyncIterator[FastPath]:
     """A fast path before a server, as long as the block."""
     async with trio.open_nursery() as nursery:
-        lane = Lane(server, flights, nursery, idle_s)
-        server.middleware.insert(0, lane.observe)
-        nursery.start_soon(lane.look_after)
+        fast_path = FastPath(server, flights, nursery, idle_s)
+        server.middleware.insert(0, fast_path.observe)
+        nursery.start_soon(fast_path.look_after)
         try:
-            yield lane
+            yield fast_path
         finally:
-            server.middleware.remove(lane.observe)
+            server.middleware.remove(fast_path.observe)
             nursery.cancel_scope.cancel()

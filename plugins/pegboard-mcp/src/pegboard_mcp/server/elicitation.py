@@ -115,8 +115,8 @@ class Exchange:
         if not self.is_modern:
             return self.connected.level
         meta: Mapping[str, Any] = self.ctx.meta or {}
-        said = meta.get(LOG_LEVEL_META_KEY)
-        return said if isinstance(said, str) else None
+        wanted = meta.get(LOG_LEVEL_META_KEY)
+        return wanted if isinstance(wanted, str) else None
 
     # -- what the client can do
 
@@ -410,7 +410,7 @@ def _checked(request: Mapping[str, Any]) -> dict[str, Any]:
         message = _REQUESTS[str(method)].validate_python({"method": method, "params": request.get("params") or {}})
     except (KeyError, ValidationError):
         raise ToolError(
-            ErrorCode.INTERNAL_ERROR, f"the tool asks its client what is not {str(method)[:40]} request"
+            ErrorCode.INTERNAL_ERROR, f"the tool asks its client what is not a {str(method)[:40]} request"
         ) from None
     shaped: dict[str, Any] = message.model_dump(by_alias=True, mode="json", exclude_none=True)
     return shaped

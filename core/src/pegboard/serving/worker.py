@@ -14,7 +14,7 @@ What a client makes a connection fail by is the end of that connection alone. An
 client could leave its answers unread there for ever, since its window is its own affair and the system sees a
 connection that lives.
 
-It needs hypercorn, on which the packages of fronts depend and the core does not.
+It needs hypercorn, on which the packages of HTTP servers depend and the core does not.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
 
-from pegboard.fronts import LAST_S, UNREAD_S
-from pegboard.fronts.bodies import RATE
-from pegboard.fronts.sharing import Place, Places
+from pegboard.serving import LAST_S, UNREAD_S
+from pegboard.serving.bodies import RATE
+from pegboard.serving.sharing import Place, Places
 
 if TYPE_CHECKING:
     import logging
@@ -60,7 +60,7 @@ LENGTH = b"\r\ncontent-length: "
 
 
 def config_for(log: logging.Logger) -> Config:
-    """hypercorn's configuration of a front: HTTP/1.1 alone, bounded heads, no log but warnings.
+    """hypercorn's configuration of an HTTP server: HTTP/1.1 alone, bounded heads, no log but warnings.
 
     .. versionadded:: 0.1
     """
@@ -146,14 +146,14 @@ class _Http1(H11Protocol):
 
     def _is_handshake(self, request: h11.Request) -> bool:
         """RFC 6455, section 4.2.1, as far as hypercorn would not say itself what is wrong."""
-        said = {bytes(name): bytes(value).strip().lower() for name, value in request.headers}
+        given = {bytes(name): bytes(value).strip().lower() for name, value in request.headers}
         path = request.target.split(b"?", 1)[0].decode("latin-1").rstrip("/")
         return (
             self.websocket_path == path
             and request.method == b"GET"
-            and said.get(b"upgrade") == b"websocket"
-            and said.get(b"sec-websocket-version") == b"13"
-            and bool(said.get(b"sec-websocket-key"))
+            and given.get(b"upgrade") == b"websocket"
+            and given.get(b"sec-websocket-version") == b"13"
+            and bool(given.get(b"sec-websocket-key"))
         )
 
 

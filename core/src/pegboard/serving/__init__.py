@@ -1,13 +1,14 @@
-"""What front doors over HTTP share: whom they let in, where they listen, and how they end; `worker` serves them.
+"""What HTTP servers share: who is let in, where they listen, and how they end; `worker` serves them.
 
 Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
 Host is a configured name, the bound address, or a bare IP address, which no name service can move; an Origin is one
 that was configured, or on loopback.
 
 A token is compared by its SHA-256 with all that are configured, each in constant time, and is never logged, kept or
-shown. Where a front asks for no credential, whoever reaches the port is let in: so the port is then on loopback alone.
+shown. Where an HTTP server asks for no credential, whoever reaches the port is let in: so the port is then on loopback
+alone.
 
-Every board imports this module for the settings of its fronts: nothing heavy is imported before it is needed.
+Every board imports this module for the settings of its HTTP servers: nothing heavy is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = [
     "bound_socket",
     "host_of",
     "is_loopback",
-    "refuse_open_door",
+    "require_credential",
     "serve_until_signal",
 ]
 
@@ -81,7 +82,7 @@ class Caller(NamedTuple):
 
 
 class Tokens:
-    """The bearer tokens of one front.
+    """The bearer tokens of one HTTP server.
 
     Args:
         tokens: each token, and whose it is.
@@ -177,8 +178,8 @@ def is_loopback(bind: str) -> bool:
     return address.is_loopback if address is not None else bind.lower() == "localhost"
 
 
-def refuse_open_door(bind: str, *, asks_for_credential: bool, hint: str) -> None:
-    """Hold that other machines do not reach the tools without a credential.
+def require_credential(bind: str, *, asks_for_credential: bool, hint: str) -> None:
+    """Require that other machines do not reach the tools without a credential.
 
     Raises:
         ConfigError: the address is none of loopback, and no credential is asked for.
@@ -191,7 +192,7 @@ def refuse_open_door(bind: str, *, asks_for_credential: bool, hint: str) -> None
 
 
 class HostCheck:
-    """Which values of Host and Origin a front serves.
+    """Which values of Host and Origin an HTTP server serves.
 
     Args:
         bind: the address that it is bound to.
@@ -220,12 +221,12 @@ class HostCheck:
             return 421 if hosts != 1 else 403
         known = self._known.get((host, origin))
         if known is None:
-            known = self._weigh(host.decode("latin-1"), None if origin is None else origin.decode("latin-1"))
+            known = self._status_of(host.decode("latin-1"), None if origin is None else origin.decode("latin-1"))
             if len(self._known) < MAX_REMEMBERED:
                 self._known[host, origin] = known
         return known
 
-    def _weigh(self, host: str, origin: str | None) -> int:
+    def _status_of(self, host: str, origin: str | None) -> int:
         if not self._is_known(host):
             return 421
         if not origin or origin in self._origins:
@@ -261,7 +262,7 @@ def bound_socket(bind: str, port: int) -> socket.socket:
     hints = {
         errno.EADDRINUSE: "choose another --port, or end what listens there",
         errno.EACCES: "choose a --port from 1024 on, or have a proxy pass the lower one on",
-        errno.EADDRNOTAVAIL: "say a --host that is an address of this machine",
+        errno.EADDRNOTAVAIL: "give a --host that is an address of this machine",
     }
     where = f"{bind[:60]}:{port}"
     try:
@@ -271,7 +272,7 @@ def bound_socket(bind: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, proto)
     except (OSError, UnicodeError, OverflowError) as problem:
         raise ConfigError(
-            f"{where} is no address to serve on", hint="say a --host that is an address or a name of this machine"
+            f"{where} is not an address to serve on", hint="give a --host that is an address or a name of this machine"
         ) from problem
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

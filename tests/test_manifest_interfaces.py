@@ -22,7 +22,7 @@ for needed in ("pegboard_toolgen", "pegboard_mcp", "pegboard_http", "pegboard_ch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    Door = Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]]
+    Interface = Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]]
 
 TOUCHES: dict[str, Any] = {
     "id": "program:touch",
@@ -135,7 +135,7 @@ def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> d
 
 
 @pytest.fixture
-def through(over_stdio: Callable[..., Any]) -> dict[str, Door]:
+def through(over_stdio: Callable[..., Any]) -> dict[str, Interface]:
     """Each interface: the command with its configuration, the working directory and the environment, to the result."""
 
     def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
@@ -153,20 +153,20 @@ def through(over_stdio: Callable[..., Any]) -> dict[str, Door]:
 
 @pytest.mark.parametrize("interface", ["program", "mcp", "gateway", "chat"])
 def test_a_tool_that_writes_is_served_from_anywhere_and_refused_in_read_only_mode(
-    door: str, through: dict[str, Door], folder: Path, elsewhere: Path
+    interface: str, through: dict[str, Interface], folder: Path, elsewhere: Path
 ) -> None:
     command = [*PROGRAM, "--config", str(folder / "pegboard.toml")]
-    refused = through[door](command, elsewhere, {**os.environ, "READ_ONLY": "1"})
+    refused = through[interface](command, elsewhere, {**os.environ, "READ_ONLY": "1"})
     assert refused["ok"] is False
     assert "read-only mode" in json.dumps(refused)
     assert not (folder / "made").exists()
 
-    assert through[door](command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
+    assert through[interface](command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
     assert (folder / "made").exists()
     assert list(elsewhere.iterdir()) == []
 
 
-def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(through: dict[str, Door], folder: Path) -> None:
+def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(through: dict[str, Interface], folder: Path) -> None:
     (server,) = json.loads((folder / "mcp.json").read_text(encoding="utf-8"))["mcpServers"].values()
     assert (server["command"], server["args"][-1]) == ("pegboard", "serve")
     assert through["mcp"]([*PROGRAM, *server["args"][:-1]], folder, dict(os.environ))["ok"] is True

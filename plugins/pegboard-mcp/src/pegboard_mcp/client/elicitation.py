@@ -7,8 +7,8 @@ since its server may not know yet. In protocol 2026-07-28 the question is part o
 own task asks: then it is that call.
 
 Nothing waits for ever: a question ends with its call, and after the time a host gives for an approval. A call may ask
-`MAX_ASKS` times. Texts of a server are cleaned of what hides in them and masked before a person or a log sees them.
-Roots, logging and notifications belong to no call.
+`MAX_ELICITATIONS` times. Texts of a server are cleaned of what hides in them and masked before a person or a log sees
+them. Roots, logging and notifications belong to no call.
 
 Shapes: https://modelcontextprotocol.io/specification, "Sampling", "Elicitation", "Roots", "Logging".
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 GIVEN_UP_S = 60.0
 """How long after a call was cancelled its server may still ask for it."""
-MAX_ASKS = 20
+MAX_ELICITATIONS = 20
 """How often one call may ask."""
 MAX_TRIES = 3
 """How often a person is asked to fill in one form, when what was filled in does not fit."""
@@ -95,7 +95,7 @@ class RefusedError(Exception):
         self.message = message
 
 
-class Asks:
+class Elicitation:
     """Answers the requests of one server, and takes its notifications.
 
     Args:
@@ -287,10 +287,10 @@ class Call:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_asked", "_asks", "_over", "_scopes", "_tool", "context", "session", "task")
+    __slots__ = ("_asked", "_elicitation", "_over", "_scopes", "_tool", "context", "session", "task")
 
-    def __init__(self, asks: Asks, asker: CallContext | Session) -> None:
-        self._asks = asks
+    def __init__(self, elicitation: Elicitation, asker: CallContext | Session) -> None:
+        self._elicitation = elicitation
         self.context: CallContext | None = None
         if isinstance(asker, CallContext):
             self.context, self.session = asker, asker.session
@@ -306,13 +306,13 @@ class Call:
         import trio
 
         self.task = trio.lowlevel.current_task()
-        self._asks._calls[self] = None
+        self._elicitation._calls[self] = None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        del self._asks._calls[self]
+        del self._elicitation._calls[self]
         if kind is not None and not issubclass(kind, Exception):
-            self._asks.give_up(self.session)
+            self._elicitation.give_up(self.session)
         self._over = True
         for scope in tuple(self._scopes):
             scope.cancel()
@@ -324,19 +324,19 @@ class Call:
             RefusedError: it is refused.
         """
         if method == "roots/list":
-            return self._asks.roots()
+            return self._elicitation.roots()
         if method not in ("sampling/createMessage", "elicitation/create"):
             raise RefusedError(METHOD_NOT_FOUND, f"there is no {plain_text(method, 60)} here")
         self._asked += 1
-        if self._asked == MAX_ASKS + 1:
-            self._asks.tell_refused(method, f"one call may ask {MAX_ASKS} times")
-        if self._over or self._asked > MAX_ASKS:
+        if self._asked == MAX_ELICITATIONS + 1:
+            self._elicitation.tell_refused(method, f"one call may ask {MAX_ELICITATIONS} times")
+        if self._over or self._asked > MAX_ELICITATIONS:
             raise RefusedError(REJECTED, "declined: the call is over" if self._over else "declined: it asked too often")
         try:
             return await self._asked_of_person(method, params)
         except RefusedError as refused:
             if refused.code == INVALID_PARAMS:  # nobody was asked, and the person should know that something wanted to
-                self._asks.tell_refused(method, refused.message)
+                self._elicitation.tell_refused(method, refused.message)
             raise
 
     async def _asked_of_person(self, method: str, params: Any) -> dict[str, Any]:
@@ -344,7 +344,7 @@ class Call:
 
         if not isinstance(params, Mapping):
             raise RefusedError(INVALID_PARAMS, "params: expected an object")
-        own_s = self._asks.approval_s
+        own_s = self._elicitation.approval_s
         with trio.move_on_after(self.session.approval_timeout_s if own_s is None else own_s) as scope:
             self._scopes.add(scope)
             try:
@@ -407,10 +407,10 @@ class Call:
         rest = {key: value for key, value in request.items() if key not in ("messages", "systemPrompt", "maxTokens")}
         lines += [f"{key}: {json_text(value)}" for key, value in rest.items()]
         question = (
-            f"The server {self._asks.definition.name!r} asks your model for an answer of up to "
+            f"The server {self._elicitation.definition.name!r} asks your model for an answer of up to "
             f"{request['maxTokens']} tokens. Send it this, and give the answer to the server?"
         )
-        question = f"{question}\n{self._asks.definition.mask(plain_text(chr(10).join(lines), MAX_SAID))}"
+        question = f"{question}\n{self._elicitation.definition.mask(plain_text(chr(10).join(lines), MAX_SAID))}"
         try:  # `elicit`, since a yes "for the session" is about this question and not about the tool
             return await self._ask_person(question) is True
         except ToolError as problem:
@@ -420,14 +420,14 @@ class Call:
 
     async def _elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
         mode = params.get("mode", "form")
-        asks = self._asks
+        elicitation = self._elicitation
         message = params.get("message")
         if isinstance(message, str) and len(message) > MAX_TEXT:
             raise _too_long("message", message)
-        said = asks.shown(message, MAX_SAID)
+        text = elicitation.shown(message, MAX_SAID)
         if mode == "url":
             url = _url_of(params.get("url"))
-            question = f"The server {asks.definition.name!r} asks you to open a page at {_host_of(url)}: {said}"
+            question = f"The server {elicitation.definition.name!r} asks you to open a page at {_host_of(url)}: {text}"
             return {"action": _action(await self._ask(question, url=url))}
         if mode != "form":
             raise RefusedError(INVALID_PARAMS, f"mode: expected form or url, got {plain_text(mode, 40)!r}")
@@ -435,9 +435,9 @@ class Call:
             form = form_of(params.get("requestedSchema"), self._shown_whole)
         except FormError as problem:
             raise RefusedError(INVALID_PARAMS, plain_text(str(problem), 300)) from problem
-        secrets = secret_fields(form, said)
+        secrets = secret_fields(form, text)
         about = f" for what looks like a password or a key ({', '.join(secrets[:5])})" if secrets else ""
-        question = f"The server {asks.definition.name!r} asks{about}: {said}"
+        question = f"The server {elicitation.definition.name!r} asks{about}: {text}"
         faults: list[str] = []
         for _ in range(MAX_TRIES):
             again = "".join(f"\n- {fault}" for fault in faults[:10])
@@ -452,7 +452,7 @@ class Call:
     def _shown_whole(self, text: str) -> str:
         if len(text) > MAX_TEXT:  # who answers has to have seen all of it
             raise _too_long("requestedSchema", text)
-        return self._asks.shown(text, MAX_SAID)
+        return self._elicitation.shown(text, MAX_SAID)
 
     async def _ask(
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
@@ -472,7 +472,7 @@ class Call:
     def _asking(self) -> Tool:
         """The tool that a person is told of; where a prompt or a resource asks, one that stands for the server."""
         if self._tool is None:
-            name = self._asks.definition.name
+            name = self._elicitation.definition.name
             self._tool = Tool(name=plain_name(name)[:64], handler=_nothing, origin=Origin(source=name))
         return self._tool
 
@@ -481,14 +481,14 @@ async def _nothing() -> None:
     """Stands for what is not a tool."""
 
 
-def _root_of(said: str) -> dict[str, str]:
+def _root_of(text: str) -> dict[str, str]:
     """A configured folder, a path or the URI of one."""
     from pathlib import Path, PurePosixPath
 
-    if said.startswith("file://"):
-        return {"uri": said, "name": PurePosixPath(unquote(urlsplit(said).path)).name or said}
-    folder = Path(said).absolute()
-    return {"uri": folder.as_uri(), "name": folder.name or said}
+    if text.startswith("file://"):
+        return {"uri": text, "name": PurePosixPath(unquote(urlsplit(text).path)).name or text}
+    folder = Path(text).absolute()
+    return {"uri": folder.as_uri(), "name": folder.name or text}
 
 
 def _too_long(what: str, text: str) -> RefusedError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pegboard.host import Host
     from pegboard.session import Session
 
-    Door = Callable[[Host, str], Awaitable[tuple[set[str], dict[str, Any]]]]
+    Interface = Callable[[Host, str], Awaitable[tuple[set[str], dict[str, Any]]]]
     """A host and the name of a tool, to what is offered and the answer of a call of that tool."""
 
 NAMES = ("reads", "writes", "say so!", "risks")
@@ -92,7 +92,7 @@ async def through_chat(host: Host, name: str) -> tuple[set[str], dict[str, Any]]
     return set(chat._offered().tools), results[0] if results else {}
 
 
-DOORS: dict[str, Door] = {
+INTERFACES: dict[str, Interface] = {
     "python": through_python,
     "mcp, handshake": partial(through_mcp, mode="legacy"),
     "mcp, 2026-07-28": partial(through_mcp, mode="auto"),
@@ -103,15 +103,17 @@ DOORS: dict[str, Door] = {
 
 @pytest.mark.parametrize("name", ["writes", "say so!", "risks"])
 @pytest.mark.parametrize("config", [{"read_only": True}, {"profile": "reader"}], ids=["host", "profile"])
-@pytest.mark.parametrize("interface", DOORS)
-async def test_read_only_mode_holds_at_every_door(host_with: Any, door: str, config: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize("interface", INTERFACES)
+async def test_read_only_mode_holds_at_every_interface(
+    host_with: Any, interface: str, config: dict[str, Any], name: str
+) -> None:
     if "profile" in config:
         config = {**config, "profiles": {"reader": {"read_only": True}}}
     host = await host_with(config=config)
     host.add(*TOOLS)
-    offered, answer = await DOORS[door](host, name)
+    offered, answer = await INTERFACES[interface](host, name)
     assert offered == {"reads"}
-    if door == "chat" and name == "say so!":
+    if interface == "chat" and name == "say so!":
         return  # the echo takes a question apart at its blanks
     assert answer["ok"] is False
     assert "read-only mode" in json.dumps(answer)
@@ -166,14 +168,14 @@ WHO: dict[tuple[str | None, bool], tuple[str, str | None]] = {
 
 
 @pytest.mark.parametrize(("user_id", "read_only"), WHO)
-@pytest.mark.parametrize("interface", [*DOORS, "dry run", "many"])
-async def test_of_several_refusals_every_door_gives_that_of_the_caller_before_that_of_the_mode(
-    host_with: Any, door: str, user_id: str | None, read_only: bool
+@pytest.mark.parametrize("interface", [*INTERFACES, "dry run", "many"])
+async def test_of_several_refusals_every_interface_gives_that_of_the_caller_before_that_of_the_mode(
+    host_with: Any, interface: str, user_id: str | None, read_only: bool
 ) -> None:
     said = {} if user_id is None else {"user_id": user_id}
     host = await host_with(Permissions(), config={"read_only": read_only, **said})
     host.add(mine, *TOOLS)
-    _, answer = await {**DOORS, "dry run": through_check, "many": through_many}[door](host, "mine")
+    _, answer = await {**INTERFACES, "dry run": through_check, "many": through_many}[interface](host, "mine")
     assert errors_in(answer) == [WHO[user_id, read_only]]
 
 

@@ -13,7 +13,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from pegboard import CallContext, hookimpl, tool
-from pegboard.fronts import bodies, worker
+from pegboard.serving import bodies, worker
 
 for needed in ("pegboard_mcp", "pegboard_http"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
@@ -21,7 +21,7 @@ for needed in ("pegboard_mcp", "pegboard_http"):
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    Front = Callable[..., Any]
+    HttpApp = Callable[..., Any]
 
 WAIT_S = 30.0
 """Nothing here takes that long; who waits for it has failed."""
@@ -50,7 +50,7 @@ class Tools:
 
 
 @pytest.fixture(params=["gateway", "http"])
-def front(request: Any, host_with: Any) -> Front:
+def front(request: Any, host_with: Any) -> HttpApp:
     """`async with front(**settings) as port`: one of the HTTP servers, on a free port."""
     return partial(serving, request.param, host_with)
 
@@ -129,7 +129,7 @@ FRAMED_TWICE = {
 
 
 @pytest.mark.parametrize("data", FRAMED_TWICE.values(), ids=FRAMED_TWICE)
-async def test_what_could_be_framed_in_two_ways_ends_the_connection(front: Front, data: bytes) -> None:
+async def test_what_could_be_framed_in_two_ways_ends_the_connection(front: HttpApp, data: bytes) -> None:
     async with front() as port:
         got = await answer_to(port, data)
         assert got.count(b"HTTP/1.1 ") <= 1
@@ -137,7 +137,7 @@ async def test_what_could_be_framed_in_two_ways_ends_the_connection(front: Front
         assert b"nothing is served here" not in got
 
 
-async def test_a_body_in_chunks_and_a_trailer_are_taken(front: Front) -> None:
+async def test_a_body_in_chunks_and_a_trailer_are_taken(front: HttpApp) -> None:
     async with front() as port:
         body = b"2\r\n{}\r\n0\r\nX-Sum: 1\r\n\r\n"
         got = await answer_to(port, request(b"Transfer-Encoding: chunked", b"Connection: close", body=body))
@@ -202,7 +202,7 @@ async def test_a_body_has_to_come_at_a_rate(host_with: Any, kind: str, monkeypat
         assert got.split(b" ")[1] == b"408"
 
 
-async def test_a_head_has_a_time_from_its_first_byte_on(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_head_has_a_time_from_its_first_byte_on(front: HttpApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "HEAD_S", 0.05)
     async with front() as port:
         assert await answer_to(port, b"P") == b""
@@ -219,7 +219,7 @@ async def test_a_head_has_a_time_from_its_first_byte_on(front: Front, monkeypatc
                 assert await kept.receive_some() == b""
 
 
-async def test_idle_connections_make_room(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_connections_make_room(front: HttpApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "MAX_CONNECTIONS", 3)
     async with front() as port:
         idle = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(3)]

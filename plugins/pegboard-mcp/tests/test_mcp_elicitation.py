@@ -13,8 +13,8 @@ import pytest
 import trio
 
 from pegboard import CallContext, ErrorCode, ToolError, open_host, tool
-from pegboard_mcp.client import asks as asks_module
-from pegboard_mcp.client.asks import MAX_ASKS, MAX_LOGGERS, MAX_TRIES, Asks, RefusedError
+from pegboard_mcp.client import elicitation as asks_module
+from pegboard_mcp.client.elicitation import MAX_ELICITATIONS, MAX_LOGGERS, MAX_TRIES, Elicitation, RefusedError
 from pegboard_mcp.client.transports._lines import LOGGED_LINES
 from pegboard_mcp.definitions import ServerDefinition
 
@@ -29,8 +29,8 @@ Answer = Callable[[Any], Awaitable[Any]]
 class Stage:
     """A host with a tool whose call is in flight while a test asks in the server's name."""
 
-    def __init__(self, asks: Asks) -> None:
-        self.asks = asks
+    def __init__(self, elicitation: Elicitation) -> None:
+        self.elicitation = elicitation
         self.shown: list[Any] = []
         self.heard: list[Any] = []
 
@@ -43,7 +43,7 @@ class Stage:
         self, host: Any, answer: Any = None, sampler: Any = None, *, can_ask: bool = True
     ) -> AsyncIterator[CallContext]:
         """A call of a session of its own runs while the block does."""
-        asks, began, end = self.asks, trio.Event(), trio.Event()
+        elicitation, began, end = self.elicitation, trio.Event(), trio.Event()
         contexts: list[CallContext] = []
 
         async def confirm(confirmation: Any) -> Any:
@@ -54,7 +54,7 @@ class Stage:
 
         session = host.session(confirm=confirm if can_ask else None, on_progress=on_progress)
         session.sampler = sampler
-        session.hold = (began, end, contexts, asks)  # type: ignore[attr-defined]
+        session.hold = (began, end, contexts, elicitation)  # type: ignore[attr-defined]
         async with trio.open_nursery() as nursery:
             nursery.start_soon(session.call, "held")
             await began.wait()
@@ -65,8 +65,8 @@ class Stage:
 @tool
 async def held(context: CallContext) -> str:
     """Stay in flight until the test is done."""
-    began, end, contexts, asks = context.session.hold  # type: ignore[attr-defined]
-    with asks.calling(context):
+    began, end, contexts, elicitation = context.session.hold  # type: ignore[attr-defined]
+    with elicitation.calling(context):
         contexts.append(context)
         began.set()
         await end.wait()
@@ -80,7 +80,7 @@ def definition() -> ServerDefinition:
 
 @pytest.fixture
 def stage(definition: ServerDefinition) -> Stage:
-    return Stage(Asks(definition, approval_s=10))
+    return Stage(Elicitation(definition, approval_s=10))
 
 
 @pytest.fixture
@@ -102,18 +102,18 @@ async def says_hello(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 async def test_without_a_call_in_flight_every_question_is_declined(stage: Stage) -> None:
-    assert await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}) == {
+    assert await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}) == {
         "action": "decline"
     }
     with pytest.raises(RefusedError, match="no call is in flight"):
-        await stage.asks.answer("sampling/createMessage", sampling())
+        await stage.elicitation.answer("sampling/createMessage", sampling())
 
 
 async def test_between_two_sessions_nobody_is_asked(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, True, says_hello), stage.in_flight(host, True, says_hello):
         with pytest.raises(RefusedError, match="several sessions"):
-            await stage.asks.answer("sampling/createMessage", sampling())
-        assert (await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}))[
+            await stage.elicitation.answer("sampling/createMessage", sampling())
+        assert (await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM}))[
             "action"
         ] == "decline"
     assert stage.shown == []
@@ -121,8 +121,8 @@ async def test_between_two_sessions_nobody_is_asked(stage: Stage, host: Any) -> 
 
 async def test_a_calls_own_task_asks_in_its_own_name_even_then(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, True, says_hello), stage.in_flight(host, False, says_hello) as context:
-        with stage.asks.calling(context):
-            answer = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        with stage.elicitation.calling(context):
+            answer = await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
     assert answer == {"action": "decline"}
     assert [shown.session for shown in stage.shown] == [context.session]
 
@@ -132,21 +132,21 @@ async def test_a_question_for_a_call_that_was_given_up_is_put_to_nobody_else(
 ) -> None:
     question = {"message": "?", "requestedSchema": FORM}
     ada = host.session()
-    with trio.move_on_after(1), stage.asks.calling(ada):
+    with trio.move_on_after(1), stage.elicitation.calling(ada):
         await trio.sleep_forever()
     async with stage.in_flight(host, {"name": "bob"}):
-        assert await stage.asks.answer("elicitation/create", question) == {"action": "decline"}
+        assert await stage.elicitation.answer("elicitation/create", question) == {"action": "decline"}
         assert stage.shown == []
     await trio.sleep(asks_module.GIVEN_UP_S + 1)
     async with stage.in_flight(host, {"name": "bob"}):
-        assert (await stage.asks.answer("elicitation/create", question))["action"] == "accept"
+        assert (await stage.elicitation.answer("elicitation/create", question))["action"] == "accept"
 
 
 async def test_a_session_that_gave_up_a_call_is_asked_for_its_next(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, {"name": "ada"}) as context:
-        with trio.move_on_after(0), stage.asks.calling(context):
+        with trio.move_on_after(0), stage.elicitation.calling(context):
             await trio.sleep_forever()
-        said = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
     assert said["action"] == "accept"
 
 
@@ -157,8 +157,8 @@ async def test_a_prompt_or_a_resource_is_asked_for_by_a_session_alone(stage: Sta
         shown.append(confirmation)
         return {"name": "ada"}
 
-    with stage.asks.calling(host.session(confirm=confirm)):
-        answer = await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+    with stage.elicitation.calling(host.session(confirm=confirm)):
+        answer = await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
     assert answer == {"action": "accept", "content": {"name": "ada"}}
     assert shown[0].tool.name == "files"
 
@@ -174,7 +174,9 @@ async def test_a_model_answers_after_the_person_agreed(stage: Stage, host: Any) 
         return await says_hello(request)
 
     async with stage.in_flight(host, True, sampler):
-        answer = await stage.asks.answer("sampling/createMessage", sampling(systemPrompt="be kind", temperature=0))
+        answer = await stage.elicitation.answer(
+            "sampling/createMessage", sampling(systemPrompt="be kind", temperature=0)
+        )
     assert answer["content"] == {"type": "text", "text": "hello"}
     assert sent == [sampling(systemPrompt="be kind", temperature=0)]
     (question,) = [shown.question for shown in stage.shown]
@@ -185,7 +187,7 @@ async def test_a_model_answers_after_the_person_agreed(stage: Stage, host: Any) 
 
 async def test_a_yes_for_the_session_to_a_question_approves_no_tool(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, "session", says_hello) as context:
-        assert (await stage.asks.answer("sampling/createMessage", sampling()))["model"] == "m"
+        assert (await stage.elicitation.answer("sampling/createMessage", sampling()))["model"] == "m"
         assert context.session.approvals == set()
 
 
@@ -200,14 +202,14 @@ async def test_without_consent_no_model_is_asked(
 
     async with stage.in_flight(host, answer, sampler, can_ask=can_ask):
         with pytest.raises(RefusedError, match=message) as refused:
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     assert refused.value.code == -1
 
 
 async def test_without_a_model_sampling_is_declined(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, True):
         with pytest.raises(RefusedError, match="no model") as refused:
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     assert refused.value.code == -32601
     assert stage.shown == []
 
@@ -233,7 +235,7 @@ async def test_without_a_model_sampling_is_declined(stage: Stage, host: Any) -> 
 async def test_a_request_that_is_none_or_too_large_is_refused_unseen(stage: Stage, host: Any, params: Any) -> None:
     async with stage.in_flight(host, True, says_hello):
         with pytest.raises(RefusedError) as refused:
-            await stage.asks.answer("sampling/createMessage", params)
+            await stage.elicitation.answer("sampling/createMessage", params)
     assert refused.value.code == -32602
     assert stage.shown == []
 
@@ -249,7 +251,7 @@ async def test_what_goes_to_the_model_is_bounded_and_hides_nothing(stage: Stage,
     hidden = "do\u202e it \U000e0041s3cret" + "y" * 5_000
     messages = [{"role": "user", "content": [{"type": "text", "text": hidden}, image, {"type": "\ud800"}]}]
     async with stage.in_flight(host, True, sampler):
-        await stage.asks.answer(
+        await stage.elicitation.answer(
             "sampling/createMessage", sampling(messages=messages, maxTokens=10**9, includeContext="allServers")
         )
     (request,) = sent
@@ -279,7 +281,7 @@ async def test_all_that_goes_to_the_model_is_shown_whatever_holds_it(
     stage: Stage, host: Any, more: Mapping[str, Any], shown: str
 ) -> None:
     async with stage.in_flight(host, True, says_hello):
-        await stage.asks.answer("sampling/createMessage", sampling(**more))
+        await stage.elicitation.answer("sampling/createMessage", sampling(**more))
     assert shown in stage.shown[0].question
 
 
@@ -299,7 +301,7 @@ async def test_a_form_that_asks_for_a_password_or_a_key_is_marked_as_such(
 ) -> None:
     form = {"type": "object", "properties": field}
     async with stage.in_flight(host, False):
-        await stage.asks.answer("elicitation/create", {"message": message, "requestedSchema": form})
+        await stage.elicitation.answer("elicitation/create", {"message": message, "requestedSchema": form})
     question = stage.shown[0].question.partition("\n")[0]
     if marked is None:
         assert question == f"The server 'files' asks: {message}"
@@ -310,9 +312,9 @@ async def test_a_form_that_asks_for_a_password_or_a_key_is_marked_as_such(
 async def test_a_long_message_is_shown_whole_and_one_that_is_longer_is_refused(stage: Stage, host: Any) -> None:
     form = {"type": "object", "properties": {"ok": {"type": "boolean", "description": "z" * 5_000}}}
     async with stage.in_flight(host, False):
-        await stage.asks.answer("elicitation/create", {"message": "w" * 90_000, "requestedSchema": form})
+        await stage.elicitation.answer("elicitation/create", {"message": "w" * 90_000, "requestedSchema": form})
         with pytest.raises(RefusedError, match="at most"):
-            await stage.asks.answer("elicitation/create", {"message": "w" * 100_001, "requestedSchema": form})
+            await stage.elicitation.answer("elicitation/create", {"message": "w" * 100_001, "requestedSchema": form})
     assert stage.shown[0].question.count("w") == 90_000
     assert stage.shown[0].schema["properties"]["ok"]["description"] == "z" * 5_000
 
@@ -349,7 +351,7 @@ async def test_the_person_is_told_of_a_question_that_is_refused_unseen(
     method = "sampling/createMessage" if "maxTokens" in params else "elicitation/create"
     async with stage.in_flight(host, True, says_hello):
         with pytest.raises(RefusedError) as refused:
-            await stage.asks.answer(method, params)
+            await stage.elicitation.answer(method, params)
     assert refused.value.code == -32602
     assert why in refused.value.message
     assert stage.shown == []
@@ -361,13 +363,13 @@ async def test_the_person_is_told_of_a_question_that_is_refused_unseen(
     assert "s3cret" not in told
 
 
-async def test_what_a_person_or_their_model_declines_is_no_news_to_them(
+async def test_what_a_person_or_their_model_declines_is_not_a_news_to_them(
     stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with stage.in_flight(host, False, says_hello):
-        await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
         with pytest.raises(RefusedError, match="rejected"):
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     assert [record for record in caplog.records if record.name == "pegboard.notice"] == []
 
 
@@ -375,11 +377,11 @@ async def test_that_a_call_asks_too_often_is_told_once(
     stage: Stage, host: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with stage.in_flight(host, False):
-        for _ in range(MAX_ASKS):
-            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        for _ in range(MAX_ELICITATIONS):
+            await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
         for _ in range(3):
             with pytest.raises(RefusedError, match="too often"):
-                await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+                await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
     assert [record.name for record in caplog.records].count("pegboard.notice") == 1
 
 
@@ -390,7 +392,7 @@ async def test_a_model_that_answers_nothing_usable_is_an_error(stage: Stage, hos
 
     async with stage.in_flight(host, True, sampler):
         with pytest.raises(RefusedError, match="no answer") as refused:
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     assert refused.value.code == -32603
 
 
@@ -405,10 +407,10 @@ async def test_a_model_that_breaks_is_an_error_without_its_inside(
 
     async with stage.in_flight(host, True, breaks):
         with pytest.raises(RefusedError, match=r"^the model failed$"):
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     async with stage.in_flight(host, True, refuses):
         with pytest.raises(RefusedError, match="busy"):
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
     assert "RuntimeError" in caplog.text
 
 
@@ -417,7 +419,9 @@ async def test_a_model_that_breaks_is_an_error_without_its_inside(
 
 async def test_a_form_is_filled_in_by_the_person(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, {"name": "Ada", "age": 36.0}):
-        answer = await stage.asks.answer("elicitation/create", {"message": "Who?\x1b[2J", "requestedSchema": FORM})
+        answer = await stage.elicitation.answer(
+            "elicitation/create", {"message": "Who?\x1b[2J", "requestedSchema": FORM}
+        )
     assert answer == {"action": "accept", "content": {"name": "Ada", "age": 36}}
     (shown,) = stage.shown
     assert shown.question == "The server 'files' asks: Who?"
@@ -430,13 +434,13 @@ async def test_a_form_is_filled_in_by_the_person(stage: Stage, host: Any) -> Non
 )
 async def test_a_form_that_is_not_filled_in(stage: Stage, host: Any, answer: Any, action: str) -> None:
     async with stage.in_flight(host, answer):
-        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
     assert said == {"action": action}
 
 
 async def test_where_nobody_can_be_asked_a_form_is_declined(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, can_ask=False):
-        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
     assert said == {"action": "decline"}
 
 
@@ -447,7 +451,7 @@ async def test_what_does_not_fit_is_asked_for_again_and_never_sent(stage: Stage,
         return next(answers)
 
     async with stage.in_flight(host, fill):
-        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
     assert said == {"action": "accept", "content": {"name": "Ada"}}
     assert "name: expected a text" in stage.shown[1].question
     assert "other: there is no such field" in stage.shown[1].question
@@ -455,7 +459,7 @@ async def test_what_does_not_fit_is_asked_for_again_and_never_sent(stage: Stage,
 
 async def test_a_form_is_not_asked_for_without_end(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, {"age": -1}):
-        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
     assert said == {"action": "cancel"}
     assert len(stage.shown) == MAX_TRIES
 
@@ -482,7 +486,7 @@ async def test_a_form_is_not_asked_for_without_end(stage: Stage, host: Any) -> N
 async def test_a_question_that_is_none_is_refused_unseen(stage: Stage, host: Any, params: Any) -> None:
     async with stage.in_flight(host, True):
         with pytest.raises(RefusedError) as refused:
-            await stage.asks.answer("elicitation/create", params)
+            await stage.elicitation.answer("elicitation/create", params)
     assert refused.value.code == -32602
     assert stage.shown == []
 
@@ -491,7 +495,7 @@ async def test_a_question_that_is_none_is_refused_unseen(stage: Stage, host: Any
 async def test_a_page_is_shown_and_opened_by_nobody_here(stage: Stage, host: Any, answer: Any, action: str) -> None:
     url = "https://login.example:8443/authorize?x=1"
     async with stage.in_flight(host, answer):
-        said = await stage.asks.answer(
+        said = await stage.elicitation.answer(
             "elicitation/create", {"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"}
         )
     assert said == {"action": action}
@@ -511,9 +515,9 @@ async def test_a_person_who_does_not_answer_is_not_waited_for(
 ) -> None:
     async with stage.in_flight(host, never, says_hello):
         began = trio.current_time()
-        said = await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        said = await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
         with pytest.raises(RefusedError, match="in time"):
-            await stage.asks.answer("sampling/createMessage", sampling())
+            await stage.elicitation.answer("sampling/createMessage", sampling())
         assert trio.current_time() - began == pytest.approx(20, abs=1)
     assert said == {"action": "cancel"}
 
@@ -522,7 +526,7 @@ async def test_a_question_ends_with_its_call(stage: Stage, host: Any) -> None:
     said = []
 
     async def ask() -> None:
-        said.append(await stage.asks.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM}))
+        said.append(await stage.elicitation.answer("elicitation/create", {"message": "Who?", "requestedSchema": FORM}))
 
     async with trio.open_nursery() as nursery, stage.in_flight(host, never):
         nursery.start_soon(ask)
@@ -532,14 +536,14 @@ async def test_a_question_ends_with_its_call(stage: Stage, host: Any) -> None:
 
 async def test_a_call_may_not_ask_without_end(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, False):
-        for _ in range(MAX_ASKS):
-            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+        for _ in range(MAX_ELICITATIONS):
+            await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
         with pytest.raises(RefusedError, match="too often"):
-            await stage.asks.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
+            await stage.elicitation.answer("elicitation/create", {"message": "?", "requestedSchema": FORM})
 
 
 async def test_a_call_that_is_over_asks_nothing_more(stage: Stage, host: Any) -> None:
-    call = stage.asks.calling(host.session())
+    call = stage.elicitation.calling(host.session())
     with call:
         pass
     with pytest.raises(RefusedError, match="over"):
@@ -551,15 +555,15 @@ async def test_a_call_that_is_over_asks_nothing_more(stage: Stage, host: Any) ->
 
 async def test_roots_are_the_configured_folders(stage: Stage, host: Any) -> None:
     roots = {"roots": [{"uri": "file:///srv/data", "name": "data"}]}
-    assert await stage.asks.answer("roots/list", None) == roots
-    assert await stage.asks.calling(host.session()).answer("roots/list", None) == roots
+    assert await stage.elicitation.answer("roots/list", None) == roots
+    assert await stage.elicitation.calling(host.session()).answer("roots/list", None) == roots
 
 
 def test_a_root_may_be_a_path_or_a_uri() -> None:
-    asks = Asks(
+    elicitation = Elicitation(
         ServerDefinition(name="one", transport="stdio", roots=("/srv/a b", "file:///srv/c%20d", "/", "file:///"))
     )
-    assert asks.roots()["roots"] == [
+    assert elicitation.roots()["roots"] == [
         {"uri": "file:///srv/a%20b", "name": "a b"},
         {"uri": "file:///srv/c%20d", "name": "c d"},
         {"uri": "file:///", "name": "/"},
@@ -570,7 +574,7 @@ def test_a_root_may_be_a_path_or_a_uri() -> None:
 async def test_a_method_that_is_none_is_refused(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host):
         with pytest.raises(RefusedError) as refused:
-            await stage.asks.answer("tools/call", {})
+            await stage.elicitation.answer("tools/call", {})
     assert refused.value.code == -32601
 
 
@@ -578,7 +582,7 @@ async def test_a_method_that_is_none_is_refused(stage: Stage, host: Any) -> None
 
 
 async def test_the_sdk_gets_its_own_types(stage: Stage, host: Any, definition: ServerDefinition) -> None:
-    back: Any = stage.asks.callbacks()
+    back: Any = stage.elicitation.callbacks()
     params = types.CreateMessageRequestParams.model_validate(sampling())
     form = types.ElicitRequestFormParams(message="Who?", requested_schema=FORM)
     page = types.ElicitRequestURLParams(message="Go", url="https://a.example/")
@@ -610,7 +614,7 @@ async def test_a_models_answer_of_another_shape(stage: Stage, host: Any, content
 
     async with stage.in_flight(host, True, sampler):
         params = types.CreateMessageRequestParams.model_validate(sampling())
-        assert isinstance(await stage.asks.sampling_callback(None, params), kind)  # type: ignore[arg-type]
+        assert isinstance(await stage.elicitation.sampling_callback(None, params), kind)  # type: ignore[arg-type]
 
 
 # What servers tell.
@@ -625,14 +629,14 @@ async def test_each_level_has_its_standard_one(
     stage: Stage, caplog: pytest.LogCaptureFixture, level: Any, number: int
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    await stage.asks.logging_callback(types.LoggingMessageNotificationParams(level=level, data="x"))
+    await stage.elicitation.logging_callback(types.LoggingMessageNotificationParams(level=level, data="x"))
     assert [(one.name, one.levelno, one.message) for one in caplog.records] == [
         ("pegboard.mcp.server.files", number, "x")
     ]
 
 
 def test_logs_are_harmless_and_hold_no_secret(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    stage.asks.tell("error", "db.pool", {"password": "s3cret", "text": "\x1b[2J" + "x" * 10_000})
+    stage.elicitation.tell("error", "db.pool", {"password": "s3cret", "text": "\x1b[2J" + "x" * 10_000})
     (record,) = caplog.records
     assert record.name == "pegboard.mcp.server.files.db.pool"
     assert "s3cret" not in record.message
@@ -642,18 +646,18 @@ def test_logs_are_harmless_and_hold_no_secret(stage: Stage, caplog: pytest.LogCa
 
 def test_loggers_are_bounded_in_number_and_form(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     for index in range(MAX_LOGGERS + 20):
-        stage.asks.tell("error", f"l{index}", "x")
+        stage.elicitation.tell("error", f"l{index}", "x")
     assert len({record.name for record in caplog.records}) == MAX_LOGGERS + 1
     caplog.clear()
     for odd in ("x" * 300, 5, "", None):
-        stage.asks.tell(7, odd, 5)
-        stage.asks.tell("error", odd, float("nan"))
+        stage.elicitation.tell(7, odd, 5)
+        stage.elicitation.tell("error", odd, float("nan"))
     assert {record.name for record in caplog.records} == {"pegboard.mcp.server.files"}
 
 
 def test_the_name_of_a_logger_is_made_of_words(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    stage.asks.tell("error", "..a b\n../é..x", "m")
-    stage.asks.tell("error", "...", "m")
+    stage.elicitation.tell("error", "..a b\n../é..x", "m")
+    stage.elicitation.tell("error", "...", "m")
     assert [record.name for record in caplog.records] == [
         "pegboard.mcp.server.files.a-b.é.x",
         "pegboard.mcp.server.files",
@@ -665,12 +669,12 @@ def test_of_a_flood_of_logs_some_are_kept_and_the_rest_is_counted(
 ) -> None:
     caplog.set_level(logging.INFO, logger="pegboard.mcp.server")
     now = [0.0]
-    monkeypatch.setattr("pegboard_mcp.client.asks.monotonic", lambda: now[0])
+    monkeypatch.setattr("pegboard_mcp.client.elicitation.monotonic", lambda: now[0])
     for _ in range(5_000):
-        stage.asks.tell("info", None, "word")
+        stage.elicitation.tell("info", None, "word")
     assert len(caplog.records) == LOGGED_LINES
     now[0] += 1
-    stage.asks.tell("error", None, "at last")
+    stage.elicitation.tell("error", None, "at last")
     assert [record.message for record in caplog.records[LOGGED_LINES:]] == [
         f"{5_000 - LOGGED_LINES} more lines were not logged",
         "at last",
@@ -679,14 +683,16 @@ def test_of_a_flood_of_logs_some_are_kept_and_the_rest_is_counted(
 
 async def test_what_looks_like_a_secret_is_not_logged(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="pegboard.mcp.server")
-    stage.asks.tell("info", None, "go to https://ada:pa55w0rd@a.example")
+    stage.elicitation.tell("info", None, "go to https://ada:pa55w0rd@a.example")
     assert "pa55w0rd" not in caplog.text
     assert "a.example" in caplog.text
 
 
 async def test_notifications_are_logged_for_who_looks_closely(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="pegboard.mcp.server")
-    await stage.asks.message_handler(types.ToolListChangedNotification(method="notifications/tools/list_changed"))
+    await stage.elicitation.message_handler(
+        types.ToolListChangedNotification(method="notifications/tools/list_changed")
+    )
     assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
         ("DEBUG", "it told of notifications/tools/list_changed")
     ]
@@ -694,14 +700,14 @@ async def test_notifications_are_logged_for_who_looks_closely(stage: Stage, capl
 
 async def test_faults_on_the_wire_are_logged_and_do_not_flood(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(asks_module.MAX_FAULTS + 5):
-        await stage.asks.message_handler(ValueError("garbage s3cret"))
+        await stage.elicitation.message_handler(ValueError("garbage s3cret"))
     assert len(caplog.records) == asks_module.MAX_FAULTS
     assert "s3cret" not in caplog.text
 
 
 async def test_progress_of_a_server_is_progress_of_the_call(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host) as context:
-        hear = stage.asks.progress_of(context)
+        hear = stage.elicitation.progress_of(context)
         await hear(1, 2, "half\x1b s3cret")
         await hear(2.0)
         await hear(float("nan"), None, None)
@@ -718,5 +724,5 @@ async def test_a_listener_for_progress_that_breaks_costs_nothing(
             raise RuntimeError("listener")
 
         context.session._on_progress = broken
-        await stage.asks.progress_of(context)(1, None, None)
+        await stage.elicitation.progress_of(context)(1, None, None)
     assert "RuntimeError: listener" in caplog.text

@@ -13,9 +13,9 @@ from mcp import Client, MCPError, types
 import pegboard_mcp.plugin
 from pegboard import BinaryContent, ImageContent, TextContent, ToolError, hookimpl
 from pegboard_mcp import Prompt, PromptArgument, Resource, ResourceTemplate
-from pegboard_mcp.offers import Message, Offers
+from pegboard_mcp.capabilities import Capabilities, Message
 from pegboard_mcp.server.app import make_server
-from pegboard_mcp.server.shelf import page_of
+from pegboard_mcp.server.resources import page_of
 
 
 async def _greet(session: Any, arguments: Any) -> Any:
@@ -104,7 +104,7 @@ def stocked(host_with: Any) -> Any:
     async def serve(mode: str, **more: Any) -> Any:
         host = await host_with(Stock(), pegboard_mcp.plugin, config={"user_id": "ada"})
         async with Client(make_server(host), mode=mode, cache=None, **more) as client:
-            yield client, host.resource(Offers)
+            yield client, host.resource(Capabilities)
 
     return serve
 
@@ -197,9 +197,9 @@ async def test_what_sources_offer_is_served_behind_what_plugins_do(stocked: Any,
     async def other(session: Any, arguments: Any) -> str:
         return "other"
 
-    async with stocked(mode) as (client, offers):
-        offers.replace_prompts("server", [Prompt(name="show", get=other), Prompt(name="more", get=other)])
-        offers.replace_resources("server", [Resource(uri="far://a", name="a", read=_read)])
+    async with stocked(mode) as (client, capabilities):
+        capabilities.replace_prompts("server", [Prompt(name="show", get=other), Prompt(name="more", get=other)])
+        capabilities.replace_resources("server", [Resource(uri="far://a", name="a", read=_read)])
         assert {"show", "more", "greet", "ask"} == {one.name for one in (await client.list_prompts()).prompts}
         assert "far://a" in {str(one.uri) for one in (await client.list_resources()).resources}
         assert len((await client.get_prompt("show")).messages) == 3
@@ -214,12 +214,12 @@ async def test_subscribers_hear_of_their_resources_alone(stocked: Any) -> None:
         heard.append(message)
         more.set()
 
-    async with stocked("legacy", message_handler=hear) as (client, offers):
+    async with stocked("legacy", message_handler=hear) as (client, capabilities):
         request = types.SubscribeRequest(params=types.SubscribeRequestParams(uri="board://x/text"))
         await client.session.send_request(request, types.EmptyResult)
-        offers.updated("board://x/bytes")
-        offers.updated("board://x/text")
-        offers.replace_prompts("server", [])
+        capabilities.updated("board://x/bytes")
+        capabilities.updated("board://x/text")
+        capabilities.replace_prompts("server", [])
         with trio.fail_after(5):
             while len(heard) < 2:
                 more = trio.Event()
@@ -237,13 +237,13 @@ async def test_subscribers_hear_of_their_resources_alone(stocked: Any) -> None:
 async def test_listeners_of_the_modern_era_hear_what_they_asked_for(stocked: Any) -> None:
     from mcp.client.subscriptions import PromptsListChanged, ResourceUpdated
 
-    async with stocked("auto") as (client, offers):
+    async with stocked("auto") as (client, capabilities):
         with trio.fail_after(5):
             listening = client.listen(prompts_list_changed=True, resource_subscriptions=["board://x/text"])
             async with listening as events:
-                offers.updated("board://x/bytes")
-                offers.updated("board://x/text")
-                offers.replace_prompts("server", [])
+                capabilities.updated("board://x/bytes")
+                capabilities.updated("board://x/text")
+                capabilities.replace_prompts("server", [])
                 found = set()
                 async for event in events:
                     found.add(type(event))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import BinaryContent, ErrorCode, ImageContent, PluginError, TextContent, Tool, ToolError, ToolResult
-from pegboard.kept import KeptResults
+from pegboard.result_store import ResultStore
 
 
 class Clock:
@@ -118,7 +118,7 @@ async def test_a_page_may_be_a_number_that_json_writes_with_a_point(hosted: Any)
 async def test_no_other_tool_may_take_the_name_that_every_profile_sees(hosted: Any) -> None:
     config = {"profiles": {"few": {"tools": ["big"]}}}
     async with hosted(make("read_result", "stolen"), make("big", "x" * 300_000), config=config) as host:
-        assert "is the core's own" in host.board.not_hung["read_result"].why
+        assert "is the core's own" in host.board.rejected_tools["read_result"].why
         with pytest.raises(PluginError, match="the core's own"):
             host.add(make("read_result", "stolen"))
         session = host.session(profile="few")
@@ -140,7 +140,7 @@ async def test_a_huge_error_is_bounded(hosted: Any) -> None:
 
 
 def test_what_fits_passes_untouched(clock: Clock) -> None:
-    kept = KeptResults(1000, 60, clock)
+    kept = ResultStore(1000, 60, clock)
     for result in (
         ToolResult.text("x" * 100, data={"a": 1}),
         ToolResult.empty(),
@@ -150,7 +150,7 @@ def test_what_fits_passes_untouched(clock: Clock) -> None:
 
 
 def test_data_that_does_not_fit_is_left_out_and_said(clock: Clock) -> None:
-    cut = KeptResults(1000, 60, clock).cut(ToolResult.text("short", data={"a": "x" * 500}), 100)
+    cut = ResultStore(1000, 60, clock).cut(ToolResult.text("short", data={"a": "x" * 500}), 100)
     assert (cut.text, cut.data, cut.details) == ("short", None, {"cut": {"data": True}})
 
 
@@ -158,7 +158,7 @@ def test_bytes_that_do_not_fit_alone_or_together_are_named(clock: Clock) -> None
     link = BinaryContent(None, uri="file:x")
     first, last = ImageContent(b"x" * 600), ImageContent(b"x" * 400)
     content = (first, BinaryContent(b"y" * 600), ImageContent(b"z" * 2000), link, last)
-    cut = KeptResults(1000, 60, clock).cut(ToolResult(content=content), 1000)
+    cut = ResultStore(1000, 60, clock).cut(ToolResult(content=content), 1000)
     assert (cut.content[0], *cut.content[3:]) == (first, link, last)
     assert cut.content[1].text == "[application/octet-stream of 600 bytes left out: above the limit of 1000]"
     assert cut.content[2].text == "[image/png of 2000 bytes left out: above the limit of 1000]"
@@ -186,7 +186,7 @@ async def test_whatever_a_result_holds_it_is_cut(hosted: Any, given: Any) -> Non
 
 
 def test_results_are_forgotten_after_their_time(clock: Clock) -> None:
-    kept = KeptResults(10_000, 60, clock)
+    kept = ResultStore(10_000, 60, clock)
     key = kept.cut(ToolResult.text("x" * 500), 100).details["cut"]["id"]
     clock.now += 59
     assert kept.page(key, 5).ok
@@ -197,7 +197,7 @@ def test_results_are_forgotten_after_their_time(clock: Clock) -> None:
 
 
 def test_the_oldest_goes_first_when_the_memory_is_full(clock: Clock) -> None:
-    kept = KeptResults(1000, 60, clock)
+    kept = ResultStore(1000, 60, clock)
     keys = [kept.cut(ToolResult.text(str(n) * 400), 100).details["cut"]["id"] for n in range(4)]
     for key in keys[:2]:
         with pytest.raises(ToolError):
@@ -206,7 +206,7 @@ def test_the_oldest_goes_first_when_the_memory_is_full(clock: Clock) -> None:
 
 
 def test_what_is_too_large_to_be_kept_at_all_says_so(clock: Clock) -> None:
-    cut = KeptResults(1000, 60, clock).cut(ToolResult.text("x" * 2000), 100)
+    cut = ResultStore(1000, 60, clock).cut(ToolResult.text("x" * 2000), 100)
     assert cut.details["cut"]["id"] is None
     assert "too large to be kept" in cut.text
 
@@ -214,7 +214,7 @@ def test_what_is_too_large_to_be_kept_at_all_says_so(clock: Clock) -> None:
 @given(st.text(max_size=300), st.integers(1, 50))
 def test_the_pages_of_any_text_are_that_text_and_each_fits(text: str, max_bytes: int) -> None:
     """Pages joined are the text; none is longer than the limit, in bytes (a page holds at least one character)."""
-    kept = KeptResults(10_000, 60)
+    kept = ResultStore(10_000, 60)
     cut = kept.cut(ToolResult.text(text), max_bytes)
     if cut.details is None:
         assert cut.text == text
@@ -226,7 +226,7 @@ def test_the_pages_of_any_text_are_that_text_and_each_fits(text: str, max_bytes:
     assert isinstance(cut.content[0], TextContent)
 
 
-class CountedKept:
+class CountedStore:
     """A kept result that counts how often it is looked at."""
 
     visits = 0
@@ -236,12 +236,12 @@ class CountedKept:
 
     @property
     def size(self) -> int:
-        CountedKept.visits += 1
+        CountedStore.visits += 1
         return self._size
 
     @property
     def until(self) -> float:
-        CountedKept.visits += 1
+        CountedStore.visits += 1
         return self._until
 
 
@@ -249,20 +249,20 @@ class CountedKept:
 def test_a_cut_looks_at_few_results_however_many_are_kept(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, leave: str
 ) -> None:
-    monkeypatch.setattr("pegboard.kept.Kept", CountedKept)
-    monkeypatch.setattr(CountedKept, "visits", 0)
-    kept = KeptResults(200 * (100 if leave == "by bytes" else 1_000_000), 50.0, clock)
+    monkeypatch.setattr("pegboard.result_store.StoredResult", CountedStore)
+    monkeypatch.setattr(CountedStore, "visits", 0)
+    kept = ResultStore(200 * (100 if leave == "by bytes" else 1_000_000), 50.0, clock)
     for _ in range(2_000):
         clock.now += 1.0 if leave == "by time" else 0.0
         kept.cut(ToolResult.text("x" * 200), 100)
     assert len(kept._kept) == {"nothing": 2_000, "by bytes": 100, "by time": 50}[leave]
-    assert CountedKept.visits <= 6 * 2_000
+    assert CountedStore.visits <= 6 * 2_000
 
 
 @given(st.lists(st.tuples(st.integers(11, 60), st.sampled_from([0.0, 1.0, 20.0])), max_size=40))
 def test_what_is_kept_is_the_newest_that_is_young_and_fits(steps: list[tuple[int, float]]) -> None:
     clock = Clock()
-    kept = KeptResults(100, 30.0, clock)
+    kept = ResultStore(100, 30.0, clock)
     made: list[tuple[str, int, float]] = []
     for size, wait in steps:
         clock.now += wait

@@ -36,7 +36,7 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     }
     with trio.fail_after(20):
         async with open_host({"plugins": {"mcp": {"servers": {"asking": server}}}}, [plugin]) as host:
-            await host.settle("ask")
+            await host.wait_for_sources("ask")
             yield host
 
 
@@ -91,7 +91,7 @@ async def test_a_call_has_its_time_while_a_person_thinks_about_what_its_server_a
 
     with trio.fail_after(20):
         async with open_host({"plugins": {"mcp": {"servers": {"asking": server}}}}, [plugin]) as host:
-            await host.settle("ask")
+            await host.wait_for_sources("ask")
             session = host.session(confirm=confirm)
             session.sampler = sampler
             form, answer = await asked(session, ELICIT, SAMPLE)

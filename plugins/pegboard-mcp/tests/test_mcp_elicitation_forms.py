@@ -93,7 +93,7 @@ def test_a_field_that_may_be_null_is_optional() -> None:
     ],
     ids=lambda raw: str(raw)[:60],
 )
-def test_what_is_no_form_is_refused_with_its_place(raw: Any) -> None:
+def test_what_is_not_a_form_is_refused_with_its_place(raw: Any) -> None:
     with pytest.raises(FormError, match="requestedSchema"):
         form_of(raw, str)
 

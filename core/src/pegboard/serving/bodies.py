@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard.fronts.sharing import Place, Places
 from pegboard.schema.envelope import EDGE, Pieces, TooLong
+from pegboard.serving.sharing import Place, Places
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -37,7 +37,7 @@ class BodyError(Exception):
 
 
 class Bodies:
-    """The bodies of one front.
+    """The bodies of one HTTP server.
 
     Args:
         limit: the longest that is read, in bytes.
@@ -67,9 +67,9 @@ class Bodies:
             self._places.give_back(place)
 
     async def _read(self, scope: Mapping[str, Any], receive: Receive) -> bytes | TooLong | None:
-        said = next((int(value[:20]) for name, value in scope["headers"] if name == b"content-length"), 0)
+        length = next((int(value[:20]) for name, value in scope["headers"] if name == b"content-length"), 0)
         longest = self.limit * SKIPPED
-        most = longest if said <= longest else min(self.limit, EDGE)
+        most = longest if length <= longest else min(self.limit, EDGE)
         body = Pieces(self.limit)
         began = trio.current_time()
         while True:
@@ -81,6 +81,6 @@ class Bodies:
                 return None
             body.add(message.get("body", b""))
             if body.size > most:
-                return TooLong(said, body.kept[:EDGE], b"") if body.size <= self.limit else body.take()
+                return TooLong(length, body.kept[:EDGE], b"") if body.size <= self.limit else body.take()
             if not message.get("more_body", False):
                 return body.take()

@@ -19,8 +19,8 @@ from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
 from pegboard.absence import absent
 from pegboard.content import clean_blocks
 from pegboard.text import clean
+from pegboard_mcp.capabilities import Capabilities, Message, Prompt, Resource, ResourceTemplate, servers_away
 from pegboard_mcp.dialect import block_json, embedded_text
-from pegboard_mcp.offers import Message, Offers, Prompt, Resource, ResourceTemplate, servers_away
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -70,7 +70,7 @@ def _invalid(message: str, **details: Any) -> MCPError:
     return MCPError(INVALID_PARAMS, message, {"code": ErrorCode.INVALID_INPUT.value, **details})
 
 
-class Shelf:
+class ServedResources:
     """What one server offers beside tools."""
 
     def __init__(self, host: Host) -> None:
@@ -85,24 +85,24 @@ class Shelf:
             else:
                 self._templates.setdefault(one.uri_template, one)
         try:
-            self.offers = host.resource(Offers)
+            self.capabilities = host.resource(Capabilities)
         except ToolError:  # the plugin's resources could not be opened: doctor says why
-            self.offers = Offers()
+            self.capabilities = Capabilities()
 
     @property
     def prompts(self) -> Mapping[str, Prompt]:
         """By name, as of now."""
-        return {**self.offers.prompts, **self._prompts}
+        return {**self.capabilities.prompts, **self._prompts}
 
     @property
     def resources(self) -> Mapping[str, Resource]:
         """By URI, as of now."""
-        return {**self.offers.resources, **self._resources}
+        return {**self.capabilities.resources, **self._resources}
 
     @property
     def templates(self) -> Mapping[str, ResourceTemplate]:
         """By template, as of now."""
-        return {**self.offers.templates, **self._templates}
+        return {**self.capabilities.templates, **self._templates}
 
     # -- prompts
 
@@ -136,7 +136,7 @@ class Shelf:
 
     def _missing(self, kind: str, name: str, session: Session) -> Exception:
         """Why there is none of that name: a person has to accept it first, or a server is not ready."""
-        if held := self.offers.held_back(f"{kind}:{name}"):
+        if held := self.capabilities.held_back(f"{kind}:{name}"):
             return held
         error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
         return _invalid(error.message, **error.details)
@@ -151,7 +151,7 @@ class Shelf:
         """
         found = self.find(uri)
         if found is None:
-            if held := self.offers.held_back(f"resource:{uri}"):
+            if held := self.capabilities.held_back(f"resource:{uri}"):
                 raise held
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
