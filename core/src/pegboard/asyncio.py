@@ -30,6 +30,7 @@ import attrs
 import trio
 
 from pegboard._api import open_host as open_host_of_trio
+from pegboard._renamed import Former
 from pegboard.pipeline.execution import is_async
 from pegboard.sync import HostThread
 from pegboard.tools import Tool, tool
@@ -279,6 +280,8 @@ class AsyncioHost:
     async def wait_for_sources(self, name: str | None = None, **options: Any) -> None:
         """Wait until the sources have offered their first tools; see `Host.wait_for_sources`."""
         await _ask_trio(self._thread, partial(self._host.wait_for_sources, name, **options))
+
+    settle = Former("wait_for_sources")
 
     def session(
         self,

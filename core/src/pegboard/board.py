@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._renamed import Former, attribute_of, former_names
 from pegboard._values import Value
 from pegboard.absence import not_found
 from pegboard.config import Config, load_config
@@ -57,6 +58,8 @@ MAX_GUARDS = 1_000
 """More guards of one tool, from one plugin, are taken for a mistake."""
 UP = (SourceState.READY, SourceState.KNOWN)
 """States of a source whose list of tools is the one that it offers."""
+__getattr__ = former_names(__name__, {"NotHung": "RejectedTool", "ToolOffError": "ToolDisabledError"})
+
 READ_RESULT = "read_result"
 """The core's own tool, which every profile sees where a result was cut; no other may be called so."""
 
@@ -179,6 +182,9 @@ class Board:
         if profile not in self._visible_by_profile:
             self._visible_by_profile[profile] = self._make_visible(profile)
         return self._visible_by_profile[profile]
+
+    view = Former("visible_tools")
+    not_hung = Former("rejected_tools")
 
     def _make_visible(self, profile: str | None) -> VisibleTools:
         read_only = self.config.core.read_only
@@ -381,7 +387,7 @@ class Board:
     def _plan(self, one: Tool) -> Plan:
         check_plan(one)
         permissions = self.config.structure_permissions(one.name, one.permissions)
-        off = getattr(permissions, "disabled_reason", None)
+        off = attribute_of(permissions, "disabled_reason", "why_off")
         if off is not None:
             why, fix = off
             raise ToolDisabledError(why, hint=fix)

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pegboard._renamed import former_names
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
 from pegboard.marks import LOOK_ALIKE, ORDERS, TITLE, marks_of, plain, texts_of
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pegboard.board import Board, RejectedTool
     from pegboard.contract import Check
     from pegboard.tools import Tool
+
+__getattr__ = former_names(__name__, {"HIDDEN": "HIDDEN_CHARACTERS"})
 
 SLOW_IMPORT_S = 0.25
 """A plugin that takes longer to import makes every command slow, in seconds."""

@@ -159,6 +159,14 @@ class Fault(Value):
     expected_types: frozenset[str] = frozenset()
 
     @property
+    def due(self) -> frozenset[str]:
+        """The former name of `expected_types`; it goes with 0.2."""
+        from pegboard._renamed import warn_renamed
+
+        warn_renamed("Fault.due", "expected_types")
+        return self.expected_types
+
+    @property
     def where(self) -> str:
         """The path as people write it: `items[2].qty`; empty for the root."""
         return format_path(self.path)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from pegboard._renamed import Former
 from pegboard.board import Board, load_board
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
@@ -177,6 +178,10 @@ class Host:
 
     def _is_missed(self, name: str, profile: str | None) -> bool:
         return name not in self.board.registry.plans and self.may_come(name, profile)
+
+    is_settling = Former("sources_starting")
+    settle = Former("wait_for_sources")
+    breathe = Former("checkpoint")
 
     async def wait_source_moved(self) -> None:
         """Wait until a source offers other tools, or does better or worse.

@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT = "look-alike", "title", "orders", "hidden text"
 """The kinds of marks, as `pegboard list` shows them."""
 
+
+def __getattr__(name: str) -> object:
+    """`HIDDEN`, the former name of `HIDDEN_TEXT`; it goes with 0.2."""
+    if name != "HIDDEN":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pegboard._renamed import warn_renamed
+
+    warn_renamed("pegboard.marks.HIDDEN", "pegboard.marks.HIDDEN_TEXT")
+    return HIDDEN_TEXT
+
+
 MAX_TEXTS = 5_000
 """How many texts of one tool are looked at."""
 MAX_TEXT = 20_000

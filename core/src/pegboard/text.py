@@ -148,6 +148,17 @@ _FLAGS = "|".join(
 _NEEDED = f"\u200c\u200d\u180e\ufe0e\ufe0f{_MONGOLIAN_SELECTORS}{_NAME_SELECTORS}"
 """What `_stray` judges by what stands around it."""
 
+
+def __getattr__(name: str) -> object:
+    """`HIDDEN`, the former name of `HIDDEN_CHARACTERS`; it goes with 0.2."""
+    if name != "HIDDEN":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pegboard._renamed import warn_renamed
+
+    warn_renamed("pegboard.text.HIDDEN", "pegboard.text.HIDDEN_CHARACTERS")
+    return HIDDEN_CHARACTERS
+
+
 SHORT = 64
 """Up to so many characters Python's own look is quicker."""
 _ASCII_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n")

@@ -330,6 +330,14 @@ class Tool(Shown):
         }
 
     @property
+    def face(self) -> dict[str, Any]:
+        """The former name of `public_definition`; it goes with 0.2."""
+        from pegboard._renamed import warn_renamed
+
+        warn_renamed("Tool.face", "public_definition")
+        return self.public_definition
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the public definition as canonical JSON, `sha256:` and 64 hex digits. Approvals bind to it: a
         tool that changed is another tool."""

@@ -1,0 +1,92 @@
+"""Former names of public things work for one more release, and warn."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import attrs
+import pytest
+
+from pegboard import load_board, open_host, tool
+from pegboard.asyncio import AsyncioHost
+from pegboard.errors import Fault
+from pegboard.host import Host
+
+NAMES = [
+    ("pegboard.fronts", "Tokens", "pegboard.serving", "Tokens"),
+    ("pegboard.fronts", "refuse_open_door", "pegboard.serving", "require_credential"),
+    ("pegboard.fronts.bodies", "Bodies", "pegboard.serving.bodies", "Bodies"),
+    ("pegboard.fronts.sharing", "owner_of", "pegboard.serving.sharing", "owner_of"),
+    ("pegboard.text", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
+    ("pegboard.doctor", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
+    ("pegboard.marks", "HIDDEN", "pegboard.marks", "HIDDEN_TEXT"),
+    ("pegboard.board", "NotHung", "pegboard.board", "RejectedTool"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "now", "present"), NAMES)
+def test_a_former_name_of_a_module_gives_the_present_thing(module: str, name: str, now: str, present: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{module}.{name} is called .*{present} now") as warned:
+        given = getattr(import_module(module), name)
+    assert given is getattr(import_module(now), present)
+    assert warned[0].filename == __file__, "the warning points at whoever uses the name"
+
+
+@pytest.mark.parametrize(
+    "module", ["pegboard.fronts", "pegboard.text", "pegboard.doctor", "pegboard.marks", "pegboard.board"]
+)
+def test_what_never_was_a_name_of_a_module_is_none(module: str) -> None:
+    with pytest.raises(AttributeError, match="has no attribute"):
+        _ = import_module(module).nothing_of_that_name
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def test_former_names_of_a_host_do_what_the_present_ones_do() -> None:
+    async with open_host(plugins=[]) as host:
+        with pytest.warns(DeprecationWarning, match=r"Host\.is_settling is called sources_starting now"):
+            assert host.is_settling is False
+        with pytest.warns(DeprecationWarning, match=r"Host\.settle is called wait_for_sources now"):
+            await host.settle(timeout_s=1)
+        with pytest.warns(DeprecationWarning, match=r"Host\.breathe is called checkpoint now"):
+            await host.breathe()
+
+
+def test_the_host_for_asyncio_has_the_former_name_too() -> None:
+    with pytest.warns(DeprecationWarning, match=r"AsyncioHost\.settle"):
+        assert AsyncioHost.settle is AsyncioHost.wait_for_sources
+    with pytest.warns(DeprecationWarning, match=r"Host\.settle"):
+        assert Host.settle is Host.wait_for_sources
+
+
+def test_former_names_of_a_board_a_tool_and_a_fault_give_the_same() -> None:
+    board = load_board(plugins=[])
+    with pytest.warns(DeprecationWarning, match=r"Board\.view is called visible_tools now"):
+        assert board.view() is board.visible_tools()
+    with pytest.warns(DeprecationWarning, match=r"Board\.not_hung is called rejected_tools now"):
+        assert board.not_hung is board.rejected_tools
+    with pytest.warns(DeprecationWarning, match=r"Tool\.face is called public_definition now"):
+        assert add.face == add.public_definition
+    fault = Fault((), "an integer", "a text", None, frozenset({"integer"}))
+    with pytest.warns(DeprecationWarning, match=r"Fault\.due is called expected_types now"):
+        assert fault.due == fault.expected_types
+
+
+async def test_permissions_may_say_by_the_former_name_why_a_tool_is_disabled(make_plugin: Any) -> None:
+    @attrs.frozen
+    class Permissions:
+        why_off = ("no path is allowed", "allow one")
+
+    @tool(permissions=Permissions)
+    def dormant() -> None:
+        """Do nothing."""
+
+    with pytest.warns(DeprecationWarning, match="why_off is called disabled_reason now"):
+        board = load_board(plugins=[make_plugin("p", provide_tools=[dormant])])
+    rejected = board.rejected_tools["dormant"]
+    assert (rejected.why, rejected.fix, rejected.is_disabled) == ("no path is allowed", "allow one", True)
