@@ -93,7 +93,7 @@ class RejectedTool(Value):
 
     @property
     def kind(self) -> str:
-        """`tool`, or what stands before the colon of a name that is none of a tool's."""
+        """`tool`, or what stands before the colon of a name that is not a tool's."""
         kind, colon, _ = self.name.partition(":")
         return kind if colon else "tool"
 
