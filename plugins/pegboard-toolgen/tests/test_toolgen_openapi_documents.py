@@ -139,8 +139,8 @@ def test_a_file_that_is_not_a_document_is_refused(tmp_path: Path, data: bytes, w
         discover_openapi(tmp_path / "x")
 
 
-def test_a_file_that_is_not_there_is_named_without_its_folder(tmp_path: Path) -> None:
-    with pytest.raises(DiscoveryError, match=r"^gone\.json cannot be read: No such file"):
+def test_a_file_that_is_not_there_is_said_without_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(DiscoveryError, match=r"^the document cannot be read: No such file"):
         discover_openapi(tmp_path / "gone.json")
     with pytest.raises(DiscoveryError, match="cannot be read"):
         discover_openapi("\0")
