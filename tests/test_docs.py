@@ -550,7 +550,7 @@ def imported_modules(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_every_room_imports_from_below_alone(path: Path) -> None:
+def test_every_module_imports_from_below_alone(path: Path) -> None:
     module = path.relative_to(SOURCE).with_suffix("").parts[0]
     if module not in INTERFACES:
         layer = layers()
