@@ -248,6 +248,7 @@ class PeerPrograms:
             finally:
                 assert keeper.stdin is not None
                 keeper.stdin.close()
+                keeper.terminate()  # whoever was forked while it ran may hold the other end of its input
                 try:
                     keeper.wait(STOP_S)
                 finally:

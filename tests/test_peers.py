@@ -61,6 +61,28 @@ def test_a_server_that_came_up_and_misbehaves_is_a_failure(peer_programs: Any) -
         raise AssertionError("it answers rubbish")
 
 
+KEEPER = ROOT / "tests" / "kit" / "keeper.py"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what becomes of a child is asked of Linux")
+@pytest.mark.parametrize("how", ["its input closes", "it is asked to end", "it is killed"])
+def test_a_server_ends_however_who_keeps_it_does(how: str) -> None:
+    """A run of the tests that is killed leaves no server behind."""
+    # What the server inherits is open for as long as it lives.
+    ours, theirs = os.pipe()
+    command = [sys.executable, str(KEEPER), *python("import time; print('up', flush=True); time.sleep(600)")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs) as keeper, os.fdopen(ours) as said:
+        os.close(theirs)
+        assert said.readline() == "up\n"
+        if how == "it is asked to end":
+            keeper.terminate()
+        elif how == "it is killed":
+            keeper.kill()
+        else:
+            keeper.stdin.close()  # type: ignore[union-attr]
+        assert said.read() == ""
+
+
 NOTHING_STARTS = """
 import subprocess, sys
 
