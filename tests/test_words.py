@@ -43,6 +43,7 @@ ALLOWED = [  # the word, the files, and why it may stand there
     ("breathe", "core/src/pegboard/host.py", "the alias of one release"),
     ("is_settling", "core/src/pegboard/host.py", "the alias of one release"),
     ("settling", "core/src/pegboard/host.py", "the alias of one release"),
+    ("fronts", "docs/explanation/architecture.md", "the alias of one release stands on a layer"),
     ("hung", "benchmarks/driver/wire.py", "a peer that hung up"),
     ("hung", "plugins/pegboard-mcp/src/pegboard_mcp/server/stdio.py", "a terminal that hung up"),
     ("hung", "plugins/pegboard-calculator/tests/*", "a program that hung"),
