@@ -388,6 +388,26 @@ def test_a_module_whose_source_is_gone_is_not_a_crash(tmp_path: Any, monkeypatch
     assert "'Absent' is not found" in str(refusal(module.f))
 
 
+def test_what_a_module_gives_when_it_is_asked_needs_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("giving")
+    monkeypatch.setitem(sys.modules, "giving", module)
+    code = """
+    def __getattr__(name):
+        if name == "Gone":
+            raise ImportError(name)
+        if name != "Later":
+            raise AttributeError(name)
+        return float
+    def f(x: "list[Later]"): ...
+    def g(x: "Other"): ...
+    def h(x: "Gone"): ...
+    """
+    exec(textwrap.dedent(code), module.__dict__)
+    assert derive(module.f).input_schema["properties"]["x"]["items"] == {"type": "number"}
+    assert "'Other' is not found" in str(refusal(module.g))
+    assert "'Gone' is not found" in str(refusal(module.h))
+
+
 def test_imports_for_type_checkers_are_read_in_every_form(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "late_package"
     package.mkdir()

@@ -61,8 +61,8 @@ def is_context(hint: Any) -> bool:
 
 
 class Scope(dict[str, Any]):
-    """The names that a hint may use, looked up when they are missed: its module's, those around it, and what its module
-    imports for type checkers."""
+    """The names that a hint may use, looked up when they are missed: its module's, those around it, what its module
+    gives when it is asked, and what it imports for type checkers."""
 
     def __init__(
         self,
@@ -84,6 +84,8 @@ class Scope(dict[str, Any]):
             found = self._around(name)
         if found is NOTHING and name == "CallContext":
             found = LateContext
+        if found is NOTHING:
+            found = _given_by(self.module, name)
         if found is NOTHING:
             found = _late_import(self.module, name)
         if found is NOTHING:
@@ -129,6 +131,14 @@ def _definer_of(thing: Any) -> Callable[[str], Any] | None:
         return NOTHING
 
     return find
+
+
+def _given_by(module_name: str, name: str) -> Any:
+    """What the module gives by that name when it is asked: of its `__getattr__` (PEP 562)."""
+    try:
+        return getattr(sys.modules.get(module_name), name, NOTHING)
+    except ImportError:
+        return NOTHING
 
 
 def _late_import(module_name: str | None, name: str) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pegboard import Dialect, Origin, Tool, ToolSource
     from pegboard.board import Board
-    from pegboard_mcp.capabilities import Capabilities
+    from pegboard_mcp.collected import Capabilities
 
 
 @hookimpl
@@ -35,7 +35,7 @@ def add_hookspecs() -> Any:
 @hookimpl
 def open_resources(settings: McpSettings) -> AbstractAsyncContextManager[Capabilities]:
     """Prompts and resources of the servers."""
-    from pegboard_mcp.capabilities import open_capabilities
+    from pegboard_mcp.collected import open_capabilities
 
     named = settings.servers if settings.config_file is None else [one.name for one in settings.definitions()]
     return open_capabilities(settings, expected=named)

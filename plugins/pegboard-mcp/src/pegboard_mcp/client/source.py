@@ -515,7 +515,7 @@ class McpSource:
         """Keep the server running, once it is wanted, until cancelled."""
         import trio
 
-        from pegboard_mcp.capabilities import find_capabilities
+        from pegboard_mcp.collected import find_capabilities
 
         self._slot, self._is_over = slot, False
         self._wanted, self._changed = trio.Event() if self._wanted is None else self._wanted, trio.Event()
