@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pegboard import Finding, Tool
+    from pegboard_memory._memories import Memories
     from pegboard_memory._place import Place
+    from pegboard_memory._store import MemoryStore
 
 
 def _a_file(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
@@ -81,26 +83,31 @@ class MemoryPlugin:
         return TOOLS
 
     @hookimpl
-    def open_resources(self, settings: MemorySettings) -> AbstractAsyncContextManager[Any]:
+    def open_resources(self, settings: MemorySettings) -> AbstractAsyncContextManager[Memories]:
         """The store; it opens its file with the first call that needs it."""
-        return self._store(settings)
+        return self._memories(settings)
 
     @contextlib.asynccontextmanager
-    async def _store(self, settings: MemorySettings) -> AsyncIterator[Any]:
+    async def _memories(self, settings: MemorySettings) -> AsyncIterator[Memories]:
+        from pegboard_memory._memories import Memories
+
+        memories = Memories(lambda: self._make_store(settings))
+        try:
+            yield memories
+        finally:
+            await memories.aclose()
+
+    def _make_store(self, settings: MemorySettings) -> MemoryStore:
         from pegboard_memory import _semantic as semantic
         from pegboard_memory._store import MemoryStore, system_now
 
         by_meaning = settings.semantic and not semantic.missing(settings.model)
-        store = MemoryStore(
+        return MemoryStore(
             place_of(settings),
             settings.max_memories,
             semantic.Embedder(settings.model) if by_meaning else None,
             self._now or system_now,
         )
-        try:
-            yield store
-        finally:
-            await store.aclose()
 
     @hookimpl
     def provide_checks(self, settings: MemorySettings) -> Iterable[Callable[[Any], Iterable[Finding]]]:

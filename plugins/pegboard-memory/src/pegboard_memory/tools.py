@@ -55,9 +55,9 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
         raise _invalid("text", f"text has {len(text):,} characters, at most {MAX_TEXT:,} are kept; split it")
     _whole(text, "text")
     labels = _labels(tags or ())
-    user_id, store = _who(context), _store(context)
+    user_id = _who(context)
     try:
-        await _opened(context, store, writes=True)
+        store = await _opened(context, writes=True)
         memory = await store.remember(user_id, text, labels, _left_s())
     except StorageError as trouble:
         raise _failed(context, "Failed to remember", trouble, "it was remembered") from None
@@ -99,9 +99,9 @@ async def search_memory(
     from pegboard_memory._trouble import StorageError
 
     label = None if tag is None else _label(tag)
-    user_id, store = _who(context), _store(context)
+    user_id = _who(context)
     try:
-        await _opened(context, store, writes=False)
+        store = await _opened(context, writes=False)
         found = await store.search(user_id, query, limit, label, _left_s())
     except StorageError as trouble:
         raise _failed(context, "Failed to search memory", trouble) from None
@@ -130,12 +130,11 @@ async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A
     name = id.strip()
     if not name:
         raise _invalid("id", "id is empty; search_memory shows the ids")
-    user_id, store = _who(context), _store(context)
-    known = len(name) <= MAX_ID and _is_whole(name)  # anything else is the id of no memory
+    user_id, memory = _who(context), None
     try:
-        if known:
-            await _opened(context, store, writes=True)
-        memory = await store.forget(user_id, name, _left_s()) if known else None
+        if len(name) <= MAX_ID and _is_whole(name):  # anything else is the id of no memory
+            store = await _opened(context, writes=True)
+            memory = await store.forget(user_id, name, _left_s())
     except StorageError as trouble:
         raise _failed(context, "Failed to forget", trouble, "it was forgotten") from None
     if memory is None:
@@ -158,16 +157,13 @@ def _who(context: CallContext) -> str:
     return user_id
 
 
-def _store(context: CallContext) -> MemoryStore:
-    from pegboard_memory._store import MemoryStore
+async def _opened(context: CallContext, *, writes: bool) -> MemoryStore:
+    """The store; the first call does not pay for the start."""
+    from pegboard_memory._memories import Memories
 
-    return context.resource(MemoryStore)
-
-
-async def _opened(context: CallContext, store: MemoryStore, *, writes: bool) -> None:
-    """The first call does not pay for the start."""
-    if not store.is_open(writes=writes):
-        await context.prepare(lambda: store.open(writes=writes))
+    memories = context.resource(Memories)
+    store = memories.find_open(writes=writes)
+    return store if store is not None else await context.prepare(lambda: memories.open(writes=writes))
 
 
 def _left_s() -> float:

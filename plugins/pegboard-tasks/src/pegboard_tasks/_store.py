@@ -11,8 +11,6 @@ import trio
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard.config import user_folder
-from pegboard_tasks._threads import OPEN_S, UnavailableError
-from pegboard_tasks._wording import unknown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -116,6 +114,9 @@ class TaskStore:
         return min(self._wait_s, _left_s())
 
     async def _run(self, context: CallContext, doing: str, run: Callable[[], Awaitable[T]]) -> T:
+        from pegboard_tasks._threads import OPEN_S, UnavailableError
+        from pegboard_tasks._wording import unknown
+
         async def ready() -> None:
             await self.database.open(self._patience_s())
 
@@ -146,6 +147,7 @@ def _is_the_databases(problem: Exception) -> bool:
     from sqlalchemy.exc import SQLAlchemyError
 
     from pegboard_tasks._migrating import NewerDatabaseError
+    from pegboard_tasks._threads import UnavailableError
 
     return isinstance(problem, (UnavailableError, SQLAlchemyError, NewerDatabaseError, sqlite3.Error, OSError))
 
