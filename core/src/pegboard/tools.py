@@ -38,7 +38,7 @@ _PERIODS_S = {
     "d": 86400.0,
     "day": 86400.0,
 }
-_RATE = re.compile(r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?", re.ASCII)
+_RATE = r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -72,7 +72,7 @@ class RateLimit(Value):
         """
         if isinstance(text, RateLimit):
             return text
-        match = _RATE.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+        match = re.fullmatch(_RATE, text.strip().lower()) if isinstance(text, str) else None
         unit = _PERIODS_S.get(match["unit"]) if match else None
         if match is None or unit is None:
             raise ValueError(f"expected a rate such as '10/minute' or '5/10s', got {str(text)[:40]!r}")

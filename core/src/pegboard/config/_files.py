@@ -23,7 +23,7 @@ NAMES = ("pegboard.toml", "pyproject.toml", "pegboard.yaml", "pegboard.yml", "ag
 """The names under which a configuration is found; in one directory the first of them counts."""
 
 # Dotted keys cost tomllib the square of their length, so a key that no table can need is refused before.
-_LONG_KEY = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
+_LONG_KEY = r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
 
 
 class Found(NamedTuple):
@@ -178,7 +178,7 @@ def _own_section(values: Mapping[str, Any]) -> dict[str, Any] | None:
 def _read_toml(text: str) -> Any:
     import tomllib
 
-    long = _LONG_KEY.search(text)
+    long = re.search(_LONG_KEY, text)
     if long:
         raise _RefusedError(f"a key of more than 64 parts (line {text.count(chr(10), 0, long.start()) + 1})")
     try:

@@ -167,9 +167,7 @@ class Tree(Shown):
         return any(path[:length] in self.hidden for length in range(1, len(path) + 1))
 
 
-_VARIABLE = re.compile(
-    r"\$(?:(?P<escape>\$)|\{(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>)))"
-)
+_VARIABLE = r"\$(?:(?P<escape>\$)|\{(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>)))"
 
 
 def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
@@ -201,8 +199,8 @@ def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
 
         if "$" not in text:
             return text
-        whole = _VARIABLE.fullmatch(text)
-        filled = _VARIABLE.sub(one, text)
+        whole = re.fullmatch(_VARIABLE, text)
+        filled = re.sub(_VARIABLE, one, text)
         return LooseText(filled) if whole and whole["name"] else filled
 
     def walk(value: Any, path: tuple[Step, ...]) -> Any:

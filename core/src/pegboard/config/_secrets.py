@@ -33,18 +33,20 @@ _WORDS = frozenset(
         "token",
     ]
 )
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _NAMED = r"(?:api[_-]?key|auth|authorization|credentials?|key|passphrase|passwd|password|pwd|secret|token)"
 _INSIDE = [
-    (re.compile(rf"([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", re.I), rf"\1\2{MASKED}"),
-    (re.compile(r"\b(bearer|basic|token)(\s+)\S+", re.I), rf"\1\2{MASKED}"),
-    (re.compile(r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}"), MASKED),
+    (rf"(?i)([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", rf"\1\2{MASKED}"),
+    (r"(?i)\b(bearer|basic|token)(\s+)\S+", rf"\1\2{MASKED}"),
+    (r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}", MASKED),
 ]
+# Here and in the configuration's other modules an expression is a text, which `re` compiles at its first use and keeps:
+# most starts find nothing to read or to mask.
 
 
 def words_of(key: str) -> list[str]:
     """The words of a key, lower case: `githubApiKey`, `GITHUB_API_KEY` and `github-api-key` are the same three."""
-    return [word.lower() for word in _WORD.findall(key[:200])]
+    return [word.lower() for word in re.findall(_WORD, key[:200])]
 
 
 def looks_secret(key: str) -> bool:
@@ -63,7 +65,7 @@ def mask_text(text: str) -> str:
     if "://" in text:
         text = re.sub(r"\S+", _mask_word, text)
     for pattern, instead in _INSIDE:
-        text = pattern.sub(instead, text)
+        text = re.sub(pattern, instead, text)
     return text
 
 

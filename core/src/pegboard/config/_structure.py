@@ -29,8 +29,8 @@ Path = tuple[Step, ...]
 REFUSED = "one that it refused"
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
-_INTEGER = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_INTEGER = r"[+-]?[0-9]{1,100}"
+_NUMBER = r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?"
 _TYPES = {"array": "a list", "object": "a table"}
 _NUMBERS_FIRST = {int: 0, float: 1, bool: 2, str: 9}
 
@@ -89,9 +89,9 @@ def _read_text(text: LooseText, kind: Any) -> Any:
     word = text.strip()
     if kind is bool and word.lower() in TRUE | FALSE:
         return word.lower() in TRUE
-    if kind is int and _INTEGER.fullmatch(word):
+    if kind is int and re.fullmatch(_INTEGER, word):
         return int(word)
-    if kind is float and _NUMBER.fullmatch(word):
+    if kind is float and re.fullmatch(_NUMBER, word):
         return float(word)
     if _element_kinds(kind) is not None:
         return _read_list(text, kind)

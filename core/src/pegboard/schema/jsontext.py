@@ -35,10 +35,10 @@ MAX_CHECKED = 250_000
 MAX_SHOWN = 60
 
 _TOO_BIG = 10**MAX_DIGITS
-_LONG_NUMBER = re.compile(f"[0-9]{{{MAX_DIGITS + 1}}}")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_NOT_BRACKETS = re.compile(r"[^\[\]{}]+")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONG_NUMBER = f"[0-9]{{{MAX_DIGITS + 1}}}"
+_STRING = r'(?s)"[^"\\]*(?:\\.[^"\\]*)*"?'
+_NOT_BRACKETS = r"[^\[\]{}]+"
+_SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
@@ -104,7 +104,7 @@ def loads(
         text = text.removeprefix("\ufeff")
     if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
         raise JsonTextError(f"nested more than {max_depth} levels deep")
-    if len(text) > MAX_DIGITS and (number := _LONG_NUMBER.search(_STRING.sub("", text))):
+    if len(text) > MAX_DIGITS and (number := re.search(_LONG_NUMBER, re.sub(_STRING, "", text))):
         raise JsonTextError(f"a number of more than {MAX_DIGITS:,} digits ({shorten_text(number[0], 20)})")
     try:
         value = _decode(text)
@@ -115,7 +115,7 @@ def loads(
         ) from None
     except RecursionError:
         raise JsonTextError("nested too deep") from None
-    if "\\u" in text and _SURROGATE_ESCAPE.search(text) and (fault := check_value(value, max_depth=max_depth)):
+    if "\\u" in text and re.search(_SURROGATE_ESCAPE, text) and (fault := check_value(value, max_depth=max_depth)):
         raise JsonTextError(f"a string holds half a surrogate pair ({fault.where or 'the value'})")
     if is_envelope and type(value) is dict and (twice := _named_twice(text, value)) is not None:
         raise JsonTextError(f"the key {shorten(twice)} is there twice")
@@ -146,7 +146,7 @@ def _refuse_surrogates(text: str) -> None:
 
 
 def _depth(text: str) -> int:
-    brackets = _NOT_BRACKETS.sub("", _STRING.sub("", text))
+    brackets = re.sub(_NOT_BRACKETS, "", re.sub(_STRING, "", text))
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
