@@ -143,7 +143,7 @@ def _headers(text: str) -> dict[str, str]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            return file.read()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - one of a hundred files, each read at once
+            return file.read().decode("utf-8", "replace")
     except OSError:
         return ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
 import enum
 import functools
 import importlib
@@ -340,8 +339,13 @@ class Field(NamedTuple):
 def is_record(hint: Any) -> bool:
     """Whether the type is a class with named fields: attrs, a dataclass, a TypedDict or a NamedTuple."""
     return isinstance(hint, type) and (
-        attrs.has(hint) or dataclasses.is_dataclass(hint) or typing.is_typeddict(hint) or _is_named_tuple(hint)
+        attrs.has(hint) or is_dataclass(hint) or typing.is_typeddict(hint) or _is_named_tuple(hint)
     )
+
+
+def is_dataclass(cls: type) -> bool:
+    """As `dataclasses.is_dataclass` answers of a class, without importing that module for those that are none."""
+    return hasattr(cls, "__dataclass_fields__")
 
 
 def _is_named_tuple(cls: type) -> bool:
@@ -375,7 +379,9 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
                     raise HintError(f"the field {attribute.name!r} of {cls.__name__} has no type hint")
                 required = attribute.default is NOTHING
                 yield Field(attribute.alias or attribute.name, hint, required, _attrs_default(attribute.default))
-    elif dataclasses.is_dataclass(cls):
+    elif is_dataclass(cls):
+        import dataclasses
+
         if late := [name for name, hint in hints.items() if isinstance(hint, dataclasses.InitVar)]:
             raise HintError(f"the field {late[0]!r} of {cls.__name__} is an InitVar, which cannot be written back")
         for field in dataclasses.fields(cls):

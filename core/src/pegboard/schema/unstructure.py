@@ -5,7 +5,6 @@ It goes by the value alone, so that a handler may return anything that has a JSO
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import json
@@ -74,7 +73,9 @@ def _writer_of(kind: Any) -> Writer:
         return lambda value, depth: _unstructure(value.value, depth)
     if attrs.has(kind):
         return _fields_writer({field.alias or field.name: field.name for field in attrs.fields(kind) if field.init})
-    if dataclasses.is_dataclass(kind):
+    if hints.is_dataclass(kind):
+        import dataclasses
+
         return _fields_writer({field.name: field.name for field in dataclasses.fields(kind) if field.init})
     for of, write in _writers():
         if issubclass(kind, of):
