@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,3 +33,26 @@ def test_the_collector_is_as_it_was_after_loading(is_on: bool) -> None:
         (gc.enable if was_on else gc.disable)()
     assert seen == [False]
     assert now is is_on
+
+
+def test_what_importing_makes_is_old_at_once_and_is_still_collected() -> None:
+    program = """
+import contextlib, gc, typing  # what is imported before the pause
+gc.collect()
+before = gc.get_stats()[0]["collections"]
+import pegboard
+assert gc.isenabled()
+assert gc.get_freeze_count() == 0
+assert gc.get_stats()[0]["collections"] - before <= 2, gc.get_stats()
+gc.freeze()
+with pegboard._collector_paused():
+    assert not gc.isenabled()
+assert gc.isenabled() and gc.get_freeze_count() > 0
+gc.unfreeze()
+try:
+    with pegboard._collector_paused():
+        raise ValueError
+except ValueError:
+    assert gc.isenabled()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -20,38 +20,41 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from pegboard._api import call_sync, load_board, open_host, open_host_sync
-from pegboard._frozen import thaw
-from pegboard.config import setting
-from pegboard.content import AudioContent, BinaryContent, Content, ImageContent, TextContent
-from pegboard.context import CallContext
-from pegboard.contract import (
-    Dialect,
-    Export,
-    Finding,
-    Guard,
-    Loss,
-    Outcome,
-    SourceSlot,
-    SourceState,
-    Stage,
-    ToolSource,
-    Verdict,
-)
-from pegboard.errors import (
-    ConfigError,
-    ErrorCode,
-    Fault,
-    HeldBackError,
-    PegboardError,
-    PluginError,
-    Retry,
-    ToolDefinitionError,
-    ToolError,
-)
-from pegboard.hookspecs import hookimpl
-from pegboard.results import ToolResult
-from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Tool, ToolCall, tool
+from pegboard._collector import collector_paused as _collector_paused
+
+with _collector_paused():
+    from pegboard._api import call_sync, load_board, open_host, open_host_sync
+    from pegboard._frozen import thaw
+    from pegboard.config import setting
+    from pegboard.content import AudioContent, BinaryContent, Content, ImageContent, TextContent
+    from pegboard.context import CallContext
+    from pegboard.contract import (
+        Dialect,
+        Export,
+        Finding,
+        Guard,
+        Loss,
+        Outcome,
+        SourceSlot,
+        SourceState,
+        Stage,
+        ToolSource,
+        Verdict,
+    )
+    from pegboard.errors import (
+        ConfigError,
+        ErrorCode,
+        Fault,
+        HeldBackError,
+        PegboardError,
+        PluginError,
+        Retry,
+        ToolDefinitionError,
+        ToolError,
+    )
+    from pegboard.hookspecs import hookimpl
+    from pegboard.results import ToolResult
+    from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Tool, ToolCall, tool
 
 if TYPE_CHECKING:
     from pegboard import asyncio as asyncio

@@ -7,7 +7,6 @@ runs it - and what they answer goes into its plan.
 from __future__ import annotations
 
 import functools
-import gc
 import logging
 from collections import Counter
 from itertools import islice
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._collector import collector_paused
 from pegboard._renamed import Former, attribute_of, former_names
 from pegboard._values import Value
 from pegboard.absence import not_found
@@ -849,10 +849,5 @@ def load_board(
     except PluginError:
         config.raise_held()  # a plugin that fails may be one that the configuration names wrongly
         raise
-    was_collecting = gc.isenabled()
-    gc.disable()  # registering makes many thousands of values, and all of them stay
-    try:
+    with collector_paused():
         return Board(config, loaded)
-    finally:
-        if was_collecting:
-            gc.enable()
