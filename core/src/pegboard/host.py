@@ -168,7 +168,7 @@ class Host:
         """Wait until the sources have offered their first tools, or have failed to.
 
         Args:
-            name: of a tool: wait no longer than until it hangs, and for those sources alone that could bring it.
+            name: of a tool: wait until it is registered at most, and for those sources alone that could bring it.
             timeout_s: how long to wait at most, in seconds.
             profile: of the sessions that want the tool.
         """

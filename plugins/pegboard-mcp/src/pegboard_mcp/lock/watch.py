@@ -264,7 +264,7 @@ def _plain(text: str) -> str:
 
 
 def findings(board: Any) -> Iterator[Finding]:
-    """What the lock has to say to doctor beside what it holds back: tools that hang and changed, texts that hid
+    """What the lock has to say to doctor beside what it holds back: registered tools that changed, texts that hid
     something, a lock that cannot be read."""
     settings = settings_of(board)
     if settings is not None and settings.lock != "off":
