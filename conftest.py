@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -237,11 +238,11 @@ class PeerPrograms:
             )
             try:
                 deadline = time.monotonic() + start_s
-                while not is_well():
-                    if keeper.poll() is not None or time.monotonic() > deadline:
+                while (ended := keeper.poll() is not None) or not is_well():
+                    if ended or time.monotonic() > deadline:
                         log.seek(0)
                         tail = log.read()[-4_000:].decode(errors="replace").strip()
-                        late = "" if keeper.poll() is not None else f"\nit is not well after {start_s} s"
+                        late = "" if ended else f"\nit is not well after {start_s} s"
                         (pytest.fail if is_ours else partial(cls.cannot_start, name))(tail + late)
                     time.sleep(0.05)
                 yield
@@ -256,10 +257,16 @@ class PeerPrograms:
 
     @staticmethod
     def free_port() -> int:
-        """A port of loopback that nobody has now."""
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            return int(one.getsockname()[1])
+        """A port of loopback that nobody has now, and that the kernel gives to nobody who asks for any port.
+
+        One of the kernel's own range (from 32768 on Linux) goes to the next who binds port 0 or connects: under many
+        workers that is another test's server, before the one it was meant for has started.
+        """
+        while True:
+            port = random.SystemRandom().randrange(20_000, 32_000)
+            with contextlib.suppress(OSError), socket.socket() as one:
+                one.bind(("127.0.0.1", port))
+                return port
 
     @staticmethod
     def listens(port: int) -> bool:
