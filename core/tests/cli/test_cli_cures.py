@@ -34,6 +34,16 @@ CASES = {
     "no tool at all": (["call"], "Missing argument 'NAME'", "pegboard call --help"),
     "no plugin": (["--plugin", "nope", "list"], "no plugin 'nope' is installed", "there are: "),
     "a name that is not valid": (["new", "plugin", "1x"], "'1x' is not a name", "small letters"),
+    "an option of the program": (
+        ["call", "add", "--profile", "x"],
+        "No such option '--profile' of call",
+        "--profile ... call",
+    ),
+    "an option of the program below a group": (
+        ["new", "plugin", "--config", "x"],
+        "of new plugin",
+        "--config ... new plugin",
+    ),
     "an option": (["list", "--nope"], "No such option", "pegboard list --help"),
     "no profile": (["--profile", "nope", "list"], "a profile that is configured", "."),
 }

@@ -348,7 +348,11 @@ def _unknown_word(problem: click.ClickException, ctx: click.Context) -> tuple[st
     """
     if isinstance(problem, click.NoSuchOption):
         word, what = problem.option_name, "option"
-        names = [name for one in ctx.command.get_params(ctx) for name in one.opts if name.startswith("--")]
+        names = _long_options(ctx)
+        root = ctx.find_root()
+        if ctx is not root and word in _long_options(root):
+            program, _, rest = ctx.command_path.partition(" ")
+            return f"No such option {word!r} of {rest}", f"it stands before the command: {program} {word} ... {rest}"
     elif isinstance(ctx.command, click.Group) and hasattr(problem, "command_name"):  # `NoSuchCommand`, since click 8.4
         word, what, names = problem.command_name, "command", ctx.command.list_commands(ctx)
     else:
@@ -358,6 +362,10 @@ def _unknown_word(problem: click.ClickException, ctx: click.Context) -> tuple[st
     near = NearNames().find(word, names)
     hint = f"did you mean {near[0]}?" if near else listed(names) if what == "command" else None
     return f"No such {what} {word[:60]!r}", hint
+
+
+def _long_options(ctx: click.Context) -> list[str]:
+    return [name for one in ctx.command.get_params(ctx) for name in one.opts if name.startswith("--")]
 
 
 def tell_error(message: str, hint: str | None) -> None:
