@@ -43,9 +43,9 @@ import pytest
 import trio
 
 import pegboard
-import pegboard.serving
 import pegboard_chat
 import pegboard_mcp
+import pegboard_serving
 from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
@@ -515,8 +515,8 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
 
 
 def test_every_name_of_the_serving_is_documented() -> None:
-    text = section(reference("python-api"), "HTTP servers: `pegboard.serving`")
-    assert [name for name in pegboard.serving.__all__ if not re.search(rf"`{name}\b", text)] == []
+    text = section(reference("python-api"), "HTTP servers: `pegboard_serving`")
+    assert [name for name in pegboard_serving.__all__ if not re.search(rf"`{name}\b", text)] == []
 
 
 # -- the layers are as they are drawn

@@ -13,7 +13,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from pegboard import CallContext, hookimpl, tool
-from pegboard.serving import bodies, worker
+from pegboard_serving import bodies, worker
 
 for needed in ("pegboard_mcp", "pegboard_http"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")

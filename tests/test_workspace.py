@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
+LIBRARIES = {"pegboard-serving"}
+"""Packages without hooks, which others are made with."""
 
 
 def read(path: Path) -> dict:
@@ -47,7 +49,6 @@ def test_every_requirement_of_a_package_is_pinned() -> None:
 
 
 NOT_REQUIRED = {
-    "pegboard/serving/worker.py": {"h11", "hypercorn"},  # of the packages that serve: no other calls it
     "pegboard_mcp": {"mcp_types", "pydantic", "pydantic_core"},  # mcp cannot be had without them
     "pegboard_toolgen/discover/probes": {"typer"},  # run in the environment of the program that is looked at
     "pegboard_toolgen": {"griffe"},  # its distribution brings it by another one, griffelib
@@ -99,14 +100,18 @@ def test_what_a_package_imports_it_requires(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PACKAGES[1:], ids=lambda path: path.name)
-def test_every_plugin_has_the_one_shape(path: Path) -> None:
+def test_every_package_has_the_one_shape(path: Path) -> None:
     project = read(path)["project"]
     module = project["name"].replace("-", "_")
     assert project["name"] == path.name
     assert project["dependencies"][0] == "pegboard>=0.1,<0.2"
-    assert list(project["entry-points"]["pegboard"].values()) == [f"{module}.plugin"]
-    for needed in (f"src/{module}/plugin.py", f"src/{module}/py.typed", "tests", "README.md", "LICENSE"):
+    for needed in (f"src/{module}/__init__.py", f"src/{module}/py.typed", "tests", "README.md", "LICENSE"):
         assert (path / needed).exists(), f"{path.name} has no {needed}"
+    if path.name in LIBRARIES:
+        assert "entry-points" not in project
+    else:
+        assert list(project["entry-points"]["pegboard"].values()) == [f"{module}.plugin"]
+        assert (path / f"src/{module}/plugin.py").exists()
 
 
 def test_nothing_of_one_machine_or_registry_is_committed() -> None:

@@ -131,6 +131,7 @@ PEGBOARD_MCP = Venv(
     projects=(
         ROOT / "core",
         ROOT / "plugins/pegboard-jsonschema-rs",
+        ROOT / "plugins/pegboard-serving",
         ROOT / "plugins/pegboard-mcp",
         HERE / "fixture_plugin",
     ),

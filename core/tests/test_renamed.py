@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -14,10 +15,15 @@ from pegboard.errors import Fault
 from pegboard.host import Host
 
 NAMES = [
-    ("pegboard.fronts", "Tokens", "pegboard.serving", "Tokens"),
-    ("pegboard.fronts", "refuse_open_door", "pegboard.serving", "require_credential"),
-    ("pegboard.fronts.bodies", "Bodies", "pegboard.serving.bodies", "Bodies"),
-    ("pegboard.fronts.sharing", "owner_of", "pegboard.serving.sharing", "owner_of"),
+    ("pegboard.fronts", "Tokens", "pegboard_serving", "Tokens"),
+    ("pegboard.fronts", "refuse_open_door", "pegboard_serving", "require_credential"),
+    ("pegboard.fronts.bodies", "Bodies", "pegboard_serving.bodies", "Bodies"),
+    ("pegboard.fronts.sharing", "owner_of", "pegboard_serving.sharing", "owner_of"),
+    ("pegboard.fronts.worker", "Worker", "pegboard_serving.worker", "Worker"),
+    ("pegboard.serving", "Tokens", "pegboard_serving", "Tokens"),
+    ("pegboard.serving.bodies", "Bodies", "pegboard_serving.bodies", "Bodies"),
+    ("pegboard.serving.sharing", "owner_of", "pegboard_serving.sharing", "owner_of"),
+    ("pegboard.serving.worker", "Worker", "pegboard_serving.worker", "Worker"),
     ("pegboard.text", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.doctor", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.marks", "HIDDEN", "pegboard.marks", "HIDDEN_TEXT"),
@@ -27,10 +33,37 @@ NAMES = [
 
 @pytest.mark.parametrize(("module", "name", "now", "present"), NAMES)
 def test_a_former_name_of_a_module_gives_the_present_thing(module: str, name: str, now: str, present: str) -> None:
+    pytest.importorskip(now.partition(".")[0], reason="its package is not installed")
     with pytest.warns(DeprecationWarning, match=f"{module}.{name} is called .*{present} now") as warned:
         given = getattr(import_module(module), name)
     assert given is getattr(import_module(now), present)
     assert warned[0].filename == __file__, "the warning points at whoever uses the name"
+
+
+class Absent:
+    """A finder in front of all others, for which a package is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+MOVED = [(module, now) for module, _, now, _ in NAMES if now.startswith("pegboard_")]
+
+
+@pytest.mark.parametrize(("module", "now"), MOVED)
+def test_what_moved_into_a_package_that_is_not_installed_names_the_package(
+    module: str, now: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = now.partition(".")[0]
+    for name in [one for one in sys.modules if one.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(package), *sys.meta_path])
+    with pytest.raises(ImportError, match=f"{module} is called {now} now.*pip install {package.replace('_', '-')}$"):
+        _ = import_module(module).anything
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
 _CALLER = 3
 """The frame of who uses a former name: above the function that warns, and the one that was asked for the name."""
@@ -35,11 +36,27 @@ def former_module(module: str, present: str, names: Mapping[str, str] | None = N
         if name.startswith("__"):  # what Python itself looks for: `__path__`, `__all__`
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         now = (names or {}).get(name, name)
-        value = getattr(import_module(present), now)
+        value = getattr(_imported(present, module), now)
         warn_renamed(f"{module}.{name}", f"{present}.{now}")
         return value
 
     return get
+
+
+def _imported(present: str, former: str) -> ModuleType:
+    """A module, which another package may bring.
+
+    Raises:
+        ModuleNotFoundError: that package is not installed.
+    """
+    package = present.partition(".")[0]
+    try:
+        return import_module(present)
+    except ModuleNotFoundError as problem:
+        if problem.name != package:
+            raise
+        what = f"{former} is called {present} now, and comes with a package of its own: pip install"
+        raise ModuleNotFoundError(f"{what} {package.replace('_', '-')}", name=package) from None
 
 
 def former_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:

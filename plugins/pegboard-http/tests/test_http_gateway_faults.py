@@ -19,10 +19,10 @@ from hypercorn.protocol.h11 import H11Protocol
 from trio.testing import wait_all_tasks_blocked
 
 from pegboard import CallContext, Tool, ToolError, tool
-from pegboard.serving import bodies, worker
 from pegboard_http import app, plugin
 from pegboard_http.serving import serve_gateway
 from pegboard_http.settings import HttpSettings
+from pegboard_serving import bodies, worker
 
 HOST = b"Host: 127.0.0.1\r\n"
 BODY = b'{"a": 1, "b": 2}'

@@ -111,7 +111,7 @@ class Authority:
 async def an_authority() -> AsyncIterator[Authority]:
     import socket
 
-    from pegboard.serving.worker import Worker, config_for
+    from pegboard_serving.worker import Worker, config_for
 
     authority = Authority()
     bound = socket.create_server(("127.0.0.1", 0))

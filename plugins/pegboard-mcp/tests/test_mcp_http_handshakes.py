@@ -24,7 +24,7 @@ VERSION = b"Sec-WebSocket-Version: 13\r\n"
 async def test_a_wrong_handshake_is_answered_and_its_connection_is_kept_no_longer_than_another(
     over_http: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, transport: str, path: bytes, said: bytes
 ) -> None:
-    monkeypatch.setattr("pegboard.serving.worker.KEPT_S", 0.05)
+    monkeypatch.setattr("pegboard_serving.worker.KEPT_S", 0.05)
     async with over_http(transport=transport) as served:
         port = int(served.url.rpartition(":")[2].partition("/")[0])
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:

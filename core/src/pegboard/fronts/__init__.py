@@ -1,5 +1,5 @@
-"""The former name of `pegboard.serving`; it goes with 0.2."""
+"""The former name of `pegboard_serving`, which pegboard-serving brings; it goes with 0.2."""
 
 from pegboard._renamed import former_module
 
-__getattr__ = former_module(__name__, "pegboard.serving", {"refuse_open_door": "require_credential"})
+__getattr__ = former_module(__name__, "pegboard_serving", {"refuse_open_door": "require_credential"})

@@ -1,5 +1,5 @@
-"""The former name of `pegboard.serving.sharing`; it goes with 0.2."""
+"""The former name of `pegboard_serving.sharing`, which pegboard-serving brings; it goes with 0.2."""
 
 from pegboard._renamed import former_module
 
-__getattr__ = former_module(__name__, "pegboard.serving.sharing")
+__getattr__ = former_module(__name__, "pegboard_serving.sharing")

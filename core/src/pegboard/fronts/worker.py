@@ -1,5 +1,5 @@
-"""The former name of `pegboard.serving.worker`; it goes with 0.2."""
+"""The former name of `pegboard_serving.worker`, which pegboard-serving brings; it goes with 0.2."""
 
 from pegboard._renamed import former_module
 
-__getattr__ = former_module(__name__, "pegboard.serving.worker")
+__getattr__ = former_module(__name__, "pegboard_serving.worker")

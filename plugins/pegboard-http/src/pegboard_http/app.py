@@ -24,11 +24,11 @@ from pegboard import ErrorCode, ToolError, ToolResult, __version__
 from pegboard.dialects.json import listed
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard.serving import Caller, HostCheck, Tokens, bearer_of
-from pegboard.serving.bodies import Bodies, BodyError
-from pegboard.serving.sharing import Place, Places, most_of_one, owner_of
 from pegboard_http.document import document_of
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
+from pegboard_serving import Caller, HostCheck, Tokens, bearer_of
+from pegboard_serving.bodies import Bodies, BodyError
+from pegboard_serving.sharing import Place, Places, most_of_one, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.pass_obj
 def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
     """Serve the board as an HTTP API: GET /openapi.json, GET /tools, POST /tools/NAME."""
-    from pegboard.serving import serve_until_signal
     from pegboard_http.serving import serve_gateway
     from pegboard_http.settings import HttpSettings
+    from pegboard_serving import serve_until_signal
 
     settings = next(
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, HttpSettings)), HttpSettings()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from pegboard.serving import bound_socket, require_credential
+from pegboard_serving import bound_socket, require_credential
 
 if TYPE_CHECKING:
     from pegboard.host import Host
@@ -43,8 +43,8 @@ async def serve_gateway(
 
     .. versionadded:: 0.1
     """
-    from pegboard.serving.worker import Worker, config_for
     from pegboard_http.app import Gateway
+    from pegboard_serving.worker import Worker, config_for
 
     gateway = Gateway(host, settings, user_id=user_id, bind=bind)
     require_credential(

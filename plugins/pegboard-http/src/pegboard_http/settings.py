@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from pegboard import setting
-from pegboard.serving import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
+from pegboard_serving import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
 
 LEAST_BODY_BYTES = 1024
 MOST_BODY_BYTES = 1024**3

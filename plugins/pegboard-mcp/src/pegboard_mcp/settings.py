@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pegboard import Fault
-    from pegboard.serving import TokenSettings
     from pegboard_mcp.definitions import ServerDefinition
     from pegboard_mcp.tables import OAuthSettings as OAuthSettings
     from pegboard_mcp.tables import ServerSettings as ServerSettings
+    from pegboard_serving import TokenSettings
 
 LOCKS = ("off", "warn", "enforce")
 """What becomes of tools that changed, the loosest first."""
@@ -38,7 +38,7 @@ MOST_MESSAGE_BYTES = 1024**3
 _LATER = {
     "OAuthSettings": "pegboard_mcp.tables",
     "ServerSettings": "pegboard_mcp.tables",
-    "TokenSettings": "pegboard.serving",
+    "TokenSettings": "pegboard_serving",
 }
 """The types of fields that are imported when somebody asks for them here (PEP 562), and where they are."""
 

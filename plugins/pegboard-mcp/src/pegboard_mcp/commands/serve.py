@@ -65,9 +65,9 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 
     from pegboard import ConfigError
     from pegboard.cli import leave_within
-    from pegboard.serving import at_signals
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import GONE_S, Stdio
+    from pegboard_serving import at_signals
 
     if write_fd is None:
         raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
@@ -86,8 +86,8 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 async def _serve_http(
     host: Host, transport: Transport, bind: str, port: int, user_id: str | None, settings: McpSettings
 ) -> None:
-    from pegboard.serving import serve_until_signal
     from pegboard_mcp.server.http import serve_http
+    from pegboard_serving import serve_until_signal
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
     seen = (

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
     from pegboard import Tool, ToolResult
     from pegboard.host import Host
-    from pegboard.serving import Caller
     from pegboard.session import Session
+    from pegboard_serving import Caller
 
     Ctx = ServerRequestContext[Any, Any]
 
@@ -483,8 +483,8 @@ def make_server(
 
     .. versionadded:: 0.1
     """
-    from pegboard.serving import Caller
     from pegboard_mcp.server.auth import caller_of
+    from pegboard_serving import Caller
 
     caller = Caller(user_id, profile)
     return BoardServer(host, identify or (lambda request: caller if request is None else caller_of(request)))

@@ -4,7 +4,7 @@ A request's `Caller` lies in its ASGI scope, and `caller_of(request)` reads it, 
 the SDK hands the request to every handler (`ServerRequestContext.request`). Beside it lies what the SDK itself wants to
 know, `scope["user"]`: its transports hold with it that a session belongs to the credential that made it.
 
-How configured tokens are compared is said in `pegboard.serving`. Of an OAuth token the server that issued it is asked
+How configured tokens are compared is said in `pegboard_serving`. Of an OAuth token the server that issued it is asked
 (RFC 7662); its answer holds for a minute, and never beyond the token's own end. A token that was issued for another
 resource (RFC 8707) is refused.
 """
@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ConfigError
-from pegboard.serving import Caller, Tokens, bearer_of
+from pegboard_serving import Caller, Tokens, bearer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

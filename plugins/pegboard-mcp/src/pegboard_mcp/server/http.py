@@ -1,10 +1,10 @@
 """The board over HTTP: streamable HTTP at `/mcp`, HTTP with SSE at `/sse`, WebSocket at `/ws`.
 
-One ASGI app on hypercorn's trio worker (`pegboard.serving.worker`), without a router: a request meets the check of Host
+One ASGI app on hypercorn's trio worker (`pegboard_serving.worker`), without a router: a request meets the check of Host
 and Origin, the gatekeeper, the bounds of its body, and then the endpoint of its path. What the SDK does on streamable
 HTTP it does here too, sessions and eras included; `fast_path.FastPath` answers the calls that it can answer without it.
 
-Host and Origin are always held, as `pegboard.serving` says.
+Host and Origin are always held, as `pegboard_serving` says.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard.schema.envelope import TooLong
-from pegboard.serving import LAST_S, HostCheck, bound_socket, require_credential
-from pegboard.serving.bodies import SKIPPED, Bodies, BodyError
-from pegboard.serving.sharing import Places, most_of_one, owner_of
 from pegboard_mcp.server._flights import Flights, cut_off, refusal
 from pegboard_mcp.server.auth import CALLER, Gatekeeper, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, value_of
+from pegboard_serving import LAST_S, HostCheck, bound_socket, require_credential
+from pegboard_serving.bodies import SKIPPED, Bodies, BodyError
+from pegboard_serving.sharing import Places, most_of_one, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -224,7 +224,7 @@ async def in_flight(
 
 
 def _config(settings: McpSettings) -> Config:
-    from pegboard.serving.worker import config_for
+    from pegboard_serving.worker import config_for
 
     config = config_for(logging.getLogger("pegboard.mcp.http"))
     config.websocket_max_message_size = settings.max_body_bytes * SKIPPED
@@ -287,7 +287,7 @@ async def serve_server(
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
-    from pegboard.serving.worker import Worker
+    from pegboard_serving.worker import Worker
 
     require_credential(
         bind,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from pegboard.host import Host
-    from pegboard.serving import Caller
     from pegboard.session import Confirmation, Session
+    from pegboard_serving import Caller
 
 MAX_CALLERS = 1_000
 """Sessions of callers without a connection that are kept; the one that was not used for longest goes first."""

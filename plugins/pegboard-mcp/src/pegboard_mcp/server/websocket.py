@@ -16,12 +16,12 @@ import trio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from starlette.requests import HTTPConnection
 
-from pegboard.serving import LAST_S
-from pegboard.serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, message_of
 from pegboard_mcp.streams import MessageReader, MessageWriter
+from pegboard_serving import LAST_S
+from pegboard_serving.sharing import Place, Places, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.serving import Caller
-from pegboard.serving.sharing import Place, Places, most_of_one, owner_of
+from pegboard_serving import Caller
+from pegboard_serving.sharing import Place, Places, most_of_one, owner_of
 
 
 class Held(Place):

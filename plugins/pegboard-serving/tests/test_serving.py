@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ConfigError
-from pegboard.serving import (
+from pegboard_serving import (
     MAX_TOKEN,
     Caller,
     HostCheck,
