@@ -26,6 +26,12 @@ _FOOT = 20
 _GAP = 14
 _COLOURS = {"pegboard": "#b4500b", "floors": "#6b7280"}
 _PEER = "#1f5f99"
+_DARK = {
+    "#ffffff": "#14181f", "#111827": "#d9dfe7", "#6b7280": "#94a0ae", "#d8dce1": "#343b46", "#1f5f99": "#7cb7ff",
+    "#b4500b": "#ffa05c",
+}  # fmt: skip
+"""Each colour where the reader prefers a dark page."""
+_STYLE = "".join(f"[{what}='{light}']{{{what}:{dark}}}" for light, dark in _DARK.items() for what in ("fill", "stroke"))
 _FONT = "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\""
 
 
@@ -63,6 +69,7 @@ def draw(results: Results) -> str:
         [
             f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='img'>",
             "<title>Pegboard beside its peers and the floors</title>",
+            f"<style>@media (prefers-color-scheme: dark) {{{_STYLE}}}</style>",
             f"<rect width='{WIDTH}' height='{top}' fill='#ffffff'/>",
             *drawn,
             "</svg>\n",
