@@ -13,7 +13,7 @@ from driver.catalog import FASTMCP, HERE, PEGBOARD_MANIFEST
 from driver.processes import WorkerError, WorkerProcess, clean_environment
 
 if TYPE_CHECKING:
-    from driver.sections import Row, Run
+    from driver.run import Row, Run
 
 BINDERS = (("pegboard", "pegboard_bindings", PEGBOARD_MANIFEST), ("fastmcp", "fastmcp_openapi", FASTMCP))
 LOADED = 1_000

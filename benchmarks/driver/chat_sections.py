@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from driver.catalog import Contestant
-    from driver.sections import Row, Run
+    from driver.run import Row, Run
 
 SHAPES = {"none": (0, 0), "one": (10, 1), "ten": (10, 10)}
 """Rounds and calls a round; what a conversation without a call costs is taken off the others."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from driver.catalog import Server
-    from driver.sections import Row, Run
+    from driver.run import Row, Run
 
 BRIDGE_CALLS = 200
 STDIO_CALLS = 200

@@ -7,27 +7,24 @@ that two rows can be compared round by round: a ratio is the median of the round
 from __future__ import annotations
 
 import json
-import tempfile
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import ExitStack
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from driver import venvs
 from driver.binding_sections import measure_bindings, measure_load
-from driver.catalog import FLOORS, HERE, PEGBOARD, SERVER, SERVER_FILE, Contestant
+from driver.catalog import FLOORS, PEGBOARD, SERVER, SERVER_FILE
 from driver.chat_sections import measure_export, measure_loop, measure_tokens
 from driver.mcp_sections import measure_bridge, measure_http, measure_servers, measure_stdio
-from driver.processes import WorkerError, WorkerProcess, measure_command
+from driver.processes import WorkerError, measure_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from pathlib import Path
 
-    from driver.catalog import Venv
-
-Row = dict[str, Any]
+    from driver.catalog import Contestant
+    from driver.processes import WorkerProcess
+    from driver.run import Row, Run
 
 QUICK_BUILD_S = 2.0
 """A contestant that registers its tools within this is asked to in every round; a slower one only once."""
@@ -35,46 +32,6 @@ ENOUGH_MS = 30.0
 """How long a timed row of calls by name should take."""
 SMALL = 10
 """The size of the registry that a large one is compared with."""
-
-
-@dataclass
-class Run:
-    """One run of the program: who takes part, how often, and what could not be measured and why."""
-
-    contestants: Sequence[Contestant]
-    rounds: int
-    tools: int
-    parallel: int
-    lines: int
-    folder: Path
-    say: Callable[[str], None]
-    skipped: list[Row] = field(default_factory=list)
-
-    def skip(self, section: str, contestant: str, what: str, problem: object) -> None:
-        """Note that something was not measured."""
-        self.say(f"  {contestant} {what}: skipped, {problem}")
-        self.skipped.append({"section": section, "contestant": contestant, "what": what, "reason": str(problem)})
-
-    def has(self, contestant: str, venv: Venv) -> bool:
-        """Whether a contestant takes part, with this venv of it."""
-        return any(one.name == contestant for one in self.contestants) and venvs.program(venv, "python").exists()
-
-    def home(self) -> AbstractContextManager[Path]:
-        """An empty working folder that is also the home: no configuration is found."""
-        return _folder()
-
-    @contextmanager
-    def worker(self, contestant: Contestant) -> Iterator[WorkerProcess]:
-        """A worker of this contestant, ended by the block."""
-        process = WorkerProcess(
-            venvs.program(contestant.venv, "python"),
-            HERE / "worker.py",
-            contestant.module,
-            self.folder / f"{contestant.name}.log",
-            self.folder,
-        )
-        with closing(process):
-            yield process
 
 
 def measure_calls(run: Run) -> list[Row]:
@@ -230,7 +187,7 @@ def measure_batch(run: Run) -> list[Row]:
     if "pegboard" in names:
         commands |= {kind: (venvs.program(PEGBOARD, "pegboard"), "batch") for kind in BATCH_TOOLS}
     rows: dict[str, Row] = {kind: {"kind": kind, "lines": run.lines, "rounds": []} for kind in commands}
-    with _folder() as folder:
+    with run.home() as folder:
         files = {kind: _calls_file(folder, BATCH_TOOLS.get(kind, "bench_add"), run.lines) for kind in commands}
         for number in range(run.rounds):
             for kind, command in commands.items():
@@ -267,7 +224,7 @@ def _calls_file(folder: Path, name: str, lines: int) -> Path:
 def measure_cold(run: Run) -> list[Row]:
     """Starting a program and ending it, as a multiple of `python -c pass` in the same venv."""
     plan: list[tuple[Row, list[str | Path], list[str | Path]]] = []
-    with _folder() as folder:
+    with run.home() as folder:
         (folder / SERVER_FILE).write_text(SERVER)
         for contestant in run.contestants:
             venv = contestant.cold_venv or contestant.venv
@@ -291,13 +248,6 @@ def measure_cold(run: Run) -> list[Row]:
                 row["rounds"].append(cost)
                 row["ratios"].append(cost / least)
     return [{**row, "cpu_ms": median(row["rounds"]), "ratio": median(row["ratios"])} for row, _, _ in plan]
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """An empty working folder that is also the home: no configuration is found."""
-    with tempfile.TemporaryDirectory(prefix="pegboard-bench-") as name:
-        yield Path(name)
 
 
 SECTIONS: Mapping[str, Callable[[Run], list[Row]]] = {

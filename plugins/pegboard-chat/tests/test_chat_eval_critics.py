@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard_chat.evals import critics
+from pegboard_chat.evals._faults import Faults
 from pegboard_chat.evals.critics import CRITICS, MAX_SEARCHED, MISSING, Exact, read_critic, same
-from pegboard_chat.evals.questions import Faults
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),

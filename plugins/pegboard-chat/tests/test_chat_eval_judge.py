@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard_chat.evals._faults import Faults
 from pegboard_chat.evals.judge import MAX_JUDGED, Made, judge
-from pegboard_chat.evals.questions import Faults, Question, eval_of
+from pegboard_chat.evals.questions import Question, eval_of
 
 SCHEMAS = {"add": {"a": {"type": "number"}, "b": {"type": "number", "default": 10}}}
 

@@ -17,7 +17,8 @@ from pegboard import ConfigError, ErrorCode, load_board, open_host, thaw
 from pegboard.testing import assert_error, assert_ok, record
 from pegboard_files._checks import check_files
 from pegboard_files._places import Files
-from pegboard_files.plugin import FilesPlugin, FilesSettings
+from pegboard_files.plugin import FilesPlugin
+from pegboard_files.settings import FilesSettings
 
 READING = ("read_file", "list_directory", "search_files", "search_text")
 WRITE = {"path": "output/a.txt", "content": "x", "create_dirs": True}

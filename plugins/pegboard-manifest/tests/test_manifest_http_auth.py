@@ -6,7 +6,8 @@ import pytest
 
 from pegboard import ErrorCode, ToolError
 from pegboard_manifest.bindings.http.auth import NONE, credentials_of, variables_of, with_credentials
-from pegboard_manifest.bindings.http.request import Base, Request
+from pegboard_manifest.bindings.http.base import Base
+from pegboard_manifest.bindings.http.request import Request
 from pegboard_manifest.hygiene import is_loopback
 
 HTTPS = Base.of("https://api.example")

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
+from pegboard_manifest.bindings.http.base import Base, base_of
 from pegboard_manifest.bindings.http.faults import faults_of, faults_of_server, is_reserved
-from pegboard_manifest.bindings.http.request import Base, Template, base_of, request_of
+from pegboard_manifest.bindings.http.request import Template, request_of
 
 SERVER = {"base_url": "https://api.example:8443/v1/"}
 

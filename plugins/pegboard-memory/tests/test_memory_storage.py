@@ -26,7 +26,8 @@ from pegboard_memory import _semantic as semantic
 from pegboard_memory._place import Place
 from pegboard_memory._store import MemoryStore
 from pegboard_memory._trouble import StorageError
-from pegboard_memory.plugin import MemoryPlugin, MemorySettings
+from pegboard_memory.plugin import MemoryPlugin
+from pegboard_memory.settings import MemorySettings
 
 WITHIN_S = 30.0
 

@@ -8,7 +8,7 @@ import attrs
 import click
 
 from pegboard.cli._output import emit_json, emit_line
-from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._program import DONE, TOOL_ERROR, Program
 from pegboard.cli._waiting import waiting
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
@@ -60,7 +60,7 @@ def _findings(run: ProgramRun, wait: Wait) -> Iterator[Finding]:
         except PegboardError:
             return
     yield from board.findings()
-    yield from run.command_findings()
+    yield from Program().plugin_findings(run)
     wait.text = "opening what the tools need"
     yield from _resources(run)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pegboard.board import Board
     from pegboard.cli._waiting import Wait
     from pegboard.config import Config
-    from pegboard.contract import Finding, SourceStatus, ToolSource
+    from pegboard.contract import SourceStatus, ToolSource
     from pegboard.host import Host
     from pegboard.plugins import PluginRecord
     from pegboard.tools import Tool
@@ -281,12 +281,6 @@ class ProgramRun(Shown):
         near = NearNames().find(name, board.visible_tools().offered.plans, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else "pegboard list shows the tools on the board"
         raise ConfigError(not_found(name, (), away).message, hint=hint if near or not away else None)
-
-    def command_findings(self) -> list[Finding]:
-        """What is wrong with commands that plugins bring; `doctor` asks."""
-        from pegboard.cli._program import Program
-
-        return Program().plugin_findings(self)
 
 
 @contextlib.contextmanager

@@ -24,8 +24,8 @@ from pegboard_chat.wire.faults import error_of, half_answer, read_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pegboard_anthropic.dialect import AnthropicExport
     from pegboard_chat.contract import Delta
+    from pegboard_chat.portable import PortableExport
 
 STOPS = {
     "end_turn": Stop.END,
@@ -38,7 +38,7 @@ STOPS = {
 """Of `stop_reason`; any other, `pause_turn` among them, is `Stop.OTHER`."""
 
 
-def read(answer: Any, export: AnthropicExport, model: str, taken: Iterable[str] = ()) -> Reply:
+def read(answer: Any, export: PortableExport, model: str, taken: Iterable[str] = ()) -> Reply:
     """A whole answer; `taken` are the ids of the calls before it.
 
     Raises:
@@ -61,7 +61,7 @@ def read(answer: Any, export: AnthropicExport, model: str, taken: Iterable[str] 
 class MessageStreamReader:
     """Takes the events of one streamed answer; see `StreamReader`."""
 
-    def __init__(self, export: AnthropicExport, model: str, taken: Iterable[str] = ()) -> None:
+    def __init__(self, export: PortableExport, model: str, taken: Iterable[str] = ()) -> None:
         self._taken = taken
         self._export = export
         self._model = model
@@ -237,7 +237,7 @@ def _reply(
     arguments: Mapping[int, str],
     stop_reason: Any,
     usage: Mapping[str, Any],
-    export: AnthropicExport,
+    export: PortableExport,
     model: str,
     before: Iterable[str],
     *,
@@ -294,7 +294,7 @@ def _texts_of(blocks: Iterable[Block]) -> list[str]:
     return texts
 
 
-def _call_of(export: AnthropicExport, call_id: str, alias: str, given: Any, *, last: bool) -> ToolCall | ToolResult:
+def _call_of(export: PortableExport, call_id: str, alias: str, given: Any, *, last: bool) -> ToolCall | ToolResult:
     call = export.call_of(call_id, alias, given if isinstance(given, (dict, str)) else json.dumps(given))
     if not last or isinstance(call, ToolResult):
         return call

@@ -6,13 +6,12 @@ What is read holds the invariants of `pegboard_chat.conversation`, or is refused
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import attrs
 
 from pegboard import Content, ErrorCode, ToolCall, ToolResult
 from pegboard.schema.jsontext import check_value, shorten
-from pegboard_chat.conversation import VERSION, Conversation, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +35,25 @@ _RESOURCE = {"uri", "mimeType", "blob", "name"}
 _CODES = frozenset(code.value for code in ErrorCode)
 
 
-def read(value: Any) -> Conversation:
-    """The conversation that `Conversation.to_json` wrote.
+class Turn(NamedTuple):
+    """The members of a `Message`, in their order."""
+
+    role: Any
+    content: tuple[Content, ...]
+    calls: tuple[ToolCall, ...]
+    results: tuple[ToolResult, ...]
+    raw: Any
+    dialect: str | None
+    model: str | None
+    cut: str | None
+
+
+def read(value: Any, version: int) -> tuple[str | None, list[Turn]]:
+    """The system text and the messages of what `Conversation.to_json` wrote.
+
+    Args:
+        value: the JSON.
+        version: the newest one that is read.
 
     Raises:
         ValueError: it is not valid; the text names the place.
@@ -45,27 +61,27 @@ def read(value: Any) -> Conversation:
     if (fault := check_value(value, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)) is not None:
         raise ValueError(str(fault))
     top = _object(value, "the conversation", required=("pegboard_conversation", "messages"), known=_TOP)
-    version = top["pegboard_conversation"]
-    if type(version) is not int or version < 1:
-        _refuse("pegboard_conversation", f"expected {VERSION}", version)
-    if version > VERSION:
+    written = top["pegboard_conversation"]
+    if type(written) is not int or written < 1:
+        _refuse("pegboard_conversation", f"expected {version}", written)
+    if written > version:
         raise ValueError(
-            f"pegboard_conversation: version {shorten(version)} is newer than what is read here ({VERSION}); "
+            f"pegboard_conversation: version {shorten(written)} is newer than what is read here ({version}); "
             "update pegboard-chat"
         )
     system = _optional_text(top, "system", "")
-    messages: list[Message] = []
-    before: Message | None = None
+    messages: list[Turn] = []
+    before: Turn | None = None
     for index, one in enumerate(_list(top["messages"], "messages")):
         place = f"messages[{index}]"
         message = _message(one, place)
         _check_order(before, message, place)
         messages.append(message)
         before = message
-    return Conversation(system, tuple(messages))
+    return system, messages
 
 
-def _message(value: Any, place: str) -> Message:
+def _message(value: Any, place: str) -> Turn:
     fields = _object(value, place, required=("role",), known=_MEMBERS)
     role = fields["role"]
     if role not in ("user", "assistant", "tool"):
@@ -86,10 +102,10 @@ def _message(value: Any, place: str) -> Message:
     if fields.get("raw") is not None and dialect is None:
         raise ValueError(f"{place}.dialect: expected whose the member raw is")
     model, cut = (_optional_text(fields, member, place) for member in ("model", "cut"))
-    return Message(role, content, calls, results, fields.get("raw"), dialect, model, cut)
+    return Turn(role, content, calls, results, fields.get("raw"), dialect, model, cut)
 
 
-def _check_order(before: Message | None, message: Message, place: str) -> None:
+def _check_order(before: Turn | None, message: Turn, place: str) -> None:
     """A message of the tools answers the calls before it, all of them and in their order."""
     calls = before.calls if before is not None else ()
     if message.role != "tool":

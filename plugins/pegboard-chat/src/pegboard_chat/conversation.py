@@ -132,7 +132,8 @@ class Conversation:
         """
         from pegboard_chat._saved import read
 
-        return read(value)
+        system, messages = read(value, VERSION)
+        return cls(system, tuple(Message(*one) for one in messages))
 
 
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})

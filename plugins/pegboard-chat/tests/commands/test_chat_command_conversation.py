@@ -15,7 +15,8 @@ import trio.testing
 from pegboard_chat.commands import _conversation
 from pegboard_chat.commands._conversation import Stops, completions
 from pegboard_chat.commands._prompt import Typed
-from pegboard_chat.commands.chat import Options, Talk
+from pegboard_chat.commands._talk import Options, Talk
+from pegboard_chat.commands.chat import run_talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def talk_through(
         monkeypatch.setattr(_conversation, "Prompt", Script(list(lines)))
         run = ProgramRun(plugins=("kit", "chat"))
         talk = Talk(Options(model=model, **options))
-        status = run.open_host(lambda host: talk.run(host, None))
+        status = run.open_host(lambda host: run_talk(talk, host, None))
         said = capsys.readouterr()
         return status, said.out, said.err
 

@@ -16,7 +16,7 @@ import click
 import pytest
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import Options, attachment
+from pegboard_chat.commands._talk import Options, attachment
 from pegboard_chat.conversation import Conversation
 
 if TYPE_CHECKING:
@@ -391,7 +391,7 @@ async def test_a_person_is_told_what_the_first_question_waits_for(
     is_slow: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from pegboard_chat.commands._shown import Shown
-    from pegboard_chat.commands.chat import wait_for_sources
+    from pegboard_chat.commands._talk import wait_for_sources
 
     class Host:
         sources_starting = True

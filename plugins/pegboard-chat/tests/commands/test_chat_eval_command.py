@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pegboard import ConfigError
+from pegboard_chat.evals._faults import Faults
 from pegboard_chat.evals.judge import Mistake
 from pegboard_chat.evals.picture import PLAIN, Row, as_svg, as_text
-from pegboard_chat.evals.questions import Faults, eval_of
+from pegboard_chat.evals.questions import eval_of
 from pegboard_chat.evals.report import Report, verdict_of
 from pegboard_chat.evals.running import Ran, Series
 from pegboard_chat.evals.statistics import Comparison, Interval

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ConfigError, tool
+from pegboard_chat.evals._faults import MAX_FAULTS
 from pegboard_chat.evals.critics import Exact
 from pegboard_chat.evals.questions import (
     MAX_CALLS,
-    MAX_FAULTS,
     SUFFIXES,
     Described,
     Faults,

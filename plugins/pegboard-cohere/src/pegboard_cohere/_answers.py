@@ -20,14 +20,15 @@ import attrs
 from pegboard import ErrorCode, TextContent, ToolCall
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage, tokens_of
-from pegboard_chat.portable.calls import kept_arguments, kept_text, take_name
+from pegboard_chat.portable.calls import kept_arguments, kept_text, take_id, take_name
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pegboard import ToolResult
     from pegboard_chat.contract import Delta
-    from pegboard_cohere.dialect import CohereExport
+    from pegboard_chat.portable import PortableExport
 
 DIALECT = PROVIDER = "cohere"
 
@@ -65,7 +66,7 @@ class _Call:
 class Collector:
     """What has come of an answer so far, in the order in which it came."""
 
-    def __init__(self, export: CohereExport, model: str, taken: Iterable[str] = ()) -> None:
+    def __init__(self, export: PortableExport, model: str, taken: Iterable[str] = ()) -> None:
         self._taken = taken
         self.model = model
         self._export = export
@@ -126,7 +127,7 @@ class Collector:
     def reply(self) -> Reply:
         """What all pieces say together."""
         taken = set(self._taken)
-        answers = tuple(self._export.call(call.id, call.name, call.arguments, taken) for call in self._calls)
+        answers = tuple(read_call(self._export, call.id, call.name, call.arguments, taken) for call in self._calls)
         kept = [kept_arguments(call.arguments) for call in self._calls]
         calls = tuple(
             one if isinstance(one, ToolCall) else ToolCall(one.id, one.name, arguments)
@@ -285,6 +286,13 @@ def calls_in(message: Any) -> list[tuple[str, str, str]]:
     inner = _member(message, "message")
     calls = _member(inner if isinstance(inner, dict) else message, "tool_calls")
     return [_given(call) for call in calls] if isinstance(calls, list) else []
+
+
+def read_call(
+    export: PortableExport, given_id: str, alias: str, arguments: str, taken: set[str]
+) -> ToolCall | ToolResult:
+    """One call, whatever its members are; `taken` are the ids of the conversation so far."""
+    return export.call_of(take_id(given_id, taken), alias, arguments)
 
 
 def _given(piece: Any) -> tuple[str, str, str]:

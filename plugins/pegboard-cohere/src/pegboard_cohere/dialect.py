@@ -15,9 +15,8 @@ import attrs
 
 from pegboard_chat.contract import ForcedTool
 from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.calls import take_id
 from pegboard_chat.portable.profiles import COHERE_PLAIN, COHERE_STRICT
-from pegboard_cohere._answers import DIALECT, calls_in
+from pegboard_cohere._answers import DIALECT, calls_in, read_call
 from pegboard_cohere._messages import messages_of, results_of
 
 if TYPE_CHECKING:
@@ -46,11 +45,7 @@ class CohereExport(PortableExport):
     def calls_in(self, message: dict[str, Any] | list[Any]) -> Sequence[ToolCall | ToolResult]:
         """The calls of an assistant's message, or of an answer."""
         taken: set[str] = set()
-        return [self.call(*one, taken) for one in calls_in(message)]
-
-    def call(self, given_id: str, alias: str, arguments: str, taken: set[str]) -> ToolCall | ToolResult:
-        """One call, whatever its members are; `taken` are the ids of the conversation so far."""
-        return self.call_of(take_id(given_id, taken), alias, arguments)
+        return [read_call(self, *one, taken) for one in calls_in(message)]
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """A `tool` message for each result of a turn; images are named in it."""

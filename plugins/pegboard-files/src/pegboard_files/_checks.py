@@ -10,7 +10,7 @@ from pegboard import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pegboard_files.plugin import FilesSettings
+    from pegboard_files.settings import FilesSettings
 
 
 def check_files(settings: FilesSettings) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from pegboard_files._rules import Identity, Parts
-    from pegboard_files.plugin import FilesSettings, PathPermissions
+    from pegboard_files.settings import FilesSettings, PathPermissions
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from pegboard_files._schema import (
     WRITE_SCHEMA,
     Edit,
 )
-from pegboard_files.plugin import PathPermissions
+from pegboard_files.settings import PathPermissions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextC
 from pegboard.schema.jsontext import shorten_text
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage, tokens_of
-from pegboard_chat.portable.calls import INVALID_JSON, MAX_BROKEN
+from pegboard_chat.portable.calls import INVALID_JSON, MAX_BROKEN, draw_id, refused
 from pegboard_chat.wire.faults import error_of, half_answer, read_json
 from pegboard_gemini._parts import (
     DIALECT,
@@ -32,6 +32,7 @@ from pegboard_gemini._parts import (
     given_parts,
     is_latest,
     member,
+    read_call,
     text_member,
 )
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from pegboard import Content, ToolResult
     from pegboard_chat.contract import Delta, ModelRequest
-    from pegboard_gemini.dialect import GeminiExport
+    from pegboard_chat.portable import PortableExport
 
 STOPS = {
     "STOP": Stop.END,
@@ -80,7 +81,7 @@ OCTETS = "application/octet-stream"
 class Collector:
     """Takes chunks of an answer in order, and makes the reply of them."""
 
-    def __init__(self, request: ModelRequest, export: GeminiExport, model: str) -> None:
+    def __init__(self, request: ModelRequest, export: PortableExport, model: str) -> None:
         self._offered = request.export is not None and request.tool_choice != "none"
         self._export = export
         self._model = model
@@ -146,8 +147,9 @@ class Collector:
         latest = is_latest(self._model.partition(":")[2])
         self._parts.append({"functionCall": call, **({"thoughtSignature": FOREIGN_SIGNATURE} if latest else {})})
         self._answers.append(
-            self._export.refusal(
-                name,
+            refused(
+                draw_id(),
+                self._export.name_of(name),
                 f"Gemini could not read this call ({self._reason}). Call one of the tools that are offered, with "
                 "arguments as its schema says, and nothing around them.",
             )
@@ -186,7 +188,7 @@ class Collector:
             self._pieces.clear()
 
     def _add_call(self, given: dict[str, Any], call: dict[str, Any]) -> Iterator[Delta]:
-        answer = self._export.call(member(given, "functionCall"), self._ids)
+        answer = read_call(self._export, member(given, "functionCall"), self._ids)
         if "id" in call:
             call["id"] = answer.id
         yield CallDelta(len(self._answers), answer.name, json.dumps(call["args"], ensure_ascii=False))

@@ -9,10 +9,14 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard_chat.portable.calls import NO_NAME, kept_arguments
+from pegboard_chat.conversation import own_id
+from pegboard_chat.portable.calls import NO_NAME, draw_id, kept_arguments, take_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pegboard import ToolCall, ToolResult
+    from pegboard_chat.portable import PortableExport
 
 DIALECT = PROVIDER = "gemini"
 FOREIGN_SIGNATURE = "skip_thought_signature_validator"
@@ -103,3 +107,11 @@ def _cleaned_call(call: Any) -> dict[str, Any]:
     name = name if _BEGIN.match(name) else f"_{name}"[:MAX_NAME]
     named: dict[str, Any] = {"name": name, "args": kept_arguments(member(call, "args"))}
     return {"id": call_id, **named} if (call_id := text_member(call, "id")) else named
+
+
+def read_call(export: PortableExport, given: Any, taken: set[str]) -> ToolCall | ToolResult:
+    """One `functionCall`, whatever its members are; `taken` are the ids of the conversation so far."""
+    own = text_member(given, "id")
+    # One that repeats is numbered: it goes back with the turn, and no two readings of a turn differ.
+    call_id = take_id(own, taken, lambda: own_id(own, set(taken)) if own in taken else draw_id())
+    return export.call_of(call_id, text_member(given, "name"), member(given, "args"))

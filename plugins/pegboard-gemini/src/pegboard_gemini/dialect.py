@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard_chat.contract import ForcedTool
-from pegboard_chat.conversation import own_id
 from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.calls import draw_id, refused, take_id
 from pegboard_chat.portable.profiles import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS
 from pegboard_gemini._contents import contents_of, results_of
-from pegboard_gemini._parts import DIALECT, given_parts, member, text_member
+from pegboard_gemini._parts import DIALECT, given_parts, member, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,18 +47,11 @@ class GeminiExport(PortableExport):
         first = candidates[0] if isinstance(candidates, list) and candidates else None
         parts = given_parts(message if first is None else member(first, "content"))
         taken: set[str] = set()
-        return [self.call(call, taken) for call in (member(part, "functionCall") for part in parts) if call is not None]
-
-    def call(self, given: Any, taken: set[str]) -> ToolCall | ToolResult:
-        """One `functionCall`, whatever its members are; `taken` are the ids of the conversation so far."""
-        own = text_member(given, "id")
-        # One that repeats is numbered: it goes back with the turn, and no two readings of a turn differ.
-        call_id = take_id(own, taken, lambda: own_id(own, set(taken)) if own in taken else draw_id())
-        return self.call_of(call_id, text_member(given, "name"), member(given, "args"))
-
-    def refusal(self, alias: str, why: str) -> ToolResult:
-        """INVALID_INPUT for a call that never got here."""
-        return refused(draw_id(), self.name_of(alias), why)
+        return [
+            read_call(self, call, taken)
+            for call in (member(part, "functionCall") for part in parts)
+            if call is not None
+        ]
 
     def format(self, results: Sequence[ToolResult]) -> Sequence[Any]:
         """The contents that carry the results of one turn."""

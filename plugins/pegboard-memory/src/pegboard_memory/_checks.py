@@ -10,7 +10,7 @@ from pegboard import Finding
 from pegboard_memory import _database as database
 from pegboard_memory import _semantic as semantic
 from pegboard_memory._trouble import StorageError, trouble_of
-from pegboard_memory.plugin import MemorySettings, place_of
+from pegboard_memory.settings import MemorySettings, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

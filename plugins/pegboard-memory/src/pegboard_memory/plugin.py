@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from pegboard import hookimpl, setting
-from pegboard.config import user_folder
+from pegboard import hookimpl
+from pegboard_memory.settings import MemorySettings, place_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -17,43 +15,7 @@ if TYPE_CHECKING:
 
     from pegboard import Finding, Tool
     from pegboard_memory._memories import Memories
-    from pegboard_memory._place import Place
     from pegboard_memory._store import MemoryStore
-
-
-def _a_file(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
-    if value is not None:
-        from pegboard_memory._place import path_of
-
-        path_of(value)
-
-
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
-
-
-@attrs.frozen
-class MemorySettings:
-    """`[plugins.memory]`.
-
-    .. versionadded:: 0.1
-    """
-
-    url: str | None = setting(
-        None,
-        widens=True,
-        secret=True,  # somebody may try a URL with a password in it; the fault must not show that
-        validator=_a_file,
-        help="where the memories are, as sqlite:///memory.db; by default memory.db in the user's data folder",
-    )
-    max_memories: int = setting(
-        100_000, stricter="lower", validator=_above_zero, help="how many memories one user may have"
-    )
-    semantic: bool = setting(True, help="search by meaning too, where the extra pegboard-memory[semantic] is installed")
-    model: str | None = setting(
-        None, widens=True, help="a folder with model.onnx and tokenizer.json, instead of the packaged model"
-    )
 
 
 class MemoryPlugin:
@@ -115,15 +77,6 @@ class MemoryPlugin:
         from pegboard_memory._checks import findings
 
         return [lambda board: findings(settings)]
-
-
-def place_of(settings: MemorySettings) -> Place:
-    """The file that the settings mean."""
-    from pegboard_memory._place import FILE_NAME, Place, path_of
-
-    if settings.url is not None:
-        return Place(path_of(settings.url).absolute())
-    return Place(user_folder("data") / FILE_NAME, make_folder=True)
 
 
 _plugin = MemoryPlugin()

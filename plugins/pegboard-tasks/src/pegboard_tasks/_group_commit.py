@@ -18,7 +18,7 @@ import contextlib
 import math
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import attrs
 import trio
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Connection
-
-    from pegboard_tasks._sqlite import SqliteFile
 
 T = TypeVar("T")
 
@@ -59,10 +57,34 @@ class Job:
         return self.value
 
 
+class WrittenFile(Protocol):
+    """The file as the writing thread needs it; `pegboard_tasks._sqlite.SqliteFile` is one."""
+
+    def begin_writing(self) -> Connection:
+        """A connection, inside a transaction that holds the write lock."""
+        ...
+
+    def commit(self, connection: Connection) -> None:
+        """End that transaction."""
+        ...
+
+    def drop_writer(self) -> None:
+        """Close the connection, and with it what was not committed."""
+        ...
+
+    def is_busy(self, problem: BaseException) -> bool:
+        """Whether somebody else holds a lock on the file."""
+        ...
+
+    def is_refused(self, problem: BaseException) -> bool:
+        """Whether a commit that failed like this did not happen for certain."""
+        ...
+
+
 class GroupCommit:
     """The writing thread of one file. It starts with the first job."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: WrittenFile) -> None:
         self._file = file
         self._jobs: deque[Job] = deque()
         self._changed = threading.Condition()

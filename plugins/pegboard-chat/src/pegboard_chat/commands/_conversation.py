@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import trio
 
     from pegboard.session import Session
-    from pegboard_chat.commands.chat import Talk
+    from pegboard_chat.commands._talk import Talk
     from pegboard_chat.contract import Model
     from pegboard_chat.loop import Chat
 

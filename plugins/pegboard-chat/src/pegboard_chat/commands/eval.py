@@ -11,7 +11,8 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard_chat.commands.chat import _complete_model, tell_absent, wait_for_sources
+from pegboard_chat.commands._talk import tell_absent, wait_for_sources
+from pegboard_chat.commands.chat import _complete_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,7 +156,8 @@ class Evaluation:
         return DONE
 
     def _check(self, session: Session) -> None:
-        from pegboard_chat.evals.questions import Faults, check_descriptions, check_names
+        from pegboard_chat.evals._faults import Faults
+        from pegboard_chat.evals.questions import check_descriptions, check_names
 
         faults = Faults()
         check_names(self._found, session.tools, faults)
@@ -168,7 +170,7 @@ class Evaluation:
         self, host: Host, session: Session, model: str | None, descriptions: Mapping[str, Described],
         label: str | None, on_ran: Callable[[], None],
     ) -> Series:  # fmt: skip
-        from pegboard_chat.commands.chat import opened
+        from pegboard_chat.commands._talk import opened
         from pegboard_chat.evals.running import run_series
         from pegboard_chat.loop import settings_of
         from pegboard_chat.prices import bundled_prices

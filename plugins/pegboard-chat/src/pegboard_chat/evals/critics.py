@@ -31,7 +31,7 @@ from pegboard.schema.near import NearNames
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pegboard_chat.evals.questions import Faults
+    from pegboard_chat.evals._faults import Faults
 
 MAX_SEARCHED = 10_000
 """A text is searched by a pattern up to here, in characters."""

@@ -12,14 +12,15 @@ The file is TOML, YAML or JSON, bounded as a configuration is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 
 from pegboard import ConfigError, Fault, Tool
 from pegboard.schema.jsontext import shorten
+from pegboard_chat.evals._faults import Faults, is_json
 from pegboard_chat.evals.critics import Critic, read_critic
 
 MAX_QUESTIONS = 1_000
@@ -27,95 +28,6 @@ MAX_RUNS = 1_000
 MAX_CALLS = 20
 MAX_PARALLEL = 64
 MAX_ROUNDS = 50
-MAX_FAULTS = 50
-"""How many faults are told; a file with more has one cause for most of them."""
-
-T = TypeVar("T")
-
-
-class Faults:
-    """Collects what is wrong, below one place of the file. Every reader gives a usable value all the same."""
-
-    def __init__(self, found: list[Fault] | None = None, path: tuple[str | int, ...] = ()) -> None:
-        self.found: list[Fault] = [] if found is None else found
-        self.path = path
-
-    def at(self, *steps: str | int) -> Faults:
-        """The same list, at a place below."""
-        return Faults(self.found, (*self.path, *steps))
-
-    def append(self, fault: Fault) -> None:
-        """Take one more fault."""
-        self.found.append(fault)
-
-    def add(self, steps: tuple[str | int, ...], expected: str, got: Any, hint: str | None = None) -> None:
-        """Something else was expected at a place below."""
-        shown = "nothing" if got is None else shorten(got) if _is_json(got) else f"a {type(got).__name__}"
-        self.append(Fault((*self.path, *steps), expected, shown, hint))
-
-    def known_keys(self, table: Mapping[str, Any], known: Collection[str]) -> None:
-        """Require that a table says nothing that is not read."""
-        from pegboard.schema.near import NearNames
-
-        for key in table:
-            if key not in known:
-                near = NearNames().find(key, known)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-                self.append(Fault((*self.path, key), "a key that is known", "one that is not", hint))
-
-    def text(self, value: Any, steps: tuple[str | int, ...], *, default: str = "") -> str:
-        """A text that is not blank."""
-        if isinstance(value, str) and value.strip():
-            return value
-        self.add(steps, "a text", value)
-        return default
-
-    def table(self, value: Any, steps: tuple[str | int, ...] = ()) -> Mapping[str, Any]:
-        """A table."""
-        if isinstance(value, dict):
-            return value
-        self.add(steps, "a table", value)
-        return {}
-
-    def listed(self, value: Any, steps: tuple[str | int, ...], most: int, hint: str | None = None) -> list[Any]:
-        """A list of a bounded length."""
-        if not isinstance(value, list):
-            self.add(steps, "a list", value, hint)
-            return []
-        if len(value) > most:
-            self.append(Fault((*self.path, *steps), f"at most {most:,} of them", f"{len(value):,}"))
-        return value[:most]
-
-    def truth(self, table: Mapping[str, Any], key: str, default: bool) -> bool:
-        """true or false."""
-        value = table.get(key, default)
-        if value is not True and value is not False:
-            self.add((key,), "true or false", value)
-            return default
-        return value
-
-    def count(self, table: Mapping[str, Any], key: str, default: int, most: int) -> int:
-        """A whole number from 1 to `most`."""
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            self.add((key,), f"a whole number from 1 to {most:,}", value)
-            return default
-        return value
-
-    def optional(self, table: Mapping[str, Any], key: str, read: Callable[[Any, tuple[str]], T]) -> T | None:
-        """What stands there, where something does."""
-        return read(table[key], (key,)) if key in table else None
-
-    def raise_if_any(self, message: str) -> None:
-        """Raise what was found.
-
-        Raises:
-            ConfigError: everything, up to `MAX_FAULTS`.
-        """
-        if self.found:
-            more = len(self.found) - MAX_FAULTS
-            hint = f"and {more} more" if more > 0 else None
-            raise ConfigError(message, self.found[:MAX_FAULTS], hint=hint)
 
 
 @attrs.frozen
@@ -316,7 +228,7 @@ def _call(value: Any, faults: Faults) -> ExpectedCall:
 
 
 def _critic(value: Any, faults: Faults) -> Critic:
-    if not _is_json(value):
+    if not is_json(value):
         faults.add((), "a value of JSON", value, "put a date in quotes")
     return read_critic(value, faults)
 
@@ -353,14 +265,6 @@ def _described(value: Any, faults: Faults) -> Described:
         faults.optional(table, "description", faults.text),
         {name: faults.text(one, ("parameters", name)) for name, one in parameters.items()},
     )
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_json, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return value is None or isinstance(value, (str, bool, int, float))
 
 
 # -- beside the board

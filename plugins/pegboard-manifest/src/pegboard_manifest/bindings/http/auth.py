@@ -22,7 +22,7 @@ from pegboard_manifest.hygiene import MIN_SECRET, is_loopback
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard_manifest.bindings.http.request import Base
+    from pegboard_manifest.bindings.http.base import Base
 
 MAX_SECRET = 8_000
 _COOKIE_OCTETS = frozenset(chr(code) for code in range(0x21, 0x7F)) - frozenset('",;\\')

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from pegboard_manifest.bindings.http.auth import Credentials
-    from pegboard_manifest.bindings.http.request import Base, Request
+    from pegboard_manifest.bindings.http.base import Base
+    from pegboard_manifest.bindings.http.request import Request
 
 CONNECT_S = 10.0
 RETRIES = 2

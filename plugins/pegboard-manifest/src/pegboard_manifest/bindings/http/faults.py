@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault
 from pegboard.schema.jsontext import shorten
+from pegboard_manifest.bindings.http.base import Base
 from pegboard_manifest.bindings.http.styles import DEFAULT_STYLE, STYLES
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def faults_of_server(server: Mapping[str, Any], path: Path = ()) -> list[Fault]:
 
 
 def _faults_of_server(server: Mapping[str, Any], path: Path) -> Iterator[Fault]:
-    from pegboard_manifest.bindings.http.request import Base
-
     hosts = server.get("allowed_hosts")
     try:
         base = Base.of(server["base_url"])

@@ -65,7 +65,8 @@ class _Plan:
         import trio
 
         from pegboard_manifest.bindings.http.auth import variables_of
-        from pegboard_manifest.bindings.http.request import Template, base_of
+        from pegboard_manifest.bindings.http.base import base_of
+        from pegboard_manifest.bindings.http.request import Template
 
         binding = entry["binding"]
         server = manifest.document["servers"][binding["server"]]

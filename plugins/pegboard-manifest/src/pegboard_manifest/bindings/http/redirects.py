@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, urljoin, urlsplit
 
-from pegboard_manifest.bindings.http.request import MAX_URL, Base, Request
+from pegboard_manifest.bindings.http.base import Base
+from pegboard_manifest.bindings.http.request import MAX_URL, Request
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
