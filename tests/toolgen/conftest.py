@@ -160,11 +160,11 @@ def run(
 def init(
     folder: Path, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path, given: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """`pegboard toolgen init`, with files in the folder that a person put there."""
+    """`pegboard toolgen init` of the full folder, with files in it that a person put there."""
     for name, text in (given or {}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pegboard", "toolgen", "init", *arguments, "--all", "--out", str(folder)]
+    command = [sys.executable, "-m", "pegboard", "toolgen", "init", *arguments, "--all", "--full", "--out", str(folder)]
     return run(command, cwd=cwd, env=env)
 
 

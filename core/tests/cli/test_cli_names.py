@@ -43,6 +43,8 @@ INTERFACES = {
     "connect PROGRAM": (["connect", "{}"], "vscod", "'vscode'", "'cursor'", MCP, "mcp"),
     "toolgen COMMAND": (["toolgen", "{}"], "biuld", "build", "there are: build", TOOLGEN, "toolgen"),
     "toolgen --library": (["toolgen", "init", "--library={}"], "clikc", "click", "install|named", TOOLGEN, "toolgen"),
+    "toolgen --with": (["toolgen", "init", "--with={}"], "test", "'tests'", "are: adapters", TOOLGEN, "toolgen"),
+    "toolgen build --with": (["toolgen", "build", "--with=utcp,{}"], "mpcb", "'mcpb'", "server", TOOLGEN, "toolgen"),
     "toolgen --type": (["toolgen", "init", "--type", "{}"], "libary", "'library'", "'program'", TOOLGEN, "toolgen"),
     "toolgen --runtime": (["toolgen", "init", "--runtime", "{}"], "pyton", "'python'", "'python'", TOOLGEN, "toolgen"),
 }  # fmt: skip

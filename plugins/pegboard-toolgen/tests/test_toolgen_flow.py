@@ -102,7 +102,7 @@ def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..
     assert "next: pegboard --config llm-tooling/pegboard.toml list" in done.err
     assert "pegboard --config llm-tooling/pegboard.toml call get_cats" in done.err
     names = {path.name for path in Path("llm-tooling").iterdir()}
-    assert names >= {
+    assert names == {
         "tool.manifest.json",
         "tools.draft.json",
         "project.profile.json",
@@ -111,9 +111,7 @@ def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..
         ".toolgen",
         "README.md",
         "skill.md",
-        "schemas",
-        "adapters",
-        "tests",
+        "zoo",
         "mcp.json",
         "pegboard.toml",
     }
@@ -131,6 +129,131 @@ def test_a_second_time_nothing_changes_and_check_finds_nothing(api: Api, run: Ca
     done = run("check")
     assert (done.status, done.out) == (0, "llm-tooling is as it should be: 2 tools\n")
     assert {path: path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file()} == before
+
+
+EVERYTHING = {"adapters", "mcpb", "routes", "schemas", "server", "tests", "utcp"}
+FILES = {
+    "adapters": {"adapters/openai.json", "adapters/langchain_tools.py", "adapters/openapi.json"},
+    "mcpb": {"adapters/mcpb/manifest.json", "adapters/mcpb/server/main.py"},
+    "routes": set(),
+    "schemas": {"schemas/get_cats.schema.json", "schemas/get_dogs.schema.json"},
+    "server": {"adapters/server.json"},
+    "tests": {"tests/golden/get_cats.json", "tests/golden/get_dogs.json", "tests/test_tools_of_zoo.py"},
+    "utcp": {"adapters/utcp.json"},
+}
+BASE = {
+    ".toolgen/base.json", ".toolgen/outputs.json", "README.md", "mcp.json", "names.lock", "pegboard.toml",
+    "project.profile.json", "skill.md", "tool.manifest.json", "toolgen.toml", "tools.draft.json", "zoo/SKILL.md",
+}  # fmt: skip
+
+
+def files_there() -> set[str]:
+    folder = Path("llm-tooling")
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def files_of(parts: set[str]) -> set[str]:
+    return BASE.union(*(FILES[part] for part in parts))
+
+
+def not_made(said: str) -> set[str]:
+    """The parts that a run says are not there."""
+    line = [one for one in said.splitlines() if one.startswith("not made: ")]
+    if not line:
+        return set()
+    assert "; pegboard toolgen build llm-tooling --with WORD,WORD adds any of them, --full all" in line[0]
+    return set(line[0].removeprefix("not made: ").partition(";")[0].split(", "))
+
+
+PARTS_ASKED = [
+    ((), set()),
+    (("--with", "schemas"), {"schemas"}),
+    (("--with", "tests, adapters,schemas"), {"tests", "adapters", "schemas"}),
+    (("--with", "mcpb", "--with", "utcp,server"), {"mcpb", "utcp", "server"}),
+    (("--full",), EVERYTHING),
+    (("--full", "--with", "tests"), EVERYTHING),
+    (("--lean", "--with", "tests"), {"tests"}),
+]
+
+
+@pytest.mark.parametrize(("words", "parts"), PARTS_ASKED)
+def test_a_folder_holds_the_parts_that_were_asked_for_and_keeps_them(
+    api: Api, run: Callable[..., Run], words: tuple[str, ...], parts: set[str]
+) -> None:
+    done = run(*INIT, *words)
+    assert done.status == 0, done.err
+    assert files_there() == files_of(parts)
+    assert not_made(done.err) == EVERYTHING - parts
+    api.drafts[0] = draft("/dogs", description="Other dogs.")
+    for later in (("init",), INIT, ("build",), ("check",)):
+        done = run(*later)
+        assert done.status == 0, done.out + done.err
+        assert files_there() == files_of(parts)
+        assert not_made(done.err) == EVERYTHING - parts
+    assert run(*INIT).out.endswith("nothing changed\n")
+
+
+@pytest.mark.parametrize("command", [("build",), ("init",)])
+@pytest.mark.parametrize(("words", "parts"), PARTS_ASKED[1:])
+def test_parts_are_added_to_a_lean_folder_and_taken_away_again(
+    api: Api, run: Callable[..., Run], command: tuple[str, ...], words: tuple[str, ...], parts: set[str]
+) -> None:
+    run(*INIT)
+    lean = {name: Path("llm-tooling", name).read_bytes() for name in files_there()}
+    done = run(*command, *words)
+    assert done.status == 0, done.err
+    assert files_there() == files_of(parts)
+    assert run("check").status == 0
+    assert run(*command, "--with", "utcp").status == 0
+    assert files_there() == files_of(parts | {"utcp"})
+    assert run(*command, "--lean").status == 0
+    assert {name: Path("llm-tooling", name).read_bytes() for name in files_there()} == lean
+
+
+def test_a_part_that_a_person_changed_is_not_taken_away(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT, "--full")
+    Path("llm-tooling/adapters/openai.json").write_text("mine")
+    refused = run("build", "--lean")
+    assert refused.status == 2
+    assert "adapters/openai.json in llm-tooling was changed by hand" in refused.err
+    assert files_there() == files_of(EVERYTHING)
+
+
+def test_a_folder_of_the_time_when_each_had_all_parts_keeps_them(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT, "--full")
+    place = Path("llm-tooling/.toolgen/outputs.json")
+    record = json.loads(place.read_text())
+    assert set(record.pop("with")) == EVERYTHING
+    place.write_text(json.dumps(record))
+    for later in (("check",), ("build",), ("init",)):
+        assert run(*later).status == 0
+        assert files_there() == files_of(EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("test", "there is no part 'test': did you mean 'tests'? there are: adapters, mcpb, routes, schemas, server"),
+        ("tests,shcemas", "there is no part 'shcemas': did you mean 'schemas'? there are: "),
+        ("nope", "there is no part 'nope'; there are: adapters, mcpb, routes, schemas, server, tests, utcp"),
+        ("", "there is no part ''; there are: "),
+        ("tests,", "there is no part ''; there are: "),
+        ("\x1b[31mred" + "x" * 500, "there are: adapters"),
+    ],
+)
+@pytest.mark.parametrize("command", ["init", "build"])
+def test_a_word_that_is_no_part_is_wrong_usage_and_is_told_which_there_are(
+    api: Api, run: Callable[..., Run], command: str, word: str, says: str
+) -> None:
+    run(*INIT)
+    before = files_there()
+    done = run(command, "--with", word)
+    assert done.status == 2
+    assert says in done.err
+    assert "--with" in done.err
+    assert "\x1b" not in done.err
+    assert len(done.err) < 400
+    assert files_there() == before
 
 
 def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: Callable[..., Run]) -> None:
@@ -187,14 +310,14 @@ def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., R
 
 
 def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Callable[..., Run]) -> None:
-    run(*INIT)
+    run(*INIT, "--with", "schemas")
     Path("llm-tooling/overrides").mkdir()
     Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"risk": "high"}, "http:GET /cats": null}')
     assert "is not what would be made now" in run("check").out
     assert run("build").status == 0
     assert tools().keys() == {"get_dogs"}
     assert tools()["get_dogs"]["risk"] == "high"
-    assert not Path("llm-tooling/schemas/get_cats.schema.json").exists()
+    assert {path.name for path in Path("llm-tooling/schemas").iterdir()} == {"get_dogs.schema.json"}
     Path("llm-tooling/overrides/b.json").write_text('{"get_birds": {"risk": "high"}}')
     done = run("build")
     assert done.status == 2
@@ -215,7 +338,7 @@ def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: C
 
 
 def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[..., Run]) -> None:
-    run(*INIT)
+    run(*INIT, "--with", "schemas")
     Path("llm-tooling/README.md").write_text("mine")
     Path("llm-tooling/schemas/get_dogs.schema.json").unlink()
     Path("llm-tooling/mine.txt").write_text("mine")
@@ -585,19 +708,43 @@ def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: C
     assert "cannot run in-process" in run("init", ".", "--execution-model", "in-process", "--runtime", "node").err
 
 
-def test_routes_that_no_document_covers_are_named(api: Api, run: Callable[..., Run]) -> None:
-    Path("app.py").write_text(
-        '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\n'
-    )
-    done = run("init", ".", "--openapi", "https://x/y")
-    assert done.status == 0
-    assert "2 routes without an OpenAPI document, not covered:" in done.err
-    assert "  GET /birds (app.py:1)" in done.err
-    said = json.loads(Path("llm-tooling/project.profile.json").read_text())
-    assert said["not_covered"] == [
-        {"method": "GET", "path": "/birds", "where": "app.py:1"},
-        {"method": "POST", "path": "/dogs", "where": "app.py:5"},
-    ]
+ROUTES = '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\n'
+
+
+def test_routes_that_no_document_covers_are_named_where_somebody_asks(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text(ROUTES)
+    words = ("init", ".", "--openapi", "https://x/y")
+    profile = Path("llm-tooling/project.profile.json")
+    assert "GET /birds" not in run(*words).err
+    assert "not_covered" not in json.loads(profile.read_text())
+    for again in ((*words, "--with", "routes"), ("init",)):
+        done = run(*again)
+        assert done.status == 0
+        assert "2 routes without an OpenAPI document, not covered:" in done.err
+        assert "  GET /birds (app.py:1)" in done.err
+        assert json.loads(profile.read_text())["not_covered"] == [
+            {"method": "GET", "path": "/birds", "where": "app.py:1"},
+            {"method": "POST", "path": "/dogs", "where": "app.py:5"},
+        ]
+    run("init", "--lean")
+    assert "not_covered" not in json.loads(profile.read_text())
+
+
+def test_build_leaves_routes_to_init_and_says_so(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text(ROUTES)
+    Path("openapi.json").write_text('{"openapi": "3.1.0"}')
+    assert run("init", ".").status == 0
+    assert "note: routes are looked for by the next init of a project's folder" in run("build", "--with", "routes").err
+    assert "looked for" not in run("build").err
+    assert "2 routes without an OpenAPI document" in run("init").err
+
+
+def test_routes_beside_sources_that_were_named_alone_are_not_looked_for(api: Api, run: Callable[..., Run]) -> None:
+    Path("app.py").write_text(ROUTES)
+    done = run(*INIT, "--with", "routes")
+    assert "note: routes are looked for by the next init of a project's folder" in done.err
+    assert "GET /birds" not in done.err + run("init").err
+    assert "not_covered" not in json.loads(Path("llm-tooling/project.profile.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -610,6 +757,8 @@ def test_routes_that_no_document_covers_are_named(api: Api, run: Callable[..., R
         ("tool.manifest.json", "{", "tool.manifest.json cannot be read"),
         ("tool.manifest.json", '{"manifest_version": "2.0"}', "2.0"),
         (".toolgen/outputs.json", "[]", "outputs.json is not what was written"),
+        (".toolgen/outputs.json", '{"files": {}, "with": "tests"}', "outputs.json is not what was written"),
+        (".toolgen/outputs.json", '{"files": {}, "with": ["a2a"]}', "names a part that is not known here: a2a"),
     ],
 )
 def test_a_file_of_ours_that_was_broken_is_named(

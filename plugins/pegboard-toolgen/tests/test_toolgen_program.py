@@ -422,9 +422,9 @@ def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere(tm
     for folder in (one, other):
         mixed_project(folder)
     words = ("-m", "pegboard_toolgen.program", "init")
-    first = start(*words, ".", "--program", "bin/cats", cwd=one, PYTHONHASHSEED="1", TZ="UTC")
+    first = start(*words, ".", "--program", "bin/cats", "--full", cwd=one, PYTHONHASHSEED="1", TZ="UTC")
     second = start(
-        *words, "..", "--program", "../bin/cats", cwd=other / "src",
+        *words, "..", "--program", "../bin/cats", "--full", cwd=other / "src",
         PYTHONHASHSEED="77", TZ="Pacific/Kiritimati", COLUMNS="40", LANG="C",
     )  # fmt: skip
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr

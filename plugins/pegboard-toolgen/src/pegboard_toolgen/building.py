@@ -15,9 +15,10 @@ from pegboard_toolgen.folder import Folder
 from pegboard_toolgen.merge import Conflict, merge_manifests
 from pegboard_toolgen.names import Lock, reserve
 from pegboard_toolgen.overrides import apply_overrides, read_overrides
+from pegboard_toolgen.parts import parts_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from pegboard_toolgen.drafts import LeftOut
@@ -32,6 +33,7 @@ class Known:
     base: Mapping[str, Any] | None
     mine: Mapping[str, Any] | None
     lock: Lock
+    parts: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, folder: Folder) -> Known:
@@ -50,6 +52,7 @@ class Known:
             base=_object(folder, places.BASE),
             mine=mine,
             lock=reserve(Lock() if raw is None else Lock.from_json(raw), names_in(mine)),
+            parts=folder.parts(),
         )
 
 
@@ -84,11 +87,21 @@ def draft_of(document: Mapping[str, Any], left_out: Sequence[LeftOut]) -> dict[s
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """What a build makes, before it is written."""
+    """What a build makes, before it is written.
+
+    Args:
+        document: the manifest.
+        files: content by relative path.
+        conflicts: of the merge.
+        parts: what the folder is made with beside the lean one.
+        added: those of them that it was not made with before.
+    """
 
     document: Mapping[str, Any]
     files: Mapping[str, bytes]
     conflicts: tuple[Conflict, ...] = ()
+    parts: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
 
 
 def existing_folder(path: Path) -> Folder:
@@ -105,7 +118,8 @@ def existing_folder(path: Path) -> Folder:
     return folder
 
 
-def built(folder: Folder) -> tuple[Outcome, dict[str, bytes]]:
+def built(folder: Folder, added: Collection[str] = (), *, full: bool | None = None) -> tuple[Outcome, dict[str, bytes]]:
+    """What lies in a folder, made anew, and the draft where there was none; the arguments as of `parts_now`."""
     state = Known.read(folder)
     more: dict[str, bytes] = {}
     generated = state.generated
@@ -113,10 +127,10 @@ def built(folder: Folder) -> tuple[Outcome, dict[str, bytes]]:
         assert state.mine is not None, "there is a manifest or a draft"
         generated = without_fingerprints(state.mine)
         more[places.DRAFT] = to_bytes(draft_of(generated, ()))
-    return merged_build(folder, generated, state), more
+    return merged_build(folder, generated, state, parts_now(state.parts, added, full=full)), more
 
 
-def merged_build(folder: Folder, generated: Mapping[str, Any], state: Known) -> Outcome:
+def merged_build(folder: Folder, generated: Mapping[str, Any], state: Known, parts: frozenset[str]) -> Outcome:
     from pegboard_toolgen.write import render
 
     theirs = apply_overrides(without_fingerprints(generated), read_overrides(folder))
@@ -128,11 +142,11 @@ def merged_build(folder: Folder, generated: Mapping[str, Any], state: Known) -> 
     document = in_order(finished(merged.value))
     validated(document, folder, called="the merged manifest")
     files = {
-        **render(document),
+        **render(document, parts),
         places.MANIFEST: to_bytes(document, sort_keys=False),
         places.BASE: to_bytes(merged.base),
     }
-    return Outcome(document=document, files=files, conflicts=merged.conflicts)
+    return Outcome(document=document, files=files, conflicts=merged.conflicts, parts=parts, added=parts - state.parts)
 
 
 def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from pegboard_toolgen._texts import as_word, counted, shown
 from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from pegboard_toolgen.flow import Report
 
@@ -37,6 +37,30 @@ def toolgen() -> None:
     init finds out what there is and writes a folder with tool.manifest.json; build makes everything beside the manifest
     anew; check says what is not as it should be.
     """
+
+
+class _Parts(click.ParamType[frozenset[str]]):
+    """Words of `--with`: parts, separated by commas."""
+
+    name = "parts"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[str]:
+        from pegboard_toolgen.parts import parts_of
+
+        try:
+            return parts_of(str(value))
+        except ValueError as problem:
+            self.fail(str(problem), param, ctx)
+
+
+def _with_parts(command: Callable[..., int]) -> Callable[..., int]:
+    """The options that say what is made beside the lean folder."""
+    words = click.option(
+        "--with", "with_", metavar="WORD,WORD", type=_Parts(), multiple=True,
+        help="Make these too, now and in later runs: adapters, mcpb, routes, schemas, server, tests, utcp; repeatable.",
+    )  # fmt: skip
+    full = click.option("--full/--lean", default=None, help="Make all of them; or none but those of --with.")
+    return words(full(command))
 
 
 @toolgen.command("init", short_help="Find out what there is, and make or renew the folder.")
@@ -63,10 +87,11 @@ def toolgen() -> None:
 @click.option("--no-record", is_flag=True, help="Do not run read tools to record what they answer.")
 @click.option("--record-http", is_flag=True, help="Record answers of servers elsewhere too.")
 @click.option("--replace", is_flag=True, help="Write over generated files that were changed by hand.")
+@_with_parts
 def init(
     project: Path | None, programs: tuple[str, ...], libraries: tuple[str, ...], openapi: tuple[str, ...],
     out: Path | None, type_: str | None, runtime: str | None, execution_model: str | None, base_url: str | None,
-    all_: bool, no_record: bool, record_http: bool, replace: bool,
+    all_: bool, no_record: bool, record_http: bool, replace: bool, with_: tuple[frozenset[str], ...], full: bool | None,
 ) -> int:  # fmt: skip
     """Find out what PROJECT, or what is named, offers, and make a folder of tools; a second time, renew it.
 
@@ -79,7 +104,7 @@ def init(
     request = flow.Request(
         project=project, programs=programs, libraries=libraries, openapi=openapi, out=out, type=type_, runtime=runtime,
         execution_model=execution_model, base_url=base_url, all=all_, record=not no_record, record_http=record_http,
-        replace=replace,
+        replace=replace, parts=frozenset().union(*with_), full=full,
     )  # fmt: skip
     with waiting("finding out what there is"), _files():
         report = flow.init(request, _ask)
@@ -93,12 +118,13 @@ def init(
 @toolgen.command("build", short_help="Make everything beside the manifest anew.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="Write over generated files that were changed by hand.")
-def build(folder: Path | None, replace: bool) -> int:
+@_with_parts
+def build(folder: Path | None, replace: bool, with_: tuple[frozenset[str], ...], full: bool | None) -> int:
     """Apply overrides, keep changes made by hand, and write all outputs; the source is not asked."""
     from pegboard_toolgen import flow
 
     with waiting("making the files"), _files():
-        report = flow.build(_folder(folder), replace=replace)
+        report = flow.build(_folder(folder), replace=replace, parts=frozenset().union(*with_), full=full)
     _tell(report)
     _tell_next(report)
     return DIFFERENT if report.conflicts else DONE
@@ -122,6 +148,7 @@ def check(folder: Path | None) -> int:
         click.echo(shown(f"{one.what}: {one.fix}", 500))
     if not found.differences:
         click.echo(f"{shown(place.name or place, 100)} is as it should be: {counted(found.tools, 'tool')}")
+    _tell_parts(found.parts, place)
     return DIFFERENT if found.differences else DONE
 
 
@@ -223,6 +250,16 @@ def _tell_next(report: Report) -> None:
     command = example_command(report.document)
     if command:
         _note(f"      pegboard --config {config} {command}")
+    _tell_parts(report.parts, report.folder)
+
+
+def _tell_parts(parts: Collection[str], folder: Path) -> None:
+    from pegboard_toolgen.parts import FULL
+
+    missing = sorted(FULL - {*parts})
+    if missing:
+        build = f"pegboard toolgen build {as_word(_shown_path(folder), 320)}"
+        _note(f"not made: {', '.join(missing)}; {build} --with WORD,WORD adds any of them, --full all")
 
 
 def _list(lines: Iterable[str]) -> None:

@@ -50,6 +50,7 @@ class Checked:
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
     tools: int
+    parts: frozenset[str] = frozenset()
 
 
 def check(path: Path) -> Checked:
@@ -66,7 +67,7 @@ def check(path: Path) -> Checked:
     found = list(_of_files(folder, {**outcome.files, **more}, name))
     found += [Difference(str(one), "take it over, or put yours into overrides/") for one in outcome.conflicts]
     drifted, notes = _of_source(folder, name)
-    return Checked(tuple(found + drifted), tuple(notes), len(outcome.document["tools"]))
+    return Checked(tuple(found + drifted), tuple(notes), len(outcome.document["tools"]), outcome.parts)
 
 
 def _of_files(folder: Folder, files: Mapping[str, bytes], name: str) -> Iterator[Difference]:

@@ -11,7 +11,7 @@ Everything is made in memory first; the folder is written at the end, or not at 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choo
 from pegboard_toolgen.building import Known, built, draft_of, existing_folder, merged_build, names_in
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
 from pegboard_toolgen.names import Lock, reserve
+from pegboard_toolgen.parts import parts_now
 from pegboard_toolgen.profile import Profile, Source
 from pegboard_toolgen.sources import (
     discover_all,
@@ -42,12 +43,14 @@ if TYPE_CHECKING:
     from pegboard_toolgen.drafts import LeftOut
     from pegboard_toolgen.folder import Folder
     from pegboard_toolgen.merge import Conflict
+    from pegboard_toolgen.routes import Route
 
 ASK_ABOVE = 40
 """More candidates than this are not taken without asking."""
 MAX_ROUNDS = 50
 KEPT = frozenset((places.DRAFT, places.PROFILE))
 """Ours, and written by `init` alone."""
+ROUTES_LATER = "routes are looked for by the next init of a project's folder"
 
 Ask = Callable[[Sequence[tuple[str, str, str]]], list[str] | None]
 """Lets a person choose: gets (id, name, description) by rank; None where there is nobody to ask."""
@@ -67,6 +70,8 @@ class Request:
         record: run read tools and keep what they answer.
         record_http: the same for servers elsewhere.
         replace: write over our files that were changed by hand.
+        parts: what is made beside the lean folder, and beside what it was made with before (see `parts`).
+        full: make everything; False: nothing but `parts`, whatever the folder was made with.
     """
 
     project: Path | None = None
@@ -82,6 +87,8 @@ class Request:
     record: bool = True
     record_http: bool = False
     replace: bool = False
+    parts: frozenset[str] = frozenset()
+    full: bool | None = None
 
     @property
     def is_project(self) -> bool:
@@ -103,6 +110,7 @@ class Report:
         routes: of web frameworks, not covered.
         notes: sentences.
         silent: names of tools none of whose examples has an output.
+        parts: what the folder is made with beside the lean one.
     """
 
     folder: Path
@@ -111,9 +119,10 @@ class Report:
     conflicts: tuple[Conflict, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     unsaid: tuple[str, ...] = ()
-    routes: tuple[profiles.Route, ...] = ()
+    routes: tuple[Route, ...] = ()
     notes: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    parts: frozenset[str] = frozenset()
 
 
 # -- init
@@ -128,15 +137,11 @@ def init(request: Request, ask: Ask) -> Report:
 
     .. versionadded:: 0.1
     """
-    if request.project is not None and not request.project.is_dir():
-        raise ConfigError(f"{shown(request.project, 100)} is not a folder", hint="name the folder of a project")
-    if request.out is not None and request.out.exists() and not request.out.is_dir():
-        raise ConfigError(f"{shown(request.out, 100)} is not a folder", hint="name another one by --out")
-    root = (request.project or Path.cwd()).resolve()
-    folder = places.open_folder(out_folder(request.out, root))
+    root, folder = _places(request)
     state = Known.read(folder)
     request = _as_before(request, state.profile)
     profiles.refuse_impossible(request.type, request.runtime, request.execution_model)
+    parts = parts_now(state.parts, request.parts, full=request.full)
     profile, sources = _look(request, root, state)
     sources = _settled(sources, request, is_inside=folder.path.is_relative_to(root))
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
@@ -149,34 +154,28 @@ def init(request: Request, ask: Ask) -> Report:
     made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated, _levels(folder, root))
     if not made.document["tools"]:
         raise _nothing(made, failed)
-    profile = attrs.evolve(profile, routes=profiles.not_covered(profile.routes, _operations(gathered)))
+    routes = _routes(request, profile, state, root, gathered) if "routes" in parts else None
+    without_project = (ROUTES_LATER,) if "routes" in request.parts and routes is None else ()
     hidden = programs_elsewhere(made.document, sources)
     missing = [one.name for one in sources if one.kind == "library" and not is_installed(one.name)]
-    notes = [*selected.notes, *profile.notes, *(f"{one.id}: {one.why}" for one in failed), *_lacks(hidden, missing)]
+    notes = [*selected.notes, *profile.notes, *without_project, *(f"{one.id}: {one.why}" for one in failed)]
+    notes += _lacks(hidden, missing)
     if request.record:
         variables = _for_this_run(hidden, missing, sources)
-        made, options = _record(made, folder, remote=request.record_http, programs=variables)
-        notes += options
+        made, recorded = _record(made, folder, remote=request.record_http, programs=variables)
+        notes += recorded
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
-    kept = {
-        places.DRAFT: to_bytes(draft_of(made.document, left_out)),
-        places.PROFILE: to_bytes(
-            profiles.to_json(
-                profile,
-                made.document["project"],
-                sources,
-                selected.to_json(),
-                _levels(folder, root),
-                {key: value for key in OPTIONS if (value := getattr(request, key)) is not None},
-            )
-        ),
-    }
+    options = {key: value for key in OPTIONS if (value := getattr(request, key)) is not None}
+    said = profiles.to_json(
+        profile, made.document["project"], sources, selected.to_json(), _levels(folder, root), options, routes
+    )
+    kept = {places.DRAFT: to_bytes(draft_of(made.document, left_out)), places.PROFILE: to_bytes(said)}
     if not folder.exists(places.HINTS):
         chosen = sorted(selection) if selection is not None else []
         kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen, selected.ranked).encode()
-    outcome = merged_build(folder, made.document, state)
+    outcome = merged_build(folder, made.document, state, parts)
     kept[places.LOCK] = to_bytes(reserve(made.lock, names_in(outcome.document)).to_json())
-    written = folder.write({**outcome.files, **kept}, replace=request.replace)
+    written = folder.write({**outcome.files, **kept}, parts=parts, replace=request.replace)
     return Report(
         folder=folder.path,
         document=outcome.document,
@@ -184,10 +183,21 @@ def init(request: Request, ask: Ask) -> Report:
         conflicts=outcome.conflicts,
         left_out=left_out,
         unsaid=made.unsaid,
-        routes=profile.routes,
+        routes=tuple(routes or ()),
         notes=tuple(notes),
         silent=silent_tools(outcome.document),
+        parts=parts,
     )
+
+
+def _places(request: Request) -> tuple[Path, Folder]:
+    """The folder of the project, and that of outputs."""
+    if request.project is not None and not request.project.is_dir():
+        raise ConfigError(f"{shown(request.project, 100)} is not a folder", hint="name the folder of a project")
+    if request.out is not None and request.out.exists() and not request.out.is_dir():
+        raise ConfigError(f"{shown(request.out, 100)} is not a folder", hint="name another one by --out")
+    root = (request.project or Path.cwd()).resolve()
+    return root, places.open_folder(out_folder(request.out, root))
 
 
 def _settled(sources: tuple[Source, ...], request: Request, *, is_inside: bool) -> tuple[Source, ...]:
@@ -260,15 +270,29 @@ def _look(request: Request, root: Path, state: Known) -> tuple[Profile, tuple[So
     known = {(one.kind, one.name) for one in named}
     sources = (*named, *(one for one in found if (one.kind, one.name) not in known))
     if not sources:
-        raise ConfigError(_nothing_here(profile), hint="name one: --program NAME, --library NAME or --openapi FILE|URL")
+        raise ConfigError(_nothing_here(root), hint="name one: --program NAME, --library NAME or --openapi FILE|URL")
     return profile, sources
 
 
-def _nothing_here(profile: Profile) -> str:
+def _nothing_here(root: Path) -> str:
+    from pegboard_toolgen.routes import find_routes
+
     text = "there is no program, Python package or OpenAPI document here"
-    if profile.routes:
-        text += f", only {counted(len(profile.routes), 'route')} that no OpenAPI document covers"
-    return text
+    count = sum(1 for _ in find_routes(root))
+    return f"{text}, only {counted(count, 'route')} that no OpenAPI document covers" if count else text
+
+
+def _routes(
+    request: Request, profile: Profile, state: Known, root: Path, gathered: Sources
+) -> tuple[Route, ...] | None:
+    """The routes of a project that no document covers; None for sources that were named alone: what else lies where
+    they were asked for says nothing of them."""
+    from pegboard_toolgen.routes import find_routes, not_covered
+
+    was_looked_at = bool(profile.markers) or "not_covered" in state.profile
+    if request.project is None and not (request.is_project and was_looked_at):
+        return None
+    return not_covered(find_routes(root), _operations(gathered))
 
 
 def hints_of(folder: Folder) -> Hints:
@@ -471,8 +495,13 @@ def silent_tools(document: Mapping[str, Any]) -> tuple[str, ...]:
 # -- build
 
 
-def build(path: Path, *, replace: bool = False) -> Report:
+def build(path: Path, *, replace: bool = False, parts: Collection[str] = (), full: bool | None = None) -> Report:
     """Make every output from the draft, the overrides and the manifest as they lie there.
+
+    Args:
+        path: the folder.
+        replace: write over our files that were changed by hand.
+        parts, full: as of a `Request`.
 
     Raises:
         ConfigError: there is no manifest, an override matches nothing, or the folder holds what is not ours.
@@ -480,9 +509,12 @@ def build(path: Path, *, replace: bool = False) -> Report:
     .. versionadded:: 0.1
     """
     folder = existing_folder(path)
-    outcome, more = built(folder)
-    written = folder.write({**outcome.files, **more}, replace=replace, also_ours=KEPT - more.keys())
+    outcome, more = built(folder, parts, full=full)
+    written = folder.write(
+        {**outcome.files, **more}, parts=outcome.parts, replace=replace, also_ours=KEPT - more.keys()
+    )
     return Report(
         folder=folder.path, document=outcome.document, written=tuple(written), conflicts=outcome.conflicts,
-        silent=silent_tools(outcome.document),
+        notes=(ROUTES_LATER,) if "routes" in outcome.added else (), silent=silent_tools(outcome.document),
+        parts=outcome.parts,
     )  # fmt: skip

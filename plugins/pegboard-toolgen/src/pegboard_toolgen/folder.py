@@ -1,11 +1,12 @@
 """The folder of outputs: what in it is ours, and how it is written.
 
-What was written stands with its digest in `.toolgen/outputs.json`. A file that is not in there is a person's and is
-never written over or deleted; one that is in there and has other bytes now was changed by a person, and is left alone
-until they say otherwise. Every file is replaced whole or not at all, none before all are written beside their places.
-Where a replacement fails all the same, those before it are put back; only where that fails too, or the process is
-killed, files of two runs lie side by side. The digests are written last: the next run then takes such files for ones
-that a person changed, and `--replace` repairs them. A link in the folder is never followed.
+What was written stands with its digest in `.toolgen/outputs.json`, and beside it which parts the folder is made with
+(see `parts`). A file that is not in there is a person's and is never written over or deleted; one that is in there and
+has other bytes now was changed by a person, and is left alone until they say otherwise. Every file is replaced whole or
+not at all, none before all are written beside their places. Where a replacement fails all the same, those before it are
+put back; only where that fails too, or the process is killed, files of two runs lie side by side. The digests are
+written last: the next run then takes such files for ones that a person changed, and `--replace` repairs them. A link in
+the folder is never followed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import attrs
 from pegboard import ConfigError
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_toolgen._texts import counted, shown, to_bytes
+from pegboard_toolgen.parts import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -117,14 +119,42 @@ class Folder:
             ) from None
 
     def written(self) -> dict[str, str]:
-        """The digest of each file that we wrote last."""
+        """The digest of each file that we wrote last.
+
+        Raises:
+            ConfigError: the record is not what was written.
+        """
+        files = self._record().get("files", {})
+        if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+            raise _not_ours()
+        return {name: digest for name, digest in files.items() if _is_plain(name)}
+
+    def parts(self) -> frozenset[str]:
+        """What the folder was made with beside the lean one; nothing where we wrote nothing yet.
+
+        Raises:
+            ConfigError: the record is not what was written, or names a part that is not known here.
+        """
+        record = self._record()
+        if record and "with" not in record:
+            return FULL  # of the time when every folder had all of them
+        words = record.get("with", [])
+        if not isinstance(words, list) or not all(isinstance(one, str) for one in words):
+            raise _not_ours()
+        if unknown := sorted({*words} - FULL):
+            raise ConfigError(
+                f"{OUTPUTS} names a part that is not known here: {shown(unknown[0], 60)}",
+                hint="install a newer pegboard-toolgen, or take the file back from version control",
+            )
+        return frozenset(words)
+
+    def _record(self) -> dict[str, Any]:
         value = self.read_json(OUTPUTS)
         if value is None:
             return {}
-        files = value.get("files") if isinstance(value, dict) else None
-        if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
-            raise ConfigError(f"{OUTPUTS} is not what was written there", hint="take it back from version control")
-        return {name: digest for name, digest in files.items() if _is_plain(name)}
+        if not isinstance(value, dict) or "files" not in value:
+            raise _not_ours()
+        return value
 
     def compare(self, files: Mapping[str, bytes], *, also_ours: Collection[str] = ()) -> State:
         """How the folder differs from these files; `also_ours` are ours as they are there."""
@@ -156,11 +186,19 @@ class Folder:
             return "strange"
         return "stale" if digest_of(there) == written[name] else "changed"
 
-    def write(self, files: Mapping[str, bytes], *, replace: bool = False, also_ours: Collection[str] = ()) -> list[str]:
+    def write(
+        self,
+        files: Mapping[str, bytes],
+        *,
+        parts: Collection[str] = (),
+        replace: bool = False,
+        also_ours: Collection[str] = (),
+    ) -> list[str]:
         """Make the folder hold these files, and none that we wrote before and would not write now.
 
         Args:
             files: content by relative path; all that are ours.
+            parts: what it is made with, for the next run.
             replace: write over what a person changed in our files.
             also_ours: paths that are ours though this run does not write them; they stay.
 
@@ -186,7 +224,7 @@ class Folder:
                 hint=f"lasting changes belong into {OVERRIDES}/ or {HINTS}; --replace writes over them",
             )
         digests = {name: digest_of(content) for name, content in files.items() if name not in MERGED | THEIRS}
-        listing = to_bytes({"files": {**kept, **digests}})
+        listing = to_bytes({"files": {**kept, **digests}, "with": sorted(parts)})
         todo = {name: files[name] for name in sorted({*state.missing, *state.stale, *changed} & set(files))}
         if self.read(OUTPUTS) != listing:
             todo[OUTPUTS] = listing  # the last
@@ -277,6 +315,10 @@ class Folder:
         if mode is None:
             return None
         return "a link" if stat.S_ISLNK(mode) else "file" if stat.S_ISREG(mode) else "no file"
+
+
+def _not_ours() -> ConfigError:
+    return ConfigError(f"{OUTPUTS} is not what was written there", hint="take it back from version control")
 
 
 def open_folder(out: Path) -> Folder:

@@ -10,7 +10,6 @@ project and follows no link out of it; a marker that cannot be read costs itself
 from __future__ import annotations
 
 import configparser
-import itertools
 import os
 import re
 import tomllib
@@ -25,7 +24,9 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen._texts import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pegboard_toolgen.routes import Route
 
 PROFILE_VERSION = "1.0"
 TYPES = ("program", "library", "http-api", "mixed")
@@ -39,9 +40,6 @@ OURS = "tool.manifest.json"
 MAX_MARKER = 2_000_000
 MAX_SPECIFICATION = 32_000_000
 MAX_FOLDERS = 2_000
-MAX_SCANNED = 600
-MAX_SOURCE = 400_000
-MAX_ROUTES = 200
 MAX_PROGRAMS = 60
 SKIPPED = frozenset((
     "node_modules", "vendor", "target", "dist", "build", "__pycache__", "site-packages", "venv", "env", "tests", "test",
@@ -51,51 +49,6 @@ _SPEC_NAME = re.compile(r"(.*[._-])?(openapi|swagger|api-docs)([._-].*)?\.(json|
 _SPEC_HEAD = re.compile(r"""["']?(openapi|swagger)["']?\s*:\s*["']?[23]""")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100}")
-_METHOD = r"(?P<method>get|post|put|patch|delete|head|options)"
-_ROUTES = tuple(
-    (re.compile(pattern, re.MULTILINE), suffixes)
-    for pattern, suffixes in (
-        # Flask, FastAPI and their like; Starlette and aiohttp; Django
-        (
-            r"^[ \t]*@(?:\w+\.)+(?P<method>route|get|post|put|patch|delete|head|options|websocket)\("
-            r"\s*[rbu]?[\"'](?P<path>[^\"'\n]{1,200})[\"']",
-            (".py",),
-        ),
-        (
-            r"\b(?:add_(?P<method>get|post|put|patch|delete|head)|Route)\(\s*[\"'](?P<path>/[^\"'\n]{0,200})[\"']",
-            (".py",),
-        ),
-        (r"^[ \t]*path\(\s*[\"'](?P<path>[^\"'\n]{0,200})[\"']\s*,(?!\s*include\()", ("urls.py",)),
-        # Express, Fastify, Koa, Hono
-        (
-            r"\b(?:app|router|server|api|fastify)\.(?P<method>get|post|put|patch|delete|head|options|all)\("
-            r"\s*[\"'`](?P<path>/[^\"'`\n]{0,200})[\"'`]",
-            (".js", ".ts", ".mjs", ".cjs"),
-        ),
-        # net/http, whose pattern may begin with a method; gin, echo and chi
-        (
-            r"\.Handle(?:Func)?\(\s*[\"`](?:(?P<method>[A-Z]{3,7}) )?(?P<path>/[^\"`\n]{0,200})[\"`]",
-            (".go",),
-        ),
-        (
-            r"\.(?P<method>GET|POST|PUT|PATCH|DELETE|Get|Post|Put|Patch|Delete)\(\s*\"(?P<path>/[^\"\n]{0,200})\"",
-            (".go",),
-        ),
-        # axum, and the attributes of actix and rocket
-        (r"\.route\(\s*\"(?P<path>/[^\"\n]{0,200})\"", (".rs",)),
-        (rf"#\[{_METHOD}\(\s*\"(?P<path>/[^\"\n]{{0,200}})\"", (".rs",)),
-        # Spring
-        (
-            r"@(?P<method>Get|Post|Put|Patch|Delete|Request)Mapping\(\s*(?:(?:value|path)\s*=\s*)?\"(?P<path>[^\"\n]{1,200})\"",
-            (".java", ".kt"),
-        ),
-        # Sinatra, Rails and Laravel
-        (rf"^[ \t]*{_METHOD} [\"'](?P<path>/[^\"'\n]{{0,200}})[\"']", (".rb",)),
-        (r"\bRoute::(?P<method>get|post|put|patch|delete|any)\(\s*[\"'](?P<path>[^\"'\n]{1,200})[\"']", (".php",)),
-    )
-)  # fmt: skip
-_ANY = frozenset(("route", "all", "any", "request"))
-"""What stands where a method does, and is none."""
 _OTHER_RUNTIMES = (
     ("pom.xml", "java"), ("build.gradle", "java"), ("build.gradle.kts", "java"), ("Gemfile", "ruby"),
     ("composer.json", "php"),
@@ -140,15 +93,6 @@ class Source:
 
 
 @attrs.frozen(kw_only=True)
-class Route:
-    """A route of a web framework that no OpenAPI document covers."""
-
-    method: str
-    path: str
-    where: str
-
-
-@attrs.frozen(kw_only=True)
 class Profile:
     """What a folder holds.
 
@@ -161,7 +105,6 @@ class Profile:
     runtime: str = "other"
     markers: tuple[Marker, ...] = ()
     sources: tuple[Source, ...] = ()
-    routes: tuple[Route, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -198,7 +141,6 @@ class _Finder:
             runtime=self.runtimes[0] if self.runtimes else "other",
             markers=tuple(self.markers),
             sources=(*list(self.programs.values())[:MAX_PROGRAMS], *self.libraries.values(), *self.specifications),
-            routes=tuple(find_routes(self.root)),
             notes=tuple(self.notes),
         )  # fmt: skip
 
@@ -368,7 +310,7 @@ class _Finder:
                 return
 
     def _search_specifications(self) -> None:
-        for path in _walk(self.root, depth=3):
+        for path in files_in(self.root, depth=3):
             if not _SPEC_NAME.fullmatch(path.name) or path.is_symlink():
                 continue
             name = path.relative_to(self.root).as_posix()
@@ -399,62 +341,8 @@ def profile_project(root: Path) -> Profile:
     return _Finder(root).find()
 
 
-def find_routes(root: Path) -> Iterator[Route]:
-    """Routes of web frameworks, as a bounded scan of the text finds them; nothing is imported."""
-    found = scanned = 0
-    for path in _walk(root.resolve(), depth=8):
-        patterns = [pattern for pattern, suffixes in _ROUTES if path.name.endswith(suffixes)]
-        if not patterns or path.is_symlink():
-            continue
-        scanned += 1
-        if scanned > MAX_SCANNED:
-            return
-        try:
-            with path.open("rb") as file:
-                text = file.read(MAX_SOURCE).decode("utf-8", "replace")
-        except OSError:
-            continue
-        matches = [match for pattern in patterns for match in itertools.islice(pattern.finditer(text), MAX_ROUTES)]
-        for match in sorted(matches, key=lambda match: match.start("path")):
-            line = text.count("\n", 0, match.start("path")) + 1
-            where = f"{path.relative_to(root.resolve()).as_posix()}:{line}"
-            said = match.groupdict().get("method") or "any"
-            method = "ANY" if said.lower() in _ANY else said.upper()
-            plain = "/" + sanitise(match["path"], 200, one_line=True).lstrip("/")
-            yield Route(method=method, path=plain, where=where)
-            found += 1
-            if found >= MAX_ROUTES:
-                return
-
-
-_PART = re.compile(r"\{[^{}/]*\}|<[^<>/]*>|(?<=/):\w+|(?<=/)\*\w*")
-
-
-def not_covered(routes: Iterable[Route], operations: Iterable[tuple[str, str]]) -> tuple[Route, ...]:
-    """The routes that no operation covers.
-
-    A route is covered by an operation of its method whose path is the same, or ends with it: what a framework puts
-    before the routes of a part of the program does not stand where the route does. Names of parameters do not count.
-
-    Args:
-        routes: as they were found.
-        operations: method and path of each.
-    """
-    known: dict[str, set[str]] = {}
-    for method, path in operations:
-        parts = _PART.sub("{}", path).rstrip("/").split("/")
-        ends = {"/".join(["", *parts[start:]]) for start in range(1, len(parts))}
-        known.setdefault(method.upper(), set()).update(ends, [""] if parts == [""] else [])
-    anything = set().union(*known.values())
-
-    def is_covered(route: Route) -> bool:
-        path = _PART.sub("{}", route.path).rstrip("/")
-        return path in (anything if route.method == "ANY" else known.get(route.method, ()))
-
-    return tuple(route for route in routes if not is_covered(route))
-
-
-def _walk(root: Path, depth: int) -> Iterator[Path]:
+def files_in(root: Path, depth: int) -> Iterator[Path]:
+    """The files of a project, so many levels deep: without what it was made of, and what we made of it."""
     for count, (place, inside, names) in enumerate(os.walk(root)):
         level = len(Path(place).relative_to(root).parts)
         if OURS in names and level:
@@ -560,8 +448,13 @@ def to_json(
     selection: Any,
     levels: int,
     options: Mapping[str, str],
+    routes: Sequence[Route] | None = None,
 ) -> dict[str, Any]:
-    """`project.profile.json`: how the project was classified, and what `init` was asked for. No path of the machine."""
+    """`project.profile.json`: how the project was classified, and what `init` was asked for. No path of the machine.
+
+    `not_covered` is there only where somebody looked for routes.
+    """
+    looked_for = {} if routes is None else {"not_covered": [attrs.asdict(route) for route in routes]}
     return {
         "profile_version": PROFILE_VERSION,
         "project": dict(project),
@@ -570,6 +463,6 @@ def to_json(
         "levels": levels,
         "options": dict(options),
         "selection": selection,
-        "not_covered": [attrs.asdict(route) for route in profile.routes],
+        **looked_for,
         "notes": list(profile.notes),
     }

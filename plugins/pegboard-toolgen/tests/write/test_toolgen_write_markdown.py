@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write import render
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs
@@ -218,12 +220,13 @@ def links_of(text: str) -> set[str]:
     return {str(child.attrGet("href")) for child in children if child.type == "link_open"}
 
 
+@pytest.mark.parametrize("parts", [FULL, (), ("schemas",), FULL - {"schemas"}])
 @pytest.mark.parametrize("count", [3, 70])
-def test_every_link_leads_to_a_file_that_is_there(count: int, shop: dict[str, Any]) -> None:
+def test_every_link_leads_to_a_file_that_is_there(count: int, parts: Collection[str], shop: dict[str, Any]) -> None:
     import posixpath
 
     shop["tools"] = [{**shop["tools"][at % 3], "name": f"{shop['tools'][at % 3]['name']}_{at}"} for at in range(count)]
-    files = render(shop)
+    files = render(shop, parts)
     seen = set()
     for name, content in files.items():
         if name.endswith(".md"):

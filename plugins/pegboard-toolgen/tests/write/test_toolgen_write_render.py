@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 
 from pegboard_manifest.document import load
 from pegboard_manifest.projection import ProjectionError
+from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write import render
 
 NAMES = ("orders_items_post", "prices_mean", "shop_list")
@@ -73,6 +75,27 @@ def test_every_output_of_the_issue_is_there(shop: dict[str, Any]) -> None:
         "skill.md",
         "tests/test_tools_of_shop_tools.py",
     }
+
+
+LEAN = {"README.md", "mcp.json", "pegboard.toml", "shop-tools/SKILL.md", "skill.md"}
+
+
+def test_each_part_brings_its_files_and_documents_name_no_others(shop: dict[str, Any]) -> None:
+    whole = render(shop)
+    of_each = {part: render(shop, {part}).keys() - LEAN for part in FULL}
+    for parts in (set(one) for count in range(len(FULL) + 1) for one in itertools.combinations(sorted(FULL), count)):
+        files = render(shop, parts)
+        assert files.keys() == LEAN.union(*(of_each[part] for part in parts))
+        assert all(
+            files[name] == whole[name] for name in files.keys() - {"README.md", "skill.md", "shop-tools/SKILL.md"}
+        )
+        # What is offered, and is not there, stands in a list of its own.
+        text, _, offered = files["README.md"].decode().partition("\n`llm-toolgen build --with")
+        named = tuple(set(re.findall(r"(?:adapters|schemas|tests)/[\w./]*", text)))
+        assert [name for name in named if not any(file.startswith(name) for file in files)] == []
+        assert [file for file in files.keys() - LEAN if not file.startswith(named)] == []
+        assert set(re.findall(r"^- `(\w+)`", offered, re.MULTILINE)) == FULL - parts - {"routes"}
+        assert ("schema.json" in files["skill.md"].decode()) is ("schemas" in parts)
 
 
 def test_the_bytes_depend_on_values_and_never_on_order(shop: dict[str, Any]) -> None:

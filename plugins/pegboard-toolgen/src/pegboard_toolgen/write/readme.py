@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pegboard_toolgen.parts import PARTS
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, paragraphs, table
 from pegboard_toolgen.write.contract import test_file
@@ -35,6 +36,7 @@ def render(view: ManifestView) -> dict[str, bytes]:
         "## What lies here",
         "",
         *table(["File", "What it is"], _files(view)),
+        *_what_is_not_here(view),
     ]
     while not lines[-1]:
         lines.pop()
@@ -100,24 +102,34 @@ def _how_to_run(view: ManifestView) -> list[str]:
 
 
 def _how_to_share(view: ManifestView) -> list[str]:
-    bundle = (
-        "cp -r adapters/mcpb bundle\n"
-        f"cp {MANIFEST} {CONFIG} bundle/server/\n"
-        f"npx @anthropic-ai/mcpb pack bundle {view.slug}.mcpb"
-    )
-    return [
-        "## How to hand it on",
-        "",
-        "A bundle that clients install by a click; its Python needs the packages above:",
-        "",
-        *fence(bundle, "sh"),
-        "`adapters/server.json` is an entry for the MCP registry: in a copy of it, put your own namespace in the place",
-        "of `com.example`. `adapters/openapi.json` and `adapters/utcp.json` call the tools through `pegboard gateway`.",
-        "",
-    ]
+    lines = []
+    if "mcpb" in view.parts:
+        bundle = (
+            "cp -r adapters/mcpb bundle\n"
+            f"cp {MANIFEST} {CONFIG} bundle/server/\n"
+            f"npx @anthropic-ai/mcpb pack bundle {view.slug}.mcpb"
+        )
+        lines += [
+            "A bundle that clients install by a click; its Python needs the packages above:",
+            "",
+            *fence(bundle, "sh"),
+        ]
+    if "server" in view.parts:
+        lines += [
+            "`adapters/server.json` is an entry for the MCP registry: in a copy of it, put your own namespace in the",
+            "place of `com.example`.",
+            "",
+        ]
+    of_parts = {"adapters": "adapters/openapi.json", "utcp": "adapters/utcp.json"}
+    if through := [code(file) for part, file in of_parts.items() if part in view.parts]:
+        call = "calls" if len(through) == 1 else "call"
+        lines += [f"{' and '.join(through)} {call} the tools through `pegboard gateway`.", ""]
+    return ["## How to hand it on", "", *lines] if lines else []
 
 
 def _how_to_test(view: ManifestView) -> list[str]:
+    if "tests" not in view.parts:
+        return []
     return [
         "## How to test it",
         "",
@@ -127,16 +139,32 @@ def _how_to_test(view: ManifestView) -> list[str]:
     ]
 
 
+_OF_PART = {
+    "schemas": [["`schemas/`", "input, output and error of each tool"]],
+    "adapters": [
+        ["`adapters/openai.json`", "functions for chat completions"],
+        ["`adapters/langchain_tools.py`", "tools for LangChain"],
+        ["`adapters/openapi.json`", "the API of `pegboard gateway`"],
+    ],
+    "utcp": [["`adapters/utcp.json`", "a UTCP manual"]],
+    "mcpb": [["`adapters/mcpb/`", "for a bundle"]],
+    "server": [["`adapters/server.json`", "for the MCP registry"]],
+    "tests": [["`tests/`", "contract tests"]],
+}
+
+
 def _files(view: ManifestView) -> list[list[str]]:
     return [
         ["`tool.manifest.json`", "the tools, what they are bound to, their limits"],
         ["`pegboard.toml`, `mcp.json`", "serve the manifest"],
-        ["`schemas/`", "input, output and error of each tool"],
         [f"`skill.md`, `{view.slug}/SKILL.md`", "the tools explained to a model"],
-        ["`adapters/openai.json`", "functions for chat completions"],
-        ["`adapters/langchain_tools.py`", "tools for LangChain"],
-        ["`adapters/openapi.json`", "the API of `pegboard gateway`"],
-        ["`adapters/utcp.json`", "a UTCP manual"],
-        ["`adapters/mcpb/`, `adapters/server.json`", "for bundles and the MCP registry"],
-        ["`tests/`", "contract tests"],
+        *(row for part, rows in _OF_PART.items() if part in view.parts for row in rows),
     ]
+
+
+def _what_is_not_here(view: ManifestView) -> list[str]:
+    missing = [part for part in _OF_PART if part not in view.parts]
+    if not missing:
+        return []
+    lines = [f"- {code(part)}: {PARTS[part]}" for part in missing]
+    return ["`llm-toolgen build --with WORD,WORD` adds any of these, and `--full` all:", "", *lines, ""]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs, table
-from pegboard_toolgen.write.serve import COMMAND
+from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
 from pegboard_toolgen.write.view import CODES, ManifestView, ToolView
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def render(view: ManifestView) -> dict[str, bytes]:
     }
     if pages:
         for tool in view.tools:
-            page = [f"# {tool.name}", "", *_signature_lines(tool, "../../"), "## Examples", "", *_examples(tool)]
+            page = [f"# {tool.name}", "", *_signature_lines(view, tool, "../../"), "## Examples", "", *_examples(tool)]
             if said := [*_own_errors([tool]), *_own_limits([tool]), *_own_deadlines([tool])]:
                 page += ["## Failures and limits", "", *said]
             files[f"{view.slug}/references/{tool.name}.md"] = _text(page)
@@ -150,7 +150,7 @@ def _when(view: ManifestView) -> list[str]:
 
 
 def _tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
-    head = ["Tool", "What it does", "Category", "Risk", "Repeat", "Schema"]
+    head = ["Tool", "What it does", "Category", "Risk", "Repeat"]
     repeats = {"idempotent": "safe", "not_idempotent": "never", "unknown": "unknown"}
     rows = [
         [
@@ -159,10 +159,13 @@ def _tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
             tool.category,
             tool.risk,
             "safe" if tool.is_read_only else repeats[tool.idempotency],
-            f"[schema]({root}{tool.schema_file})",
         ]
         for tool in view.tools
     ]
+    if "schemas" in view.parts:
+        head.append("Schema")
+        for row, tool in zip(rows, view.tools, strict=True):
+            row.append(f"[schema]({root}{tool.schema_file})")
     return table(head, rows)
 
 
@@ -178,13 +181,17 @@ def _inputs(view: ManifestView, root: str, pages: str | None) -> list[str]:
         "",
     ]
     if pages:
-        return [*lines, "The pages in the table have them for each tool, and the schemas in full.", ""]
-    for tool in view.tools:
-        lines += [f"### {tool.name}", "", *_signature_lines(tool, root)]
+        lines += ["The pages in the table have them for each tool.", ""]
+    if "schemas" not in view.parts:
+        show = code(f"pegboard --config {CONFIG} show NAME --json")
+        lines += [f"The schemas of a tool in full: {show}, in the folder of `{MANIFEST}`.", ""]
+    if not pages:
+        for tool in view.tools:
+            lines += [f"### {tool.name}", "", *_signature_lines(view, tool, root)]
     return lines
 
 
-def _signature_lines(tool: ToolView, root: str) -> list[str]:
+def _signature_lines(view: ManifestView, tool: ToolView, root: str) -> list[str]:
     lines = paragraphs(tool.description)
     rows = list(_parameters(tool.input_schema))
     if rows:
@@ -194,7 +201,9 @@ def _signature_lines(tool: ToolView, root: str) -> list[str]:
     data = tool.output_schema.get("properties")
     named = ", ".join(code(name) for name in list(data)[:MAX_NAMED]) if isinstance(data, dict) and data else ""
     answer = f"Answers with an object: {named}." if named else "Answers with an object."
-    return [*lines, f"{answer} In full: [{tool.name}.schema.json]({root}{tool.schema_file}).", ""]
+    if "schemas" in view.parts:
+        answer += f" In full: [{tool.name}.schema.json]({root}{tool.schema_file})."
+    return [*lines, answer, ""]
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -15,10 +15,11 @@ from pegboard_manifest.hygiene import sanitise
 from pegboard_manifest.projection import project, subschemas
 from pegboard_manifest.texts import clean_schema
 from pegboard_manifest.tools import is_read_only
+from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write._json import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 CODES = (
@@ -120,6 +121,7 @@ class ManifestView:
         slug: the name as folders, skills and registries take it: lower case letters, digits, single hyphens.
         tools: in the order of names.
         variables: in the order of names.
+        parts: what is written beside the lean folder: documents name nothing that is not there.
     """
 
     document: Mapping[str, Any]
@@ -128,6 +130,7 @@ class ManifestView:
     slug: str
     tools: Sequence[ToolView]
     variables: Sequence[Variable]
+    parts: frozenset[str] = FULL
 
     @property
     def version(self) -> str:
@@ -143,7 +146,7 @@ class ManifestView:
         return min(self.tools, key=lambda tool: (not tool.is_read_only, tool.risk != "low", tool.name), default=None)
 
 
-def view_of(manifest: Mapping[str, Any]) -> ManifestView:
+def view_of(manifest: Mapping[str, Any], parts: Collection[str] = FULL) -> ManifestView:
     """Read a manifest that is valid.
 
     Raises:
@@ -160,6 +163,7 @@ def view_of(manifest: Mapping[str, Any]) -> ManifestView:
         slug=slug_of(project_["name"]),
         tools=tools,
         variables=_variables(document),
+        parts=frozenset(parts),
     )
 
 
