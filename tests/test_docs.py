@@ -44,6 +44,7 @@ import trio
 
 import pegboard
 import pegboard_chat
+import pegboard_httpclient
 import pegboard_mcp
 import pegboard_serving
 from pegboard import ErrorCode, hookspecs, load_board
@@ -514,9 +515,12 @@ def test_every_member_of_the_manifest_is_documented(heading: str) -> None:
         assert said.get("description", "").rstrip(".") in text, f"{heading} {member} is described in other words"
 
 
-def test_every_name_of_the_serving_is_documented() -> None:
-    text = section(reference("python-api"), "HTTP servers: `pegboard_serving`")
-    assert [name for name in pegboard_serving.__all__ if not re.search(rf"`{name}\b", text)] == []
+@pytest.mark.parametrize(
+    ("heading", "library"), [("HTTP servers", pegboard_serving), ("HTTP clients", pegboard_httpclient)]
+)
+def test_every_name_of_a_library_is_documented(heading: str, library: types.ModuleType) -> None:
+    text = section(reference("python-api"), f"{heading}: `{library.__name__}`")
+    assert [name for name in library.__all__ if not re.search(rf"`{name}\b", text)] == []
 
 
 # -- the layers are as they are drawn

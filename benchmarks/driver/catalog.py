@@ -109,6 +109,7 @@ PEGBOARD_CHAT = Venv(
     "pegboard-chat",
     projects=(
         ROOT / "core",
+        ROOT / "plugins/pegboard-httpclient",
         ROOT / "plugins/pegboard-chat",
         ROOT / "plugins/pegboard-openai",
         ROOT / "plugins/pegboard-anthropic",

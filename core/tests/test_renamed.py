@@ -24,6 +24,8 @@ NAMES = [
     ("pegboard.serving.bodies", "Bodies", "pegboard_serving.bodies", "Bodies"),
     ("pegboard.serving.sharing", "owner_of", "pegboard_serving.sharing", "owner_of"),
     ("pegboard.serving.worker", "Worker", "pegboard_serving.worker", "Worker"),
+    ("pegboard.clients", "causes_of", "pegboard_httpclient", "causes_of"),
+    ("pegboard.clients", "masked_http_logs", "pegboard_httpclient", "masked_http_logs"),
     ("pegboard.text", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.doctor", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.marks", "HIDDEN", "pegboard.marks", "HIDDEN_TEXT"),

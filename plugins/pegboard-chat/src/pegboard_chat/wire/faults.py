@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,6 +18,7 @@ from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
 from pegboard.text import clean as sanitised
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire.keys import Headers, mask
+from pegboard_httpclient import retry_after_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -256,28 +256,6 @@ def clean(text: str, secrets: Iterable[str] = (), limit: int = MAX_SAID) -> str:
     if len(text) > MAX_READ:
         line = line[: max(line.rfind(" "), 0)]  # nothing is left of a key that the cut went through
     return shorten_text(mask(" ".join(line.split()), secrets), limit)
-
-
-def retry_after_of(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """How long a provider asks to wait, in seconds: `retry-after-ms`, `Retry-After` as seconds or as a date.
-
-    RFC 9110, section 10.2.3. None: it does not say, or nothing that can be read.
-
-    .. versionadded:: 0.1
-    """
-    text = {name.lower(): value for name, value in headers.items()}
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        if (seconds := _number(text.get(name))) is not None:
-            return round(seconds / unit, 3)
-    if date := text.get("retry-after"):
-        from email.utils import mktime_tz, parsedate_tz
-
-        try:
-            parsed = parsedate_tz(date[:100])
-            return round(max(0.0, mktime_tz(parsed) - now()), 3) if parsed else None
-        except (ValueError, OverflowError, TypeError):
-            return None
-    return None
 
 
 def delay_of(text: str, headers: Mapping[str, str]) -> float | None:

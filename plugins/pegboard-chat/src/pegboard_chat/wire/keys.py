@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode
 from pegboard_chat.contract import ModelError
+from pegboard_httpclient import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,9 +25,6 @@ SERVICE = "pegboard"
 KEYRING_S = 20.0
 """How long a keyring may take, a person who unlocks it included."""
 MASKED = "***"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine: no proxy is asked for them, and a key may go there over plain HTTP."""
-
 MIN_SECRET = 4
 """What is shorter hides nothing, and would take every text apart: people set a key of `x` where a server wants any."""
 _LONG = 20

@@ -12,30 +12,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import math
 import random
 from collections import deque
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard import ErrorCode, Retry
-from pegboard.clients import causes_of, masked_http_logs
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire import faults
-from pegboard_chat.wire.keys import LOOPBACK, MASKED, MIN_SECRET, Headers, check_address, check_headers
+from pegboard_chat.wire.keys import MASKED, MIN_SECRET, Headers, check_address, check_headers
 from pegboard_chat.wire.sse import MAX_EVENT_BYTES, ServerEvent, SseReader
+from pegboard_httpclient import LOOPBACK, Failure, Kind, Retries, masked_http_logs, shown_location
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable
     from typing import Self
 
     import httpx2
 
     from pegboard_chat.wire.faults import Place
+    from pegboard_httpclient import client
 
+EVENTS = "text/event-stream"
 REQUEST_TIMEOUT_S: ContextVar[float] = ContextVar("REQUEST_TIMEOUT_S", default=300.0)
 """What `open_transport` takes where nobody says otherwise; `open_model` sets it from `[plugins.chat] timeout_s`."""
 CONNECT_S = 10.0
@@ -49,7 +50,6 @@ LONGEST_WAIT_S = 8.0
 MAX_ERROR_BYTES = 64 * 1024
 ERROR_S = 5.0
 """How long the body of a refusal may take."""
-CLOSE_S = 1.0
 LINGER_S = 2.0
 """How long what may follow on a whole answer, the counts of its tokens, is waited for: the connection may stay open."""
 REST_S = 0.05
@@ -57,16 +57,6 @@ REST_S = 0.05
 
 MAX_LOOKS = 16
 """How often a body that has not ended is looked at to see whether it is whole."""
-UNPACKED_AT_ONCE = 1 << 20
-"""Of an answer that is packed so much is unpacked at a time, in bytes: a megabyte may hold a gigabyte."""
-MAX_BUFFERED = 50_000
-"""Pieces that may lie between the socket and us: more than the smallest chunks that fit into one read."""
-
-KEEP_ALIVE_S = 4.0
-"""Many servers close a connection that was idle for 5 s: a request must not meet that on its way."""
-
-
-log = logging.getLogger("pegboard.chat.wire")
 
 
 @attrs.frozen
@@ -116,8 +106,6 @@ async def open_transport(
 
     .. versionadded:: 0.1
     """
-    import httpx2  # noqa: F401 - a fifth of a second, which is not part of the first request
-
     timeout = REQUEST_TIMEOUT_S.get() if timeout_s is None else timeout_s
     limits = Limits(timeout, idle_s, connect_s, tries, max_wait_s, max_bytes, max_event_bytes)
     secrets: set[str] = set()
@@ -127,31 +115,6 @@ async def open_transport(
             yield transport
         finally:
             await transport.aclose()
-
-
-def _make_client(limits: Limits, http: httpx2.AsyncBaseTransport | None, place: Place) -> httpx2.AsyncClient:
-    import httpx2
-
-    try:
-        return httpx2.AsyncClient(
-            transport=http,
-            follow_redirects=False,  # a key goes nowhere but where it was meant to go
-            timeout=httpx2.Timeout(None, connect=limits.connect_s),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10, keepalive_expiry=KEEP_ALIVE_S),
-            mounts={f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK},
-        )
-    except ImportError:
-        why = "a SOCKS proxy, which needs another package: pip install 'httpx2[socks]'"
-    except (ValueError, httpx2.InvalidURL):
-        why = "a proxy whose address cannot be read; look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
-    except OSError:
-        why = "certificates that cannot be read; look at SSL_CERT_FILE and SSL_CERT_DIR"
-    raise place.fault(
-        ErrorCode.UPSTREAM_ERROR,
-        "no_network",
-        f"cannot be reached: the environment names {why}",
-        retry=Retry.CHANGED.value,
-    )
 
 
 class Transport:
@@ -167,16 +130,18 @@ class Transport:
         http: httpx2.AsyncBaseTransport | None,
         secrets: set[str],
     ) -> None:
-        self._client: httpx2.AsyncClient | None = None  # made by the first request, whose provider an error names
-        self._jitter = jitter
-        self._http = http
+        from pegboard_httpclient.client import Client  # a fifth of a second, which is not part of the first request
+
+        self._client = Client(user_agent=_user_agent(), connect_s=limits.connect_s, http=http)
+        self._retries = Retries(
+            first_s=FIRST_WAIT_S, longest_s=LONGEST_WAIT_S, max_asked_s=limits.max_wait_s, jitter=jitter
+        )
         self._secrets = secrets
         self.limits = limits
 
     async def aclose(self) -> None:
         """Close every connection; `open_transport` does it."""
-        if self._client is not None:
-            await self._client.aclose()
+        await self._client.aclose()
 
     async def post(
         self,
@@ -220,7 +185,7 @@ class Transport:
         Raises (on entry, and while iterating):
             ModelError: anything but an answer.
         """
-        accept = "text/event-stream"
+        accept = EVENTS
         async with self._open("POST", url, body, place, timeout_s, accept=accept) as answer:
             yield answer
 
@@ -241,13 +206,11 @@ class Transport:
         check_address(place.provider, url, has_key=place.key is not None)
         check_headers(place.provider, place.headers, place.key_variable)
         self._secrets.update(secret for secret in place.hidden if len(secret) >= MIN_SECRET)
-        if self._client is None:
-            self._client = _make_client(self.limits, self._http, place)
         deadline = trio.current_time() + (self.limits.timeout_s if timeout_s is None else timeout_s)
-        request = _Request(self._client, method, url, _encode(body, place), place, accept)
+        request = _Request(method, url, _encode(body, place), place, accept)
         answer = await self._send(request, deadline, self.limits.tries if tries is None else tries)
         try:
-            if accept == "text/event-stream":
+            if accept == EVENTS:
                 await answer.look()
             yield answer
         except ModelError as problem:
@@ -258,57 +221,35 @@ class Transport:
             await answer.close()
 
     async def _send(self, request: _Request, deadline: float, tries: int) -> Answer:
-        import trio
-
-        for attempt in range(1, tries + 1):
-            got = await self._try(request, deadline)
-            if isinstance(got, Answer):
-                return got
-            wait_s = self._wait_s(got, attempt)
-            if attempt == tries or wait_s is None or trio.current_time() + wait_s >= deadline:
-                raise got.error
-            log.debug("%s: try %d again in %.1f s: %s", request.place.provider, attempt, wait_s, got.error.message)
-            await trio.sleep(wait_s)
-        raise AssertionError("tries is at least 1")
-
-    def _wait_s(self, refusal: _Refusal, attempt: int) -> float | None:
-        """How long to wait before the next try; None: there is none."""
-        if not refusal.may_repeat:
-            return None
-        backoff_s = min(FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S)
-        if refusal.after_s is None:
-            return backoff_s * (1 - self._jitter() / 2)
-        # Never earlier than the provider said, and not everybody at the same moment.
-        return refusal.after_s + backoff_s * self._jitter() / 4 if refusal.after_s <= self.limits.max_wait_s else None
+        got, _ = await self._retries.run(partial(self._try, request, deadline), _judged, tries=tries, deadline=deadline)
+        if isinstance(got, Answer):
+            return got
+        raise got.error
 
     async def _try(self, request: _Request, deadline: float) -> Answer | _Refusal:
-        """Send it once. What a library raised stays in here: it holds the request, and with it the key."""
-        import httpx2
-        import trio
-
+        """Send it once."""
         place = request.place
-        response: httpx2.Response | None = None
-        refusal: _Refusal | None = None
-        with trio.move_on_at(deadline):
-            try:
-                response = await request.send()
-            except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as problem:
-                refusal = _refusal_of(problem, place, request.host)
-        if refusal is not None:
-            return refusal
-        if response is None:
-            return _Refusal(_timeout(place, "no answer in time"))
-        answer = Answer(response, place, self.limits, deadline)
-        if response.is_success:
+        got = await self._client.send(
+            request.method,
+            request.url,
+            request.headers.items(),
+            request.content,
+            deadline=deadline,
+            idle_s=self.limits.idle_s,
+        )
+        if isinstance(got, Failure):
+            return _refusal_of(got, place, request.host)
+        answer = Answer(got, place, self.limits)
+        if 200 <= got.status < 300:
             return answer
         text = await answer.error_text()
-        if response.has_redirect_location:
-            text = _address_of(response.headers["location"])
-        error = place.error(response.status_code, text, response.headers)
+        if got.status // 100 == 3 and "location" in got.headers:
+            text = shown_location(got.headers["location"])
+        error = place.error(got.status, text, got.headers)
         return _Refusal(
             error,
-            may_repeat=faults.may_repeat(response.status_code, response.headers, error),
-            after_s=faults.delay_of(text, response.headers),
+            may_repeat=faults.may_repeat(got.status, got.headers, error),
+            after_s=faults.delay_of(text, got.headers),
         )
 
 
@@ -319,54 +260,33 @@ class _Refusal:
     after_s: float | None = None
 
 
+def _judged(got: Answer | _Refusal) -> tuple[bool, float | None]:
+    return (False, None) if isinstance(got, Answer) else (got.may_repeat, got.after_s)
+
+
 class _Request:
     """What is sent, as often as it has to be."""
 
-    def __init__(
-        self, client: httpx2.AsyncClient, method: str, url: str, content: bytes | None, place: Place, accept: str
-    ) -> None:
+    def __init__(self, method: str, url: str, content: bytes | None, place: Place, accept: str) -> None:
         from urllib.parse import urlsplit
 
-        self._client = client
-        self._method = method
-        self._url = url
-        self._content = content
-        self._accept = accept
+        self.method = method
+        self.url = url
+        self.content = content
         self.place = place
         parts = urlsplit(url)
         self.host = parts.hostname or ""
-        self._is_plain = parts.scheme.lower() == "http"
-
-    async def send(self) -> httpx2.Response:
-        # Compressed events would lie in the server's compressor until a block of them is full.
-        encoding = "identity" if self._accept == "text/event-stream" else "gzip, deflate"
-        headers = Headers({"accept": self._accept, "accept-encoding": encoding, "user-agent": _user_agent()})
-        if self._is_plain:
+        self.headers = Headers({"accept": accept})
+        if accept == EVENTS:
+            # Compressed events would lie in the server's compressor until a block of them is full.
+            self.headers["accept-encoding"] = "identity"
+        if parts.scheme.lower() == "http":
             # Such a connection costs little to open, and llama.cpp closes one behind a streamed answer although it says
             # that it would not: the next request would be lost on it.
-            headers["connection"] = "close"
-        if self._content is not None:
-            headers["content-type"] = "application/json"
-        headers.update(self.place.headers)
-        extensions = {} if self._is_plain else {"trace": _Handshake().note}
-        request = self._client.build_request(
-            self._method, self._url, content=self._content, headers=headers, extensions=extensions
-        )
-        return await self._client.send(request, stream=True)
-
-
-class _Handshake:
-    """Closes the socket of a connection that is cancelled while TLS is agreed on: httpcore2 forgets it then."""
-
-    def __init__(self) -> None:
-        self._stream: Any = None
-
-    async def note(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take a piece of news of httpcore2's `trace`."""
-        if event.endswith(".connect_tcp.complete"):
-            self._stream = info["return_value"]
-        elif event.endswith(".start_tls.failed") and self._stream is not None:
-            self._stream.get_extra_info("socket").close()
+            self.headers["connection"] = "close"
+        if content is not None:
+            self.headers["content-type"] = "application/json"
+        self.headers.update(place.headers)
 
 
 class Answer:
@@ -379,24 +299,17 @@ class Answer:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, response: httpx2.Response, place: Place, limits: Limits, deadline: float) -> None:
-        self._response = response
-        # Raw: a generator of httpx2 that fails to unpack leaves those below it to the garbage collector. An answer that
-        # was there at once, of a transport without sockets, is unpacked already.
-        is_whole = response.is_stream_consumed
-        self._pieces = response.aiter_bytes() if is_whole else response.aiter_raw()
-        self._packed = None if is_whole else _Packed.of(response.headers.get("content-encoding", ""))
+    def __init__(self, answer: client.Answer, place: Place, limits: Limits) -> None:
+        self._answer = answer
         self._place = place
         self._limits = limits
-        self._deadline = deadline
         self._first: bytes | None = None
         self._count = 0
-        self._has_begun = False
         self._reader = SseReader(place.provider, max_bytes=limits.max_event_bytes)
         self._events: deque[ServerEvent] = deque()
         self._ended = False
         self._is_over = False
-        self.status = response.status_code
+        self.status = answer.status
         self.streamed = False
 
     def __aiter__(self) -> Self:
@@ -416,8 +329,8 @@ class Answer:
 
     async def look(self) -> None:
         """Find out whether it is streamed: its media type says so, or, where that says nothing, its first byte."""
-        media = self._response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media == "text/event-stream":
+        media = self._answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media == EVENTS:
             self.streamed = True
         elif "json" not in media:
             first: bytes | None = b""
@@ -458,19 +371,12 @@ class Answer:
 
     async def error_text(self) -> str:
         """The beginning of the body of a refusal, as far as it comes; the connection is given back."""
-        import trio
-
-        text = bytearray()
-        with trio.move_on_at(min(self._deadline, trio.current_time() + ERROR_S)):
-            with contextlib.suppress(ModelError):
-                while len(text) < MAX_ERROR_BYTES and (piece := await self._piece()) is not None:
-                    text += piece
+        text = await self._answer.beginning(MAX_ERROR_BYTES, ERROR_S)
         await self.close()
-        return text[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+        return text.decode("utf-8", "replace")
 
     async def close(self) -> None:
         """Give the connection back: to the pool where the answer was read to its end, else to the system."""
-        import httpx2
         import trio
 
         try:
@@ -479,130 +385,39 @@ class Answer:
                     while await self._piece() is not None:
                         pass
         finally:
-            with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
-                # A generator of httpx2 that is closed in the middle leaves those below it to the garbage collector;
-                # one that is cancelled while it waits ends them all, and closes the connection.
-                with trio.CancelScope() as scope:
-                    scope.cancel()
-                    for _ in range(MAX_BUFFERED):
-                        if await anext(self._pieces, None) is None:
-                            break
-                await self._pieces.aclose()
-                await self._response.aclose()
+            await self._answer.aclose()
 
     async def _piece(self) -> bytes | None:
         """The next bytes as soon as they are there, unpacked; None: there are no more."""
         if self._first is not None:
             first, self._first = self._first, None
             return first
-        piece: bytes | None = b"" if self._packed is None else self._unpacked()
-        while not piece:
-            piece = await self._received()
-            if piece is None:
-                return None
-            if self._packed is not None:
-                self._packed.add(piece)
-                piece = self._unpacked()
-        self._count += len(piece)
-        if self._count > self._limits.max_bytes:
-            self._ended = True
-            raise self._place.fault(
-                ErrorCode.UPSTREAM_ERROR,
-                "refused",
-                f"sent an answer of more than {self._limits.max_bytes:,} bytes; ask for less at once",
-            )
-        return piece
-
-    def _unpacked(self) -> bytes:
-        """What can be unpacked of what has come, a bounded part at a time."""
-        import zlib
-
-        assert self._packed is not None
-        try:
-            return self._packed.take()
-        except zlib.error:
-            self._ended = True
-        raise self._place.fault(
-            ErrorCode.UPSTREAM_ERROR, "no_json", "sent an answer that cannot be unpacked; ask again"
-        )
-
-    async def _received(self) -> bytes | None:
-        """The next bytes as they were sent."""
-        import httpx2
-        import trio
-
         if self._ended:
             return None
-        piece: bytes | None = None
-        error: ModelError | None = None
-        idle_at = trio.current_time() + self._limits.idle_s if self._has_begun else math.inf
-        with trio.move_on_at(min(idle_at, self._deadline)) as scope:
-            try:
-                piece = await anext(self._pieces, None)
-            except (httpx2.HTTPError, httpx2.StreamError):
-                error = faults.half_answer(self._place.provider)
-        if scope.cancelled_caught:
-            is_idle = idle_at < self._deadline
-            error = _timeout(
-                self._place,
-                f"nothing more came for {self._limits.idle_s:g} s" if is_idle else "the answer did not end in time",
-            )
-        elif piece is None and error is None and self._packed is not None and not self._packed.is_whole:
-            error = faults.half_answer(self._place.provider)
-        self._has_begun = True
-        self._ended = piece is None
-        if error is not None:
-            self._ended = True
-            raise error
-        return piece
+        got = await self._answer.piece()
+        if isinstance(got, bytes):
+            self._count += len(got)
+            if self._count <= self._limits.max_bytes:
+                return got
+            got = Failure(Kind.TOO_LONG)
+        self._ended = True
+        if got is None:
+            return None
+        raise self._fault(got)
 
-
-class _Packed:
-    """What was packed as gzip or deflate (RFC 9110, section 8.4.1), taken apart as it comes.
-
-    Attributes:
-        is_whole: whether the end was there, or nothing came at all.
-    """
-
-    def __init__(self) -> None:
-        import zlib
-
-        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, as it begins
-        self._waiting = b""
-        self._begun = False
-
-    @classmethod
-    def of(cls, encoding: str) -> _Packed | None:
-        """What unpacks an encoding; None: there is nothing to unpack, or nobody asked for this one."""
-        return cls() if encoding.strip().lower() in ("gzip", "x-gzip", "deflate") else None
-
-    @property
-    def is_whole(self) -> bool:
-        return self._inflate.eof or not self._begun
-
-    def add(self, data: bytes) -> None:
-        self._waiting += data
-
-    def take(self) -> bytes:
-        """The next part, of at most `UNPACKED_AT_ONCE` bytes; empty: more has to come.
-
-        Raises:
-            zlib.error: it is not packed so.
-        """
-        import zlib
-
-        if not self._waiting or self._inflate.eof:
-            return b""
-        try:
-            part = self._inflate.decompress(self._waiting, UNPACKED_AT_ONCE)
-        except zlib.error:
-            if self._begun:
-                raise
-            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # deflate without a head, as some servers send it
-            part = self._inflate.decompress(self._waiting, UNPACKED_AT_ONCE)
-        self._begun = True
-        self._waiting = self._inflate.unconsumed_tail
-        return part
+    def _fault(self, failure: Failure) -> ModelError:
+        """What it means that the rest of the answer does not come."""
+        match failure.kind:
+            case Kind.IDLE:
+                return _timeout(self._place, f"nothing more came for {self._limits.idle_s:g} s")
+            case Kind.LATE:
+                return _timeout(self._place, "the answer did not end in time")
+            case Kind.PACKED:
+                return self._place.fault(ErrorCode.UPSTREAM_ERROR, "no_json", f"{failure.said}; ask again")
+            case Kind.TOO_LONG:
+                why = f"sent an answer of more than {self._limits.max_bytes:,} bytes; ask for less at once"
+                return self._place.fault(ErrorCode.UPSTREAM_ERROR, "refused", why)
+        return faults.half_answer(self._place.provider)
 
 
 def _encode(body: Any, place: Place) -> bytes | None:
@@ -624,21 +439,19 @@ def _timeout(place: Place, what: str) -> ModelError:
     return place.fault(ErrorCode.TIMEOUT, "timeout", f"took too long: {what}; {to_do}")
 
 
-def _refusal_of(problem: Exception, place: Place, host: str) -> _Refusal:
+def _refusal_of(failure: Failure, place: Place, host: str) -> _Refusal:
     """What came instead of an answer. Only a connection that never stood is tried again."""
-    import httpx2
-
-    if isinstance(problem, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout)):
-        why, to_do, may_repeat = _why_no_connection(problem, host)
-        to_do = place.advice.get("no_network", to_do)
-        error = place.fault(
-            ErrorCode.UPSTREAM_ERROR,
-            "no_network",
-            f"cannot be reached: {why}; {to_do}",
-            retry=Retry.SAME.value,
-        )
-        return _Refusal(error, may_repeat)
-    if isinstance(problem, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError)):
+    if failure.kind is Kind.LATE:
+        return _Refusal(_timeout(place, "no answer in time"))
+    if failure.never_stood:
+        why, to_do = failure.words(host, "the base_url")
+        is_ours = failure.kind is Kind.ENVIRONMENT  # what is wrong is said with what to do about it
+        words = why if is_ours else f"{why}; {place.advice.get('no_network', to_do)}"
+        retry = (Retry.CHANGED if is_ours else Retry.SAME).value
+        error = place.fault(ErrorCode.UPSTREAM_ERROR, "no_network", f"cannot be reached: {words}", retry=retry)
+        # A server of this machine that is not there was not started: it will not be there in a moment.
+        return _Refusal(error, failure.may_pass and not (failure.kind is Kind.REFUSED and host in LOOPBACK))
+    if failure.kind is Kind.UNSENDABLE:
         return _Refusal(
             place.fault(
                 ErrorCode.INVALID_INPUT,
@@ -654,47 +467,6 @@ def _refusal_of(problem: Exception, place: Place, host: str) -> _Refusal:
             " it may have been carried out: ask again",
         )
     )
-
-
-def _why_no_connection(problem: BaseException, host: str) -> tuple[str, str, bool]:
-    """What is wrong, what to do about it, and whether it may pass by itself."""
-    import socket
-    import ssl
-
-    import httpx2
-
-    causes = list(causes_of(problem))
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return (
-                f"the certificate of {host} is not trusted ({str(cause.verify_message)[:100]})",
-                "check the base_url, or name your own authority in SSL_CERT_FILE",
-                False,
-            )
-    for cause in causes:
-        if isinstance(cause, ssl.SSLError):
-            return f"TLS with {host} failed", "check whether the base_url should begin with http://", False
-        if isinstance(cause, socket.gaierror):
-            final = cause.errno == socket.EAI_NONAME
-            return f"the name {host} is not known", "check the base_url and the network", not final
-        if isinstance(cause, ConnectionRefusedError):
-            return f"{host} refuses the connection", "start the server, or check the base_url", host not in LOOPBACK
-    if isinstance(problem, httpx2.ProxyError):
-        return "the proxy refused", "look at HTTPS_PROXY, HTTP_PROXY and NO_PROXY", False
-    if isinstance(problem, httpx2.TimeoutException):
-        return f"{host} does not answer", "check the base_url, the network and the proxy", True
-    return f"no connection to {host}", "check the base_url, the network and the proxy", True
-
-
-def _address_of(location: str) -> str:
-    """Where a redirect leads, without what may be secret in it."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(location)
-        return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
-    except ValueError:
-        return ""
 
 
 def _user_agent() -> str:
