@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pegboard_mcp.capabilities import Message, Prompt, PromptArgument, Resource, ResourceTemplate
+    from pegboard_mcp.prompts_and_resources import Message, Prompt, PromptArgument, Resource, ResourceTemplate
     from pegboard_mcp.server.peer import Peer, peer_of
 
 __version__ = "0.1.0"
@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Any:
         from pegboard_mcp.server import peer
 
         return getattr(peer, name)
-    from pegboard_mcp import capabilities
+    from pegboard_mcp import prompts_and_resources
 
-    return getattr(capabilities, name)
+    return getattr(prompts_and_resources, name)

@@ -1,6 +1,6 @@
 """What the MCP servers of one host offer beside tools, collected: the resource that `open_resources` opens.
 
-Every host opens it, most have no server: so what it holds (`pegboard_mcp.capabilities`) is imported with the first one.
+Every host opens it, most have no server: so what it holds is imported with the first one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pegboard import Content, ToolError
     from pegboard.session import Session
-    from pegboard_mcp.capabilities import Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
 
 SOURCES_WAIT_S = 20.0
 """How long a reader waits for sources that are starting: less than the 30 s that a tool has."""
@@ -55,7 +55,7 @@ class Capabilities:
         """
         if key.startswith("resource:") and self.find_reader(key.removeprefix("resource:")) is not None:
             return None  # another server's, or of a template that was accepted
-        from pegboard_mcp.capabilities import find_held
+        from pegboard_mcp.prompts_and_resources import find_held
 
         return next((error for _, held in sorted(self._held.items()) if (error := find_held(held, key))), None)
 
@@ -114,14 +114,14 @@ class Capabilities:
     @property
     def resources(self) -> Mapping[str, Resource]:
         """By URI, as of now."""
-        from pegboard_mcp.capabilities import Resource
+        from pegboard_mcp.prompts_and_resources import Resource
 
         return {one.uri: one for one in self._each() if isinstance(one, Resource)}
 
     @property
     def templates(self) -> Mapping[str, ResourceTemplate]:
         """By template, as of now."""
-        from pegboard_mcp.capabilities import ResourceTemplate
+        from pegboard_mcp.prompts_and_resources import ResourceTemplate
 
         return {one.uri_template: one for one in self._each() if isinstance(one, ResourceTemplate)}
 

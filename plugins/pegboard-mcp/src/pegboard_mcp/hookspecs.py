@@ -9,7 +9,7 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pegboard_mcp.capabilities import Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
 
 hookspec = pluggy.HookspecMarker("pegboard")
 

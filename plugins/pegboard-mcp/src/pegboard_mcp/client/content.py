@@ -19,19 +19,20 @@ Shapes: https://modelcontextprotocol.io/specification, "Tools", "Prompts" and "R
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolError, ToolResult
 from pegboard.content import clean_blocks
 from pegboard.text import CLEANED, add_counts, clean, counts_in
+from pegboard_mcp.client._plain import carried, json_text, kind_of, masked, plain_surrogates, plain_text
+from pegboard_mcp.client.rpc import parse_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pegboard import Content
-    from pegboard_mcp.capabilities import Message, Role
+    from pegboard_mcp.prompts_and_resources import Message, Role
 
 MAX_BLOCKS = 10_000
 """How many blocks of one answer are read; those after them are counted in a last one."""
@@ -83,7 +84,7 @@ def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None
     .. versionadded:: 0.1
     """
     if not isinstance(raw, Mapping):
-        return _unusable(server, f"answered with {_kind_of(raw)} where a result is an object")
+        return _unusable(server, f"answered with {kind_of(raw)} where a result is an object")
     kind = raw.get("resultType")
     if kind is not None and kind != "complete":
         return _unusable(server, f"answered with a result of the kind {plain_text(kind, 40)!r}, which is not complete")
@@ -128,7 +129,7 @@ def messages_of(raw: Any, *, is_raw: bool = False) -> tuple[Message, ...]:
 
     .. versionadded:: 0.1
     """
-    from pegboard_mcp.capabilities import Message
+    from pegboard_mcp.prompts_and_resources import Message
 
     listed = raw.get("messages") if isinstance(raw, Mapping) else None
     messages = []
@@ -154,50 +155,6 @@ def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
     return blocks if is_raw else clean_blocks(blocks)[0]
 
 
-def plain_text(value: Any, limit: int) -> str:
-    """What a server said, fit for people and terminals: nothing hides in it, and it has at most `limit` characters.
-    Whatever is not text is shown as JSON.
-    """
-    text = value if isinstance(value, str) else json_text(value) or _kind_of(value)
-    shown = clean(plain_surrogates(text[: limit * 2].replace("\r\n", "\n")))[0]
-    return shown if len(text) <= limit * 2 and len(shown) <= limit else f"{shown[: max(limit - 1, 0)]}…"
-
-
-def plain_surrogates(text: str) -> str:
-    """The text with every half of a surrogate pair replaced, since no wire and no file can carry one."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def json_text(value: Any) -> str | None:
-    """The value as JSON, None where it has no JSON form: nested too deep, NaN, a huge integer."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def carried(value: Any, text: str) -> Any:
-    """A JSON value that any wire can carry: halves of surrogate pairs in it are replaced.
-
-    Args:
-        value: the value.
-        text: its JSON.
-    """
-    clean = plain_surrogates(text)
-    if clean is text:
-        return value
-    try:
-        return json.loads(clean)
-    except (ValueError, RecursionError):  # pragma: no cover - what was written as JSON reads back
-        return None
-
-
 class _Room:
     """The details of one answer, and what is left of their room."""
 
@@ -209,9 +166,9 @@ class _Room:
         """The value where it fits, else what names it."""
         text = json_text(value)
         if text is None:
-            return f"[{_kind_of(value)} without a JSON form]"
+            return f"[{kind_of(value)} without a JSON form]"
         if len(text) > self._left:
-            return f"[{_kind_of(value)} of {len(text)} characters as JSON]"
+            return f"[{kind_of(value)} of {len(text)} characters as JSON]"
         self._left -= len(text)
         return carried(value, text)
 
@@ -254,7 +211,7 @@ def _block_of(raw: Any, index: int, room: _Room) -> Content:
     if isinstance(raw, str):
         return TextContent(plain_surrogates(raw))
     if not isinstance(raw, Mapping):
-        return _unknown(raw, f"content that is {_kind_of(raw)} and no block", room)
+        return _unknown(raw, f"content that is {kind_of(raw)} and no block", room)
     kind = raw.get("type")
     known = _KNOWN_KEYS.get(kind) if isinstance(kind, str) else None
     if known is None:
@@ -349,7 +306,6 @@ def _failure(
 ) -> ToolResult:
     """UPSTREAM_ERROR, or what another board says that it is, with the server's own text. The tool answered, so it ran,
     where nothing else is said."""
-    from pegboard_mcp.client.rpc import parse_error
     from pegboard_mcp.dialect import ERROR_META
 
     listed = "\n".join(block.text for block in blocks if isinstance(block, TextContent)).strip()
@@ -391,35 +347,6 @@ def _masked_texts(content: Any, mask: Callable[[str], str]) -> Any:
     return {**content, **inside, **({"text": mask(content["text"])} if isinstance(content.get("text"), str) else {})}
 
 
-def masked(details: dict[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:
-    """Details without the server's secrets, wherever they stand in them."""
-    text = json.dumps(details, ensure_ascii=False)
-    if mask(text) == text and mask(json.dumps(details)) == json.dumps(details):
-        return details
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            return mask(value)
-        if isinstance(value, dict):
-            return {mask(key): clean(item) for key, item in value.items()}
-        return [clean(item) for item in value] if isinstance(value, list) else value
-
-    shown: dict[str, Any] = clean(details)
-    return shown
-
-
 def _unusable(server: str, what: str) -> ToolResult:
     text = f"the server {server!r} {what}; it breaks the protocol"
     return ToolResult.of_error(ToolError(ErrorCode.UPSTREAM_ERROR, text, server=server, executed=True))
-
-
-def _kind_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, (list, tuple)) else "a value"

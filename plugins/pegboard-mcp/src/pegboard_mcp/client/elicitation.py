@@ -26,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 from pegboard import CallContext, Tool, ToolError
 from pegboard.text import clean as sanitised
 from pegboard.tools import Origin
-from pegboard_mcp.client.content import json_text, plain_surrogates, plain_text
+from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
 from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget

@@ -44,8 +44,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard.absence import absent
-from pegboard_mcp.capabilities import servers_away
 from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
+from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
 from pegboard_mcp.server.changes import Changes
 from pegboard_mcp.server.elicitation import Exchange, Suspended, current, request_key

@@ -23,7 +23,7 @@ from mcp_types import (
 
 if TYPE_CHECKING:
     from pegboard.host import Host
-    from pegboard_mcp.capabilities import Capabilities
+    from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.server.sessions import Connected, Sessions
 
 log = logging.getLogger("pegboard.mcp.serve")

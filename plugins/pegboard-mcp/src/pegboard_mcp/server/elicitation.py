@@ -17,7 +17,7 @@ import contextvars
 import json
 import secrets
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import trio
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from pegboard_mcp.server.sessions import Connected
+    from pegboard.session import Session
 
 MAX_SUSPENDED = 1_000
 """Requests of one server that wait for answers at once."""
@@ -81,6 +81,18 @@ class _Question:
         self.answer: dict[str, Any] = {}
 
 
+class Asker(Protocol):
+    """What an exchange knows of the session that it belongs to: see `pegboard_mcp.server.sessions.Connected`."""
+
+    session: Session
+    level: str
+    exchanges: set[Exchange]
+
+    @property
+    def owner(self) -> object:
+        """The table that it stands in."""
+
+
 class Exchange:
     """One request that is being answered.
 
@@ -91,7 +103,7 @@ class Exchange:
         refused: an error of the protocol that takes the place of whatever the work answers.
     """
 
-    def __init__(self, ctx: ServerRequestContext[Any, Any], connected: Connected, what: str = "") -> None:
+    def __init__(self, ctx: ServerRequestContext[Any, Any], connected: Asker, what: str = "") -> None:
         self.ctx = ctx
         self.connected = connected
         self.what = what
@@ -366,7 +378,7 @@ class Suspended:
         exchange.hold_until(trio.current_time() + self._limit_s)
         return state
 
-    def take(self, state: Any, connected: Connected, request: str) -> Exchange:
+    def take(self, state: Any, connected: Asker, request: str) -> Exchange:
         """The request that waits under a state.
 
         Raises:

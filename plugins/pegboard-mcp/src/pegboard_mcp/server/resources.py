@@ -19,8 +19,10 @@ from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
 from pegboard.absence import absent
 from pegboard.content import clean_blocks
 from pegboard.text import clean
-from pegboard_mcp.capabilities import Capabilities, Message, Prompt, Resource, ResourceTemplate, servers_away
+from pegboard_mcp.client.source import servers_away
+from pegboard_mcp.collected import Capabilities
 from pegboard_mcp.dialect import block_json, embedded_text
+from pegboard_mcp.prompts_and_resources import Message, Prompt, Resource, ResourceTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence

@@ -13,9 +13,12 @@ from uuid import UUID
 import trio
 from mcp.server.sse import SseServerTransport
 
+from pegboard_serving import LAST_S
+from pegboard_serving.bodies import Bodies
+from pegboard_serving.sharing import Place, Places, owner_of
+from pegboard_mcp.server._answers import Answering, answer_error, answer_json, read_message, replaying
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.http import Answering, answer_error, answer_json, read_message, replaying
 from pegboard_mcp.server.messages import NoMessageError, message_in
 from pegboard_serving import LAST_S
 from pegboard_serving.bodies import Bodies

@@ -25,6 +25,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from pegboard_mcp.client.transports._codes import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN, NUMBER_HEADER
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
@@ -33,21 +35,6 @@ if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition, Transport
 
 __all__ = ["ANSWER_TOO_LONG", "ANSWER_UNREADABLE", "NOT_RUN", "NUMBER_HEADER", "open_link"]
-
-ANSWER_TOO_LONG = -32010
-"""The JSON-RPC code of the error that stands for an answer over `max_message_bytes`; its text names the limit."""
-
-
-NOT_RUN = -32011
-"""The JSON-RPC code of the error that stands for a request that the server did not take: nobody listens, or the session
-is lost. It did not run, and may be sent again over a new link."""
-
-ANSWER_UNREADABLE = -32012
-"""The JSON-RPC code of the error that stands for an answer which has the id of a request and is not an answer."""
-
-NUMBER_HEADER = "pegboard-number"
-"""The header by which the `http` transport is told the number of a request, so that it can be given up; it is not
-sent."""
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic_core import from_json
 
-from pegboard_mcp.client.transports import ANSWER_UNREADABLE
+from pegboard_mcp.client.transports._codes import ANSWER_UNREADABLE
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage

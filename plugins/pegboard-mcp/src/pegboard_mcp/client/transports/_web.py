@@ -26,7 +26,7 @@ import httpx2
 import trio
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER
+from pegboard_mcp.client.transports._codes import NOT_RUN, NUMBER_HEADER
 from pegboard_mcp.client.transports._link import Link, shorten
 
 if TYPE_CHECKING:

@@ -41,7 +41,8 @@ from mcp_types import ErrorData, JSONRPCError
 
 from pegboard.schema.envelope import TooLong
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _reaper
+from pegboard_mcp.client.transports import _reaper
+from pegboard_mcp.client.transports._codes import ANSWER_TOO_LONG
 from pegboard_mcp.client.transports._lines import LineSplitter, find_id
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
