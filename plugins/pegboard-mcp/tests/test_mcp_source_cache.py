@@ -84,9 +84,9 @@ def listed(raw: bytes) -> Any:
     listing = cache.parse(raw)
     if listing is None:
         return None
-    source.take(listing)
-    source._prompts(listing)
-    source._resources(listing)
+    source.catalogue.take(listing)
+    source.catalogue.prompts(listing)
+    source.catalogue.resources(listing)
     return source.known()
 
 

@@ -13,6 +13,7 @@ import trio
 from mcp.shared.message import SessionMessage
 
 from pegboard_mcp.client import connection as connections
+from pegboard_mcp.client import tap
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.definitions import ServerDefinition
 
@@ -280,10 +281,8 @@ async def test_a_reader_that_breaks_ends_the_connection_with_a_reason(
 
         async def __aexit__(self, *problem: object) -> None: ...
 
-    original = connections._Tap.__init__
-    monkeypatch.setattr(
-        connections._Tap, "__init__", lambda self, inner, connection: original(self, Broken(), connection)
-    )
+    original = tap.Tap.__init__
+    monkeypatch.setattr(tap.Tap, "__init__", lambda self, inner, *more: original(self, Broken(), *more))
     with pytest.raises(LinkError, match="a bug"):
         async with opened():
             await trio.sleep_forever()

@@ -105,7 +105,7 @@ async def test_a_call_while_the_server_is_away_says_so_and_did_not_run(
     assert error.details["executed"] is False
     assert str(server.port) in error.message
     await server.start()
-    await served.until(lambda: served.source._now() > (served.source._failed_at or 0) + 1)
+    await served.until(lambda: trio.current_time() > served.source._lifecycle._failed_at + 1)
     assert_ok(await served.call("add", a=1, b=2), text="3")
     assert server.runs() == ["add"]
 

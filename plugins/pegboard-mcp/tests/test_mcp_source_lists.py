@@ -145,7 +145,7 @@ def test_a_tool_whose_name_is_taken_goes_behind_that_of_its_server(define: Any) 
     from pegboard_mcp.client.source import McpSource
 
     source = McpSource(define("files"))
-    source.take(Listing(tools=({"key": "read", "input_schema": ANY}, {"key": "write", "input_schema": ANY})))
+    source.catalogue.take(Listing(tools=({"key": "read", "input_schema": ANY}, {"key": "write", "input_schema": ANY})))
     assert [tool.name for tool in source.known() or ()] == ["read", "write"]
     assert source.other_name("read") == "files-read"
     assert [tool.name for tool in source.known() or ()] == ["files-read", "write"]
@@ -211,9 +211,9 @@ async def test_a_list_that_changes_while_it_is_read_is_read_again(serve: Any, de
 async def test_a_stream_of_changes_that_ends_is_opened_again(
     serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pegboard_mcp.client import source
+    from pegboard_mcp.client import lists
 
-    monkeypatch.setattr(source, "RELISTEN_S", (0.02, 0.05))
+    monkeypatch.setattr(lists, "RELISTEN_S", (0.02, 0.05))
     served = await serve(define(script={"modern": True, "listens": "ends"}))
     await served.ready()
     await served.until(lambda: sum("subscriptions/listen" in line for line in served.lines("heard")) == 2)
@@ -263,8 +263,8 @@ def test_any_json_of_a_server_gives_entries_that_can_be_written_and_read_or_noth
     content |= {name: getattr(listing, name) for name in cache.LISTS}
     assert cache.parse(json.dumps(content, ensure_ascii=False, allow_nan=False).encode()) == listing
     source = McpSource(definition)
-    source.take(listing)
-    source._names = source._names_on_board(frozenset())
-    assert len(source.tools()) == len(listing.tools) + len(listing.prompts)
-    source._prompts(listing)
-    source._resources(listing)
+    source.catalogue.take(listing)
+    source.catalogue.names = source.catalogue.names_on_board(frozenset())
+    assert len(source.catalogue.tools()) == len(listing.tools) + len(listing.prompts)
+    source.catalogue.prompts(listing)
+    source.catalogue.resources(listing)

@@ -209,9 +209,9 @@ async def test_every_way_of_not_starting_is_told_with_its_cause(
 async def test_a_server_that_does_not_start_is_tried_again_until_it_does(
     serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pegboard_mcp.client import source
+    from pegboard_mcp.client import lifecycle
 
-    monkeypatch.setattr(source, "PAUSE_S", (0.02, 0.1))
+    monkeypatch.setattr(lifecycle, "PAUSE_S", (0.02, 0.1))
     served = await serve(define(script={"start": "exits"}))
     await served.until(lambda: len(served.lines("starts")) >= 4)
     assert served.source.trouble is not None
@@ -225,7 +225,7 @@ async def test_a_server_that_does_not_start_is_tried_again_until_it_does(
 async def test_pauses_between_attempts_grow_up_to_their_limit(
     serve: Any, define: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pegboard_mcp.client import source
+    from pegboard_mcp.client import lifecycle
 
     asked: list[float] = []
 
@@ -233,8 +233,8 @@ async def test_pauses_between_attempts_grow_up_to_their_limit(
         asked.append(high)
         return 1.0
 
-    monkeypatch.setattr(source.random, "uniform", longest)
-    monkeypatch.setattr(source, "PAUSE_S", (0.1, 0.4))
+    monkeypatch.setattr(lifecycle.random, "uniform", longest)
+    monkeypatch.setattr(lifecycle, "PAUSE_S", (0.1, 0.4))
     served = await serve(define(script={"start": "exits"}))
     began = trio.current_time()
     await served.until(lambda: len(served.lines("starts")) >= 5)

@@ -2,7 +2,7 @@
 
 Two paths share the link. The SDK's dispatcher and session have the negotiation and everything that the server asks;
 requests of the board go past both, since a call needs no models, no spans and no streams of its own: a request is
-written by the task that makes it, which then sleeps until the reader wakes it. `_Tap` stands between link and
+written by the task that makes it, which then sleeps until the reader wakes it. `Tap` stands between link and
 dispatcher and takes out what answers those. Nothing that a server sends is validated here, so one odd tool costs no
 list.
 
@@ -24,8 +24,7 @@ import anyio
 import attrs
 import mcp_types as types
 import trio
-from mcp.client.session import DISCOVER_TIMEOUT_SECONDS, ClientRequestContext, ClientSession
-from mcp.shared.exceptions import MCPError
+from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -34,17 +33,17 @@ from mcp.shared.inbound import (
     encode_header_value,
     mcp_param_headers,
 )
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META_KEY
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN, NUMBER_HEADER, open_link
-from pegboard_mcp.client.transports._link import own_words
+from pegboard_mcp.client.negotiation import Dispatcher, Negotiation
+from pegboard_mcp.client.tap import Outbox, Tap, Waiting, number_of
+from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link
+from pegboard_mcp.client.transports._http_errors import meaning_over_http
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -69,135 +68,6 @@ MAX_UNTAKEN = 100
 once it is told."""
 DRAIN_S = 1.0
 """How long answers that lie in the pipe of a dead server are waited for."""
-CLOSED = "Connection closed"
-"""What the SDK says in a server's place when the link ends."""
-CONFIG_KEY = "pegboard-mcp"
-"""Under which name of `capabilities.experimental` the configured `config` of a server stands."""
-
-
-class _Waiting:
-    """A request that was sent: the task that sleeps for its answer, and what came."""
-
-    __slots__ = ("answer", "progress", "streams", "task")
-
-    def __init__(self, *, progress: bool, streams: bool) -> None:
-        self.task: trio.lowlevel.Task | None = None
-        self.answer: Any = None
-        self.progress: list[tuple[float, float | None, str | None]] | None = [] if progress else None
-        self.streams = streams
-
-    def settle(self, answer: Any) -> None:
-        """Give the answer: a dict, or an exception that the request raises. The first one counts."""
-        if self.answer is None:
-            self.answer = answer
-            self.wake()
-
-    def wake(self) -> None:
-        task, self.task = self.task, None
-        if task is not None:
-            trio.lowlevel.reschedule(task)
-
-    def give_up(self, raise_cancel: Any) -> trio.lowlevel.Abort:
-        self.task = None
-        return trio.lowlevel.Abort.SUCCEEDED
-
-
-class _Tap:
-    """The link's read stream as the SDK's dispatcher sees it: without what answers the requests of the board."""
-
-    def __init__(self, inner: Any, connection: Connection) -> None:
-        self._inner = inner
-        self._take = connection.take
-        self._ended = connection.ended
-
-    @property
-    def last_context(self) -> Any:
-        """The context of whoever wrote the last message, where the link knows it."""
-        return getattr(self._inner, "last_context", None)
-
-    def __aiter__(self) -> _Tap:
-        return self
-
-    async def __anext__(self) -> Any:
-        inner, take = self._inner, self._take
-        try:
-            while True:
-                item = await inner.__anext__()
-                if not take(item):
-                    return item
-        except (StopAsyncIteration, anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._ended()
-            raise StopAsyncIteration from None
-
-    async def receive(self) -> Any:
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            raise anyio.EndOfStream from None
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> _Tap:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *problem: Any) -> bool | None:
-        self._ended()
-        left: bool | None = await self._inner.__aexit__(*problem)
-        return left
-
-
-class _Outbox:
-    """The link's write stream as the SDK's dispatcher sees it; it counts the answers that the server does not take."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.waiting = 0
-
-    async def send(self, item: SessionMessage) -> None:
-        self.waiting += 1
-        try:
-            await self._inner.send(item)
-        finally:
-            self.waiting -= 1
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> _Outbox:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *problem: Any) -> bool | None:
-        left: bool | None = await self._inner.__aexit__(*problem)
-        return left
-
-
-class _Dispatcher(JSONRPCDispatcher):
-    """The SDK's dispatcher, which adds the configured `config` to what the client says of itself."""
-
-    config: Mapping[str, Any] | None = None
-    capabilities: dict[str, Any] | None = None
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: Any = None, **private: Any
-    ) -> dict[str, Any]:
-        """As the SDK has it."""
-        if method in ("initialize", "server/discover"):
-            params = self._introduce(method, dict(params or {}))
-        return await super().send_raw_request(method, params, opts, **private)
-
-    def _introduce(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        place, key = params, "capabilities"
-        if method == "server/discover":
-            place = params["_meta"] = dict(params.get("_meta") or {})
-            key = types.CLIENT_CAPABILITIES_META_KEY
-        given = dict(place.get(key) or {})
-        if self.config is not None:
-            given["experimental"] = {**(given.get("experimental") or {}), CONFIG_KEY: dict(self.config)}
-        place[key] = self.capabilities = given
-        return params
 
 
 class Connection:
@@ -231,18 +101,17 @@ class Connection:
         self._ended = trio.Event()
         self._on_change = on_change
         self._ids = count(FIRST_ID)
-        self._waiting: dict[Any, _Waiting] = {}
+        self._waiting: dict[Any, Waiting] = {}
         self._has_headers = definition.transport == "http"
         self._envelope: dict[str, Any] | None = None
         self._headers: dict[str, str] = {}
         self._link: Any = None
         self._write: Any = None
-        self._outbox: _Outbox | None = None
+        self._outbox: Outbox | None = None
         self._is_flooded = False
         self._untold = 0
         self._nursery: trio.Nursery
         self._log_level: str | None = None
-        self._refusal = ""  # what it said to the first request, in its own words
 
     # -- requests
 
@@ -300,7 +169,7 @@ class Connection:
         if not self.is_open:
             raise Lost(written=False, why=self.why())
         number = next(self._ids)
-        waiting = _Waiting(progress=on_progress is not None, streams=streams)
+        waiting = Waiting(progress=on_progress is not None, streams=streams)
         message = SessionMessage(
             types.JSONRPCRequest(
                 jsonrpc="2.0", id=number, method=method, params=self._stamped(params, number if on_progress else None)
@@ -434,7 +303,7 @@ class Connection:
         return True
 
     def _settle(self, number: Any, answer: Any) -> bool:
-        number = _number_of(number)
+        number = number_of(number)
         waiting = self._waiting.get(number)
         if waiting is not None:
             waiting.settle(answer)
@@ -448,7 +317,7 @@ class Connection:
             return Lost(written=False, why=self.why())
         if self._has_headers:
             note, limit = getattr(self._link, "note", None), self.definition.max_message_bytes
-            if (meant := _meant_over_http(error, note, limit)) is not None:
+            if (meant := meaning_over_http(error, note, limit)) is not None:
                 return meant
         return RpcError(error.code, error.message, error.data)
 
@@ -457,13 +326,13 @@ class Connection:
         if method == "notifications/progress":
             return self._hear_progress(params)
         if method == "notifications/cancelled":  # the server's word that a stream is over
-            waiting = self._waiting.get(_number_of(params.get("requestId")))
+            waiting = self._waiting.get(number_of(params.get("requestId")))
             if waiting is not None and waiting.streams:
                 waiting.settle(RpcError(types.INTERNAL_ERROR, "it ended the stream"))
             return waiting is not None
         if method == "notifications/subscriptions/acknowledged":
             meta = params.get("_meta")
-            number = _number_of(meta.get(SUBSCRIPTION_ID_META_KEY)) if isinstance(meta, dict) else None
+            number = number_of(meta.get(SUBSCRIPTION_ID_META_KEY)) if isinstance(meta, dict) else None
             if number in self._waiting and self._on_change is not None:
                 self._on_change(method, params)
             return number in self._waiting
@@ -472,7 +341,7 @@ class Connection:
         return False
 
     def _hear_progress(self, params: Mapping[str, Any]) -> bool:
-        waiting = self._waiting.get(_number_of(params.get("progressToken")))
+        waiting = self._waiting.get(number_of(params.get("progressToken")))
         done, total, given = (params.get(key) for key in ("progress", "total", "message"))
         if waiting is None or waiting.progress is None or not _is_number(done):
             return False
@@ -539,8 +408,8 @@ class Connection:
     def bind(self, link: Any, nursery: trio.Nursery, callbacks: Mapping[str, Any]) -> ClientSession:
         """Put the SDK's session on the link."""
         self._link, self._write, self._nursery = link, link.write, nursery
-        self._outbox = _Outbox(link.write)
-        dispatcher = _Dispatcher(_Tap(link.read, self), self._outbox)
+        self._outbox = Outbox(link.write)
+        dispatcher = Dispatcher(Tap(link.read, self.take, self.ended), self._outbox)
         dispatcher.config = self.definition.config
         self._dispatcher = dispatcher
         info = types.Implementation(name="pegboard", version=__version__)
@@ -548,38 +417,19 @@ class Connection:
         return self.session
 
     async def negotiate(self) -> None:
-        """Agree on a version of the protocol: modern where the server answers to that, else by a handshake.
-
-        The policy is the SDK's own (`Client(mode="auto")`): anything but a modern answer means a handshake, unless the
-        server says that it is modern alone and shares no version.
+        """Agree on a version of the protocol, and have what the server says of itself.
 
         Raises:
             LinkError: there is none to agree on, or the server does not let itself be talked to.
         """
-        session = self.session
-        try:
-            await self._agree(session)
-        except MCPError as problem:
-            why = await self.explain()
-            words = problem.message if problem.message != CLOSED else self._refusal
-            given = f"it refused the initialization: {own_words(self.definition, words)}"
-            if self.is_open and why.kind in ("silent", "timeout"):
-                raise _refused(given) from None
-            if why.kind in ("exited", "closed") and words:  # it spoke before it went
-                raise _refused(f"{given}; then {why.why}") from None
-            raise why from None  # the transport saw what lies behind it
-        except (ValidationError, RuntimeError) as problem:
-            given = "its answer to the initialization cannot be read"
-            if isinstance(problem, RuntimeError):
-                given = f"no version of the protocol is shared: {own_words(self.definition, str(problem))}"
-            raise _refused(given) from None
-        self.version = session.protocol_version or ""
-        self.modern = self.version in MODERN_PROTOCOL_VERSIONS
-        offered = session.server_capabilities
-        self.capabilities = offered.model_dump(by_alias=True, mode="json", exclude_none=True) if offered else {}
-        info = session.server_info
-        self.server_info = info.model_dump(by_alias=True, mode="json", exclude_none=True) if info else {}
-        self.instructions = session.instructions
+        negotiation = Negotiation(self.session, self.definition, is_open=lambda: self.is_open, explain=self.explain)
+        agreed = await negotiation.agree()
+        self.version, self.modern = agreed.version, agreed.modern
+        self.capabilities, self.server_info, self.instructions = (
+            agreed.capabilities,
+            agreed.server_info,
+            agreed.instructions,
+        )
         self._headers = {MCP_PROTOCOL_VERSION_HEADER: self.version}
         if self.modern:
             self._envelope = {
@@ -589,62 +439,6 @@ class Connection:
                 types.LOG_LEVEL_META_KEY: _log_level(self.definition.name),
             }
 
-    async def _agree(self, session: ClientSession) -> None:
-        version = LATEST_MODERN_VERSION
-        probe_s = min(DISCOVER_TIMEOUT_SECONDS, self.definition.connect_s / 3)
-        for attempt in range(2):
-            raw: dict[str, Any] | None = None
-            supported: list[str] | None = None
-            with trio.move_on_after(probe_s):
-                try:
-                    raw = await session.send_discover(version)
-                except MCPError as problem:
-                    if problem.code != types.METHOD_NOT_FOUND and problem.message != CLOSED:
-                        self._refusal = problem.message
-                    if not self.is_open:  # not by the code: servers refuse a version with -32000 too
-                        raise
-                    supported = _supported(problem)
-                    mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in (supported or ())]
-                    if mutual and attempt == 0:
-                        version = mutual[-1]
-                        continue
-                    if supported is not None and not any(one in HANDSHAKE_PROTOCOL_VERSIONS for one in supported):
-                        raise
-            if raw is not None and _is_modern(raw):
-                session.adopt(types.DiscoverResult.model_validate(raw))
-                return
-            try:
-                await session.initialize()
-            except MCPError as problem:  # a slow start: the probe was given up, and yet it settled the era
-                mutual = [one for one in MODERN_PROTOCOL_VERSIONS if one in (_supported(problem) or ())]
-                if not mutual or attempt:
-                    raise
-                version = mutual[-1]
-                continue
-            return
-
-
-def _is_modern(raw: dict[str, Any]) -> bool:
-    try:
-        result = types.DiscoverResult.model_validate(raw)
-    except ValidationError:
-        return False
-    return any(version in MODERN_PROTOCOL_VERSIONS for version in result.supported_versions)
-
-
-def _supported(problem: MCPError) -> list[str] | None:
-    """The versions that a server names when it refuses one."""
-    if problem.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-        return None
-    try:
-        return types.UnsupportedProtocolVersionErrorData.model_validate(problem.data).supported
-    except ValidationError:
-        return None
-
-
-def _refused(why: str) -> LinkError:
-    return LinkError("refused", why, "See what the server says on stderr, or try another version of it.")
-
 
 def _log_level(name: str) -> str:
     """What a server shall log: as much as somebody reads here."""
@@ -653,42 +447,6 @@ def _log_level(name: str) -> str:
 
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
-
-
-def _number_of(told: Any) -> int | None:
-    """An id as the board wrote it; some servers answer with a text."""
-    if isinstance(told, str):
-        return int(told) if len(told) < 16 and told.isascii() and told.isdigit() else None
-    return told if type(told) is int else None
-
-
-def _meant_over_http(error: types.ErrorData, note: LinkError | None, limit: int) -> Exception | None:
-    """What an error means that the SDK's HTTP transport puts where an answer would be; None where a server said it.
-
-    The transport takes numbers for them that mean a refusal. But the server had the request, and may have done it.
-    """
-    code, given = error.code, error.message
-    head, _, rest = given.partition(": ")
-    if code == types.CONNECTION_CLOSED and note is not None and note.why == given:
-        return Lost(written=True, why=note)
-    too_long = RpcError(ANSWER_TOO_LONG, f"it sent more than the limit of {limit:,} bytes", {"limit": limit})
-    if code == types.CONNECTION_CLOSED and head.startswith("SSE stream"):
-        return too_long if "limit" in rest else _broken_off()
-    if code == types.PARSE_ERROR and head.startswith("Failed to parse"):
-        if rest.startswith("the answer is longer"):
-            return too_long
-        if rest.startswith("the connection broke"):
-            return _broken_off()
-        return RpcError(ANSWER_UNREADABLE, "it is not a message of JSON-RPC 2.0")
-    if code == types.INVALID_REQUEST and head == "Unexpected content type":
-        return RpcError(ANSWER_UNREADABLE, f"it came as {rest[:60] or 'nothing'!r}, in place of JSON")
-    if code == types.INTERNAL_ERROR and given == "Server returned an error response" and note is not None:
-        return RpcError(code, note.explanation)
-    return None
-
-
-def _broken_off() -> Lost:
-    return Lost(written=True, why=LinkError("lost", "its answer broke off", "Look into its log."))
 
 
 def _is_number(value: Any) -> bool:

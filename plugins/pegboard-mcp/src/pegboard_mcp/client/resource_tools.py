@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
 from pegboard.absence import absent
-from pegboard_mcp.capabilities import Capabilities, servers_away
+from pegboard_mcp.client.source import servers_away
+from pegboard_mcp.collected import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard import Content
-    from pegboard_mcp.capabilities import Resource, ResourceTemplate
+    from pegboard_mcp.prompts_and_resources import Resource, ResourceTemplate
 
 PAGE = 100
 OWN_CHANNELS = ("program", "cli", "chat")

@@ -1,0 +1,247 @@
+"""What is asked of one MCP server: calls of its tools, its prompts, its resources, and completions.
+
+A handler runs in its caller's task: it takes the published connection, or asks for one and waits, and sends its own
+request, so calls of one server overlap and no call is handed from task to task. A call that a server may have read is
+sent again only where the tool is read-only or idempotent, and only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
+from pegboard.text import clean
+from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client.lifecycle import NO_RETRY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard import Content
+    from pegboard.session import Session
+    from pegboard_mcp.client.catalogue import Catalogue
+    from pegboard_mcp.client.connection import Connection
+    from pegboard_mcp.client.elicitation import Elicitation
+    from pegboard_mcp.client.lifecycle import Lifecycle
+    from pegboard_mcp.client.lists import Lists
+    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.prompts_and_resources import Message
+
+UNSENT = 3
+"""How often one call is sent again that no server has read."""
+HEADER_MISMATCH = -32020
+LAST_WORDS_S = 0.05
+"""How long before its deadline a call is given up here, where it is known who did not answer."""
+MAX_COMPLETIONS = 100
+
+
+class Calls:
+    """The requests of the board to one server: the `Handlers` of its catalogue."""
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        lifecycle: Lifecycle,
+        catalogue: Catalogue,
+        lists: Lists,
+        elicitation: Elicitation,
+    ) -> None:
+        self.definition = definition
+        self.name = definition.name
+        self._lifecycle = lifecycle
+        self._catalogue = catalogue
+        self._lists = lists
+        self._elicitation = elicitation
+        self._mask: Callable[[str], str] | None = definition.mask if definition.secrets else None
+
+    # -- what is offered
+
+    def call_tool(self, wire: str, *, repeatable: bool) -> Callable[..., Any]:
+        """The handler of a tool."""
+
+        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
+            return await self._call(context, wire, arguments, repeatable)
+
+        return handler
+
+    def call_prompt(self, wire: str) -> Callable[..., Any]:
+        """The handler of a prompt that is registered as a tool."""
+
+        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
+            messages = await self._messages(wire, arguments, context)
+            data = {"messages": [{"role": role, "content": content.to_json()} for role, content in messages]}
+            return ToolResult(content=tuple(message.content for message in messages), data=data)
+
+        return handler
+
+    def get_prompt(self, wire: str) -> Callable[..., Any]:
+        """`Prompt.get`."""
+
+        async def get(session: Session, arguments: Mapping[str, str]) -> Sequence[Message]:
+            return await self._messages(wire, arguments, session)
+
+        return get
+
+    async def read_resource(self, session: Session, uri: str) -> Sequence[Content]:
+        """`Resource.read`."""
+        from pegboard_mcp.client.content import resource_blocks
+
+        raw = await self._bounded("resources/read", {"uri": uri}, uri, session)
+        return resource_blocks(raw, is_raw=self.definition.results == "raw")
+
+    def complete(self, ref: dict[str, Any]) -> Callable[..., Any]:
+        """`Prompt.complete` or `ResourceTemplate.complete`."""
+
+        async def values(session: Session, argument: str, value: str, others: Mapping[str, str]) -> Sequence[str]:
+            params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
+            if others:
+                params["context"] = {"arguments": dict(others)}
+            connection = self._lifecycle.connection or await self.connected()
+            if "completions" not in connection.capabilities:
+                return []
+            raw = await self._bounded("completion/complete", params, argument, session)
+            found = raw.get("completion")
+            listed = found.get("values") if isinstance(found, Mapping) else None
+            told = listed[:MAX_COMPLETIONS] if isinstance(listed, list) else ()
+            return [clean(value)[0] for value in told if isinstance(value, str)]
+
+        return values
+
+    # -- requests
+
+    async def _call(self, context: CallContext, wire: str, arguments: dict[str, Any], repeatable: bool) -> ToolResult:
+        import trio
+
+        from pegboard_mcp.client.content import result_of
+
+        params = {"name": wire, "arguments": arguments}
+        left_s = context.deadline - trio.current_time()
+        scope = trio.CancelScope(deadline=context.deadline - min(LAST_WORDS_S, left_s / 20))
+        with scope, context.session.hold_while_asked(scope):
+            raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
+            return result_of(raw, server=self.name, mask=self._mask)
+        raise self._silent_error(wire, left_s, repeatable=repeatable)
+
+    async def _messages(
+        self, wire: str, arguments: Mapping[str, Any], asker: CallContext | Session
+    ) -> tuple[Message, ...]:
+        from pegboard_mcp.client.content import messages_of
+
+        raw = await self._bounded("prompts/get", {"name": wire, "arguments": dict(arguments)}, wire, asker)
+        return messages_of(raw, is_raw=self.definition.results == "raw")
+
+    async def _bounded(
+        self, method: str, params: dict[str, Any], what: str, asker: CallContext | Session
+    ) -> dict[str, Any]:
+        """A request that changes nothing, under the server's own deadline."""
+        import trio
+
+        with trio.move_on_after(self.definition.request_s):
+            return await self._request(method, params, what, asker=asker)
+        raise ToolError(
+            ErrorCode.TIMEOUT,
+            f"the MCP server {self.name!r} did not answer {method} within {self.definition.request_s:g} s",
+            server=self.name,
+            retry=Retry.SAME.value,
+        )
+
+    async def _request(
+        self, method: str, params: dict[str, Any], what: str, *, repeatable: bool = True, asker: CallContext | Session
+    ) -> dict[str, Any]:
+        """A request on the open connection, sent again where that is right.
+
+        Raises:
+            ToolError: it failed; the code says whether it may have run.
+        """
+        unsent, lost, relisted = 0, None, False
+        on_progress = self._elicitation.progress_of(asker) if isinstance(asker, CallContext) else None
+        while True:
+            connection = self._lifecycle.connection
+            if connection is None:
+                connection = await self.connected(lost)
+                if isinstance(asker, CallContext):
+                    self._catalogue.require_registered(asker, method, what)
+            if self._catalogue.held_back and not isinstance(asker, CallContext):
+                self._catalogue.require_accepted(method, what)
+            try:
+                with self._elicitation.calling(asker):
+                    return await connection.request(method, params, on_progress=on_progress)
+            except Lost as problem:
+                if not problem.written and unsent < UNSENT:
+                    unsent += 1
+                elif problem.written and repeatable and lost is None:
+                    lost = problem
+                else:
+                    raise self._lost_error(problem, what, repeatable=repeatable) from None
+            except RpcError as problem:
+                if problem.code == HEADER_MISMATCH and not relisted and connection.modern:
+                    relisted = True
+                    await self._lists.read_again(connection)
+                else:
+                    raise self._rpc_error(problem, what) from None
+
+    async def connected(self, lost: Lost | None = None) -> Connection:
+        """The open connection, started where there is none.
+
+        Raises:
+            ToolError: it cannot be started, or the host is closing.
+        """
+        ready = await self._lifecycle.ready()
+        if ready is None:
+            raise self._not_ready(lost)
+        if isinstance(ready, LinkError):
+            raise self._unreachable(ready, lost)
+        return ready
+
+    # -- what went wrong
+
+    def _silent_error(self, what: str, waited_s: float, *, repeatable: bool) -> ToolError:
+        """TIMEOUT that names the server, a moment before the host's own, which knows nothing of servers."""
+        named = f"the MCP server {self.name!r} ({self.definition.shown})"
+        details: dict[str, Any] = {"server": self.name, "timeout_s": round(waited_s, 3)}
+        if repeatable:
+            details["retry"] = Retry.SAME.value
+        text = (
+            f"{named} did not answer {what!r} within {waited_s:.3g} s; it works longer than that, or hangs: "
+            "read its log, or give it more with `request_timeout`"
+        )
+        if not repeatable:
+            text += "; it is not known whether it was done, so look before you call it again"
+        return ToolError(ErrorCode.TIMEOUT, text, details)
+
+    def _rpc_error(self, problem: RpcError, what: str) -> ToolError:
+        from pegboard_mcp.client.rpc import tool_error_of
+
+        return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
+
+    def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
+        why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.explanation}"
+        details = {"server": self.name, "kind": lost.why.kind}
+        if not lost.written:
+            text = f"{what!r} was not run: {why}"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, executed=False, retry=Retry.SAME.value)
+        if repeatable:
+            text = f"the answer of {what!r} was lost twice: {why}"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
+        text = f"{what!r} may have run, and its answer is lost: {why}"
+        return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
+
+    def _unreachable(self, error: LinkError, lost: Lost | None) -> ToolError:
+        text = f"the MCP server {self.name!r} cannot be reached ({self.definition.shown}): {error.explanation}"
+        details: dict[str, Any] = {"server": self.name, "kind": error.kind, "retry": Retry.SAME.value}
+        if lost is None:
+            details["executed"] = False
+        if error.kind in NO_RETRY:
+            details["retry"] = Retry.CHANGED.value
+        return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
+
+    def _not_ready(self, lost: Lost | None) -> ToolError:
+        """The call's deadline is about to come, and nothing was sent yet: who waits on may call again."""
+        details: dict[str, Any] = {"server": self.name, "retry": Retry.SAME.value}
+        if lost is None:
+            details["executed"] = False
+        named = f"the MCP server {self.name!r} ({self.definition.shown})"
+        late = "was not ready in time" if not self._lifecycle.installs else "is still being installed"
+        text = f"{named} {late}" + ("; call again" if lost is None else f", and lost before: {lost.why.why}")
+        return ToolError(ErrorCode.TIMEOUT, text, details)

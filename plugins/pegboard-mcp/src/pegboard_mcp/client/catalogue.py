@@ -1,0 +1,483 @@
+"""What one MCP server offers, as it stands on the board: tools, prompts, resources, and what the lock holds back.
+
+A catalogue has the last list of the server (`Listing`) and makes of it what is registered. It knows no connection: what
+is called goes through `Handlers`. A list is swapped as a whole, and the old one stays where the new one cannot be read.
+
+Nothing of the `mcp` SDK is imported here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pegboard import Annotations, CallContext, ErrorCode, Origin, PegboardError, Tool, ToolError
+from pegboard.errors import reason_of
+from pegboard_mcp.client import cache
+from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
+from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pegboard import Content, HeldBackError, SourceSlot
+    from pegboard.session import Session
+    from pegboard_mcp.client.discovery import Entry, Listing
+    from pegboard_mcp.collected import Capabilities
+    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.lock.pins import Pin
+    from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.settings import McpSettings
+
+log = logging.getLogger("pegboard.mcp")
+
+PROMPT_MARK = "prompt_"
+"""Before the name of a prompt that is registered as a tool."""
+KEPT_OF_NAMES = MAX_NAME - 1 - DIGITS
+"""How a name begins stays so, however long it is: see `pegboard_mcp.client.names`."""
+
+
+class Handlers(Protocol):
+    """What does the work of what is offered: see `pegboard_mcp.client.calls.Calls`. Names are the server's own."""
+
+    def call_tool(self, wire: str, *, repeatable: bool) -> Callable[..., Any]:
+        """The handler of a tool; `repeatable`: calling it twice does no more than calling it once."""
+
+    def call_prompt(self, wire: str) -> Callable[..., Any]:
+        """The handler of a prompt that is registered as a tool."""
+
+    def get_prompt(self, wire: str) -> Callable[..., Any]:
+        """`Prompt.get`."""
+
+    def complete(self, ref: dict[str, Any]) -> Callable[..., Any]:
+        """`Prompt.complete` or `ResourceTemplate.complete`, of what the reference names."""
+
+    async def read_resource(self, session: Session, uri: str) -> Sequence[Content]:
+        """`Resource.read`."""
+
+
+class SourceGroup:
+    """The MCP servers of one board. A name that two servers have gets the server's name as a prefix in both, so
+    that no name depends on which server started first."""
+
+    def __init__(self) -> None:
+        self.catalogues: list[Catalogue] = []
+        self._contested: frozenset[str] | None = None
+
+    @property
+    def contested(self) -> frozenset[str]:
+        """Names that more than one server wants; each is asked for what it remembers first."""
+        if self._contested is None:
+            for one in self.catalogues:
+                one.remember()
+            wanted = Counter(name for one in self.catalogues for name in one.plain_names.values())
+            self._contested = frozenset(name for name, count in wanted.items() if count > 1)
+        return self._contested
+
+    def renamed(self, changed: Catalogue) -> None:
+        """Let the others take the names that are theirs, now that one changed."""
+        before, self._contested = self._contested, None
+        if self.contested != before:
+            for one in self.catalogues:
+                if one is not changed:
+                    one.rename()
+
+
+class Catalogue:
+    """What one server offers.
+
+    Attributes:
+        handlers: set by whoever makes the catalogue, before anything is made of a list.
+        listing: what the server offers as far as is known, or None.
+        plain_names: the names that its tools would have, whatever others want, by the server's own names.
+        names: those that they have on the board.
+        held_back: what a person has to accept first, with what a call of it answers; by `prompt:NAME` and the like.
+        capabilities: those of the host, while it runs.
+    """
+
+    handlers: Handlers
+
+    def __init__(self, definition: ServerDefinition, group: SourceGroup, settings: McpSettings | None) -> None:
+        self.definition = definition
+        self.name = definition.name
+        self.listing: Listing | None = None
+        self.plain_names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.held_back: dict[str, ToolError] = {}
+        self.capabilities: Capabilities | None = None
+        self._group = group
+        self._group.catalogues.append(self)
+        self._settings = settings
+        self._moved: set[str] = set()
+        self._slot: SourceSlot | None = None
+        self._offered: Listing | None = None
+        self._is_remembered = False
+
+    @contextlib.contextmanager
+    def registered(self, slot: SourceSlot) -> Iterator[None]:
+        """Have the tools in this slot, and what else there is in the `Capabilities` of the host that runs."""
+        from pegboard_mcp.collected import find_capabilities
+
+        self._slot, self._offered = slot, None
+        self.capabilities = find_capabilities(self._settings)
+        try:
+            if self.listing is not None:
+                self._offer(self.listing)
+                self.rename()
+            yield
+        finally:
+            self._slot = self.capabilities = None
+
+    # -- the list
+
+    def known(self) -> tuple[Tool, ...] | None:
+        """The tools that the server offered when it last ran; None where that is not known."""
+        contested = self._group.contested
+        if self.listing is None:
+            return None
+        self.names = self.names_on_board(contested)
+        return self.tools()
+
+    def remember(self) -> None:
+        """Read what the server offered when it last ran; once."""
+        if self._is_remembered:
+            return
+        self._is_remembered = True
+        if self.listing is None and (listing := cache.read(cache.path_of(self.definition))) is not None:
+            self.take(listing)
+
+    def take(self, listing: Listing) -> None:
+        """Have a list from here on; nothing is registered yet."""
+        wanted = [entry["key"] for entry in listing.tools]
+        if self.definition.load_prompts:
+            wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
+        self.listing = listing
+        self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
+
+    def adopt(self, listing: Listing) -> None:
+        """Swap the tools for those of a new list, keep it for the next start, and tell who else is concerned."""
+        if self._slot is None:
+            return
+        if listing == self.listing and self.names:
+            self._offer(listing)
+            return
+        for name, why in listing.left_out.items():
+            log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
+        self.take(listing)
+        self._group.renamed(self)
+        self.names = self.names_on_board(self._group.contested)
+        self._slot.replace(self.tools())
+        self._offer(listing)
+        cache.write(cache.path_of(self.definition), listing)
+
+    @property
+    def stripped(self) -> dict[str, tuple[str, ...]]:
+        """What hid in the texts of its tools and was taken out of them, by the names on the board."""
+        found: dict[str, tuple[str, ...]] = {}
+        if self.listing is not None:
+            wires = [(entry["key"], entry) for entry in self.listing.tools]
+            wires += [(PROMPT_MARK + entry["key"], entry) for entry in self.listing.prompts]
+            for wire, entry in wires:
+                if wire in self.names and isinstance(what := entry.get("hidden"), (list, tuple)) and what:
+                    found[self.names[wire]] = tuple(map(str, what))
+        return found
+
+    # -- names
+
+    def rename(self) -> None:
+        """Register the tools under other names where another server's list made that necessary."""
+        names = self.names_on_board(self._group.contested)
+        if names != self.names and self._slot is not None:
+            self.names = names
+            self._slot.replace(self.tools())
+
+    def other_name(self, name: str) -> str | None:
+        """The name of a tool whose own name something else on the board has already: behind that of its server."""
+        wire = next((wire for wire, registered in self.names.items() if registered == name), None)
+        if wire is None or wire in self._moved:
+            return None
+        self._moved.add(wire)
+        self.names = self.names_on_board(self._group.contested)
+        return self.names[wire]
+
+    def may_bring(self, name: str) -> bool:
+        """Whether a tool of that name on the board could be one of this server, whatever it offers."""
+        definition = self.definition
+        prefix = plain_name(definition.prefix)[:KEPT_OF_NAMES] if definition.prefix else ""
+        qualified = plain_name(f"{self.name}-{definition.prefix or ''}")[:KEPT_OF_NAMES]
+        if not name.startswith((prefix, qualified)):
+            return False
+        if definition.allowed_tools is None or definition.load_prompts:  # prompts are registered as tools too
+            return definition.load_tools or definition.load_prompts
+        wanted = board_names(definition.allowed_tools, prefix=definition.prefix, server=self.name).values()
+        return definition.load_tools and (name in wanted or name.startswith(qualified))
+
+    def names_on_board(self, contested: frozenset[str]) -> dict[str, str]:
+        """The names of the tools, behind that of the server where others want them too."""
+        prefix = self.definition.prefix
+        return {
+            name: qualified_name(name, prefix=prefix, server=self.name)
+            if registered in contested or name in self._moved
+            else registered
+            for name, registered in self.plain_names.items()
+        }
+
+    # -- tools
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of the list, as they are on the board."""
+        listing = self.listing
+        if listing is None:
+            return ()
+        made = [self._made(self._tool, entry) for entry in listing.tools]
+        if self.definition.load_prompts:
+            made += [self._made(self._prompt_tool, entry) for entry in listing.prompts]
+        return tuple(tool for tool in made if tool is not None)
+
+    def _made(self, make: Callable[[Entry], Tool], entry: Entry) -> Tool | None:
+        try:
+            return make(entry)
+        except (PegboardError, KeyError, ValueError, TypeError, RecursionError) as problem:
+            log.warning("%r of the MCP server %s cannot be offered: %s", entry["key"], self.name, reason_of(problem))
+            return None
+
+    def _tool(self, entry: Entry) -> Tool:
+        annotations = Annotations(**entry.get("annotations", {}))
+        handler = self.handlers.call_tool(entry["key"], repeatable=annotations.read_only or annotations.idempotent)
+        return self._make(
+            entry,
+            entry["key"],
+            handler,
+            input_schema=entry["input_schema"],
+            output_schema=entry.get("output_schema"),
+            annotations=annotations,
+        )
+
+    def _prompt_tool(self, entry: Entry) -> Tool:
+        arguments = entry.get("arguments", ())
+        schema = {
+            "type": "object",
+            "properties": {
+                one["name"]: {
+                    "type": "string",
+                    "description": one.get("description") or one.get("title") or one["name"],
+                }
+                for one in arguments
+            },
+            "required": [one["name"] for one in arguments if one.get("required")],
+            "additionalProperties": False,
+        }
+        handler = self.handlers.call_prompt(entry["key"])
+        return self._make(
+            entry,
+            PROMPT_MARK + entry["key"],
+            handler,
+            input_schema=schema,
+            output_schema=None,
+            annotations=Annotations(read_only=True),
+            tags={"mcp", "prompt", self.name},
+        )
+
+    def _make(self, entry: Entry, wire: str, handler: Callable[..., Any], **more: Any) -> Tool:
+        server = self.listing.server if self.listing is not None else {}
+        return Tool(
+            name=self.names[wire],
+            handler=handler,
+            description=entry.get("description", ""),
+            title=entry.get("title"),
+            category="mcp",
+            icons=entry.get("icons", ()),
+            version=identity_of(server.get("name"), server.get("version")),
+            run="async",
+            results=self.definition.results,
+            **{"tags": {"mcp", self.name}, **more},
+        )
+
+    # -- prompts and resources
+
+    def _offer(self, listing: Listing) -> None:
+        capabilities = self.capabilities
+        if capabilities is None:
+            return
+        before, self._offered = self._offered, listing
+        self.held_back = self._find_held(listing)
+        names = board_names(
+            [entry["key"] for entry in listing.prompts], prefix=self.definition.prefix, server=self.name
+        )
+        prompts = {f"prompt:{wire}": f"prompt:{name}" for wire, name in names.items()}
+        capabilities.replace_held(self.name, {prompts.get(key, key): error for key, error in self.held_back.items()})
+        capabilities.add_reader(self.name, self.handlers.read_resource)
+        if before is None or before.prompts != listing.prompts:
+            capabilities.replace_prompts(self.name, self.prompts(listing))
+        if before is None or (before.resources, before.templates) != (listing.resources, listing.templates):
+            capabilities.replace_resources(self.name, self.resources(listing))
+        capabilities.arrived(self.name)
+
+    def prompts(self, listing: Listing) -> list[Prompt]:
+        """The prompts of a list, but for those that are held back."""
+        from pegboard_mcp.prompts_and_resources import Prompt
+
+        if not self.definition.load_prompts:
+            return []
+        keys = [entry["key"] for entry in listing.prompts]
+        names = board_names(keys, prefix=self.definition.prefix, server=self.name)
+        return [
+            Prompt(
+                name=names[entry["key"]],
+                get=self.handlers.get_prompt(entry["key"]),
+                description=entry.get("description", ""),
+                title=entry.get("title"),
+                arguments=_arguments_of(entry),
+                complete=self.handlers.complete({"type": "ref/prompt", "name": entry["key"]}),
+                icons=tuple(entry.get("icons", ())),
+                source=self.name,
+            )
+            for entry in listing.prompts
+            if f"prompt:{entry['key']}" not in self.held_back
+        ]
+
+    def resources(self, listing: Listing) -> list[Resource | ResourceTemplate]:
+        """The resources and templates of a list, but for those that are held back."""
+        from pegboard_mcp.prompts_and_resources import Resource, ResourceTemplate
+
+        offered: list[Resource | ResourceTemplate] = [
+            Resource(uri=entry["key"], read=self.handlers.read_resource, size=entry.get("size"), **self._labels(entry))
+            for entry in listing.resources
+            if f"resource:{entry['key']}" not in self.held_back
+        ]
+        offered += [
+            ResourceTemplate(
+                uri_template=entry["key"],
+                read=self.handlers.read_resource,
+                complete=self.handlers.complete({"type": "ref/resource", "uri": entry["key"]}),
+                **self._labels(entry),
+            )
+            for entry in listing.templates
+            if f"template:{entry['key']}" not in self.held_back
+        ]
+        return offered
+
+    def _labels(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "name": entry.get("name", entry["key"]),
+            "description": entry.get("description", ""),
+            "title": entry.get("title"),
+            "mime_type": entry.get("mime_type"),
+            "annotations": entry.get("annotations"),
+            "icons": tuple(entry.get("icons", ())),
+            "source": self.name,
+        }
+
+    # -- what the lock holds back
+
+    @property
+    def _enforced(self) -> McpSettings | None:
+        """The settings, where the lock holds back what nobody accepted."""
+        return self._settings if getattr(self._settings, "lock", None) == "enforce" else None
+
+    def resource_pins(self, listing: Listing | None = None) -> list[Pin]:
+        """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
+        listing = listing or self.listing
+        if listing is None:
+            return []
+        version = identity_of(listing.server.get("name"), listing.server.get("version"))
+        pins = []
+        for kind, entries in (("resource", listing.resources), ("template", listing.templates)):
+            for entry in entries:
+                marks = {key: value for key in ("name", "mime_type", "annotations") if (value := entry.get(key))}
+                texts = {key: entry.get(key) for key in ("title", "description")}
+                texts["description"] = texts["description"] or ""
+                pins.append(
+                    resource_pin(self.name, kind, entry["key"], {**texts, "version": version, "annotations": marks})
+                )
+        return pins
+
+    @property
+    def held(self) -> dict[str, HeldBackError]:
+        """Resources and templates that a person has to accept first, each with why; by the names that the lock has for
+        them."""
+        return dict(self._held_of(self.resource_pins()))
+
+    def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
+        """Those that a person has to accept first, where `lock = "enforce"`."""
+        settings = self._enforced
+        if settings is None:
+            return
+        from pegboard_mcp.lock.watch import watch_of
+
+        watch = watch_of(settings)
+        for pin in pins:
+            if problem := watch.why_held(pin):
+                yield pin.name, problem
+
+    def _find_held(self, listing: Listing) -> dict[str, ToolError]:
+        """What of a list is held back, with what a call of it answers."""
+        if self._enforced is None:
+            return {}
+        import attrs
+
+        from pegboard.absence import held_back
+
+        held: dict[str, ToolError] = {}
+        for name, problem in self._held_of(self.resource_pins(listing)):
+            kind, _, uri = name.partition(":")
+            held[name] = held_back(uri, self.name, problem.message, problem.hint or "", kind=kind)
+        prompts: dict[str, str] = {}  # a prompt is held as the tool that it is
+        pins: list[Pin] = []
+        for entry in listing.prompts if self.definition.load_prompts else ():
+            if tool := self._made(self._prompt_tool, entry):
+                prompts[tool.name] = entry["key"]
+                pins.append(pin_of(attrs.evolve(tool, origin=Origin(source=self.name))))
+        for name, problem in self._held_of(pins):
+            error = held_back(name, self.name, problem.message, problem.hint or "", kind="prompt")
+            held[f"prompt:{prompts[name]}"] = error
+        return held
+
+    def require_registered(self, context: CallContext, method: str, what: str) -> None:
+        """Require that a tool is still on the board after its server was started: what it offers now may be held back.
+
+        Raises:
+            ToolError: NOT_FOUND: it is not; FORBIDDEN: it is held back. The server did not see the call.
+        """
+        name = self.names.get(PROMPT_MARK + what if method == "prompts/get" else what)
+        called = name or context.tool.name  # one that the server no longer lists has no name here
+        if called not in context.session.tools:
+            error = context.session.missing(called)
+            if error.details.get("reason") == "held":
+                raise ToolError(error.code, error.message, {**error.details, "server": self.name, "executed": False})
+        if name is not None and name not in context.session.tools:
+            raise ToolError(
+                ErrorCode.NOT_FOUND,
+                f"{name!r} is no longer on the board: the MCP server {self.name!r}, which was started for this call, "
+                "offers another tool of that name now, and that one is not registered; pegboard doctor says why",
+                server=self.name,
+                executed=False,
+            )
+
+    def require_accepted(self, method: str, what: str) -> None:
+        """Require that a person accepted a prompt, or what lies at an address, as the server lists it now.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `held`.
+        """
+        if method not in ("prompts/get", "resources/read"):
+            return
+        from pegboard_mcp.prompts_and_resources import find_held, template_fits
+
+        listing, key = self._offered, f"{'prompt' if method == 'prompts/get' else 'resource'}:{what}"
+        accepted = (one["key"] for one in listing.templates) if listing is not None else ()
+        free = any(f"template:{one}" not in self.held_back and template_fits(one, what) for one in accepted)
+        error = self.held_back.get(key) or (None if free else find_held(self.held_back, key))
+        if error is not None:
+            raise error
+
+
+def _arguments_of(entry: Entry) -> Any:
+    from pegboard_mcp.prompts_and_resources import PromptArgument
+
+    return tuple(
+        PromptArgument(one["name"], one.get("description", ""), one.get("required") is True, one.get("title"))
+        for one in entry.get("arguments", ())
+    )

@@ -1,0 +1,131 @@
+"""What stands between the link and the SDK's dispatcher, and the requests that wait for what it takes out.
+
+The dispatcher has what the server asks; answers to the requests of the board never reach it. A request is written by
+the task that makes it, which then sleeps until the reader wakes it: no stream and no second task for each call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.shared.message import SessionMessage
+
+
+class Waiting:
+    """A request that was sent: the task that sleeps for its answer, and what came."""
+
+    __slots__ = ("answer", "progress", "streams", "task")
+
+    def __init__(self, *, progress: bool, streams: bool) -> None:
+        self.task: trio.lowlevel.Task | None = None
+        self.answer: Any = None
+        self.progress: list[tuple[float, float | None, str | None]] | None = [] if progress else None
+        self.streams = streams
+
+    def settle(self, answer: Any) -> None:
+        """Give the answer: a dict, or an exception that the request raises. The first one counts."""
+        if self.answer is None:
+            self.answer = answer
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the task look at what came."""
+        task, self.task = self.task, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    def give_up(self, raise_cancel: Any) -> trio.lowlevel.Abort:
+        """The task is cancelled."""
+        self.task = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+
+class Tap:
+    """The link's read stream as the SDK's dispatcher sees it: without what answers the requests of the board.
+
+    Args:
+        inner: the stream.
+        take: whether a message answers the board, and was handed to whoever waits for it.
+        ended: told that nothing more comes.
+    """
+
+    def __init__(self, inner: Any, take: Callable[[Any], bool], ended: Callable[[], None]) -> None:
+        self._inner = inner
+        self._take = take
+        self._ended = ended
+
+    @property
+    def last_context(self) -> Any:
+        """The context of whoever wrote the last message, where the link knows it."""
+        return getattr(self._inner, "last_context", None)
+
+    def __aiter__(self) -> Tap:
+        return self
+
+    async def __anext__(self) -> Any:
+        inner, take = self._inner, self._take
+        try:
+            while True:
+                item = await inner.__anext__()
+                if not take(item):
+                    return item
+        except (StopAsyncIteration, anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._ended()
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> Any:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Tap:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> bool | None:
+        self._ended()
+        left: bool | None = await self._inner.__aexit__(*problem)
+        return left
+
+
+class Outbox:
+    """The link's write stream as the SDK's dispatcher sees it; it counts the answers that the server does not take."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.waiting = 0
+
+    async def send(self, item: SessionMessage) -> None:
+        self.waiting += 1
+        try:
+            await self._inner.send(item)
+        finally:
+            self.waiting -= 1
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Outbox:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> bool | None:
+        left: bool | None = await self._inner.__aexit__(*problem)
+        return left
+
+
+def number_of(told: Any) -> int | None:
+    """An id as the board wrote it; some servers answer with a text."""
+    if isinstance(told, str):
+        return int(told) if len(told) < 16 and told.isascii() and told.isdigit() else None
+    return told if type(told) is int else None
