@@ -28,11 +28,7 @@ CIRCLES = {
     "pegboard.cli._output": "pegboard.cli gets its public modules first",
     "pegboard.schema.envelope": "with the work on validation",
     "pegboard.schema.explain": "with the work on validation",
-    "pegboard_mcp.capabilities": "with the one definition of a server",
-    "pegboard_mcp.client.transports": "with the one definition of a server",
     "pegboard_mcp.settings": "with the one definition of a server",
-    "pegboard_mcp.server.sessions": "with the one definition of a server",
-    "pegboard_mcp.server.http": "with the one definition of a server",
 }
 """A module of each circle that is not open yet, and when it will be."""
 
@@ -46,9 +42,6 @@ LARGE = {
     "pegboard.schema.explain": "with the work on validation",
     "pegboard_chat.portable.bodies._object": "with the work on portable schemas",
     "pegboard_chat.wire.transport": "with the one HTTP client",
-    "pegboard_mcp.client.connection": "with the one definition of a server",
-    "pegboard_mcp.client.source": "with the one definition of a server",
-    "pegboard_mcp.client.transports.stdio": "with the one definition of a server",
     "pegboard_mcp.lock.schemas": "with the one definition of a server",
     "pegboard_mcp.table": "with the one definition of a server",
     "pegboard_toolgen.discover._program_drafts._assembled": "with the lean folder of init",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import open_link, stdio
+from pegboard_mcp.client.transports import _process, open_link
 from pegboard_mcp.definitions import ServerDefinition
 
 ITSELF = f"""
@@ -32,7 +32,7 @@ def test_a_board_in_its_own_list_of_servers_is_offered_with_an_end(tmp_path: Pat
 
 
 async def test_who_is_too_deep_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(stdio.DEPTH, str(stdio.MAX_DEPTH))
+    monkeypatch.setenv(_process.DEPTH, str(_process.MAX_DEPTH))
     definition = ServerDefinition(name="one", transport="stdio", argv=(sys.executable,))
     with pytest.raises(LinkError, match="its own list of servers") as caught:
         async with open_link(definition, lambda: None):
@@ -42,4 +42,4 @@ async def test_who_is_too_deep_starts_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(("said", "depth"), [("", 0), ("2", 2), ("-1", 0), ("x", 0), ("9" * 50, 0), ("²", 0)])
 def test_the_count_is_read_whatever_stands_there(said: str, depth: int) -> None:
-    assert stdio.depth_of({stdio.DEPTH: said}) == depth
+    assert _process.depth_of({_process.DEPTH: said}) == depth

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from pegboard import ErrorCode
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import _process, open_link
 from pegboard_mcp.client.transports import install as installing
-from pegboard_mcp.client.transports import open_link, stdio
 from pegboard_mcp.definitions import ServerDefinition
 from pegboard_mcp.packages import RUNNERS, fetches, install_step, may_install
 
@@ -207,7 +207,7 @@ async def test_a_launcher_without_a_step_has_the_time_of_an_install_for_its_star
 async def test_a_launcher_that_is_ended_while_it_installs_may_take_back_what_it_did(
     fake: Fake, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "GRACE_S", 0.05)
+    monkeypatch.setattr(_process, "GRACE_S", 0.05)
     fake.set("hold", "together")
     with trio.fail_after(20):
         async with open_link(fake.define(*argv), lambda: None):
@@ -349,7 +349,7 @@ async def test_a_call_that_waits_for_an_install_says_so(fake: Fake, serve: Calla
 async def test_a_server_that_may_be_installing_itself_has_the_time_to_end(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "GRACE_S", 0.05)
+    monkeypatch.setattr(_process, "GRACE_S", 0.05)
     fake.set("hold")
     with trio.fail_after(20):
         async with open_link(fake.define("bunx", "pkg", "-c", ":"), lambda: None):

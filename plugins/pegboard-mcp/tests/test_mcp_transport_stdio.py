@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _reaper, open_link, stdio
+from pegboard_mcp.client.transports import ANSWER_TOO_LONG, _process, _reaper, open_link, stdio
 from pegboard_mcp.definitions import ServerDefinition
 
 SERVERS = Path(__file__).parent / "servers"
@@ -87,7 +87,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "GRACE_S", 0.3)
+    monkeypatch.setattr(_process, "GRACE_S", 0.3)
 
 
 async def fault_of(definition: ServerDefinition) -> LinkError:
@@ -491,8 +491,8 @@ async def test_a_child_gets_a_safe_few_variables_and_its_own(tmp_path: Path, mon
     assert (env["HOME"], env["TOKEN"], env["PATH"]) == ("/elsewhere", "mine", os.environ["PATH"])
     assert "MY_API_KEY" not in env
     assert "SHELL" not in env
-    extra = {name for name in env if name not in stdio.SAFE and not name.startswith("LC_")}
-    assert extra - {"PWD", "OLDPWD", "SHLVL", "_"} == {"TOKEN", stdio.DEPTH}  # those four are of some shells
+    extra = {name for name in env if name not in _process.SAFE and not name.startswith("LC_")}
+    assert extra - {"PWD", "OLDPWD", "SHLVL", "_"} == {"TOKEN", _process.DEPTH}  # those four are of some shells
     assert result["cwd"] == str(tmp_path.resolve())
 
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard.schema.envelope import TooLong
-from pegboard_serving import LAST_S
-from pegboard_serving.bodies import BodyError
-from pegboard_serving.sharing import owner_of
 from pegboard_mcp.server._flights import cut_off, refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, value_of
+from pegboard_serving import LAST_S
+from pegboard_serving.bodies import BodyError
+from pegboard_serving.sharing import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.types import Message, Receive, Scope, Send
 
-    from pegboard_serving.bodies import Bodies
     from pegboard_mcp.server._flights import Flights
+    from pegboard_serving.bodies import Bodies
 
     Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
 

@@ -46,9 +46,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from pegboard_serving import LAST_S
 from pegboard_mcp.server._answers import sse_event
 from pegboard_mcp.server._flights import cut_off
+from pegboard_serving import LAST_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

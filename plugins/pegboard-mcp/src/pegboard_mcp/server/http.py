@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard_mcp.server._flights import Flights
+from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
 from pegboard_serving import LAST_S, HostCheck, bound_socket, require_credential
 from pegboard_serving.bodies import SKIPPED
 from pegboard_serving.sharing import Places, most_of_one
-from pegboard_mcp.server._flights import Flights
-from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -13,9 +13,6 @@ from uuid import UUID
 import trio
 from mcp.server.sse import SseServerTransport
 
-from pegboard_serving import LAST_S
-from pegboard_serving.bodies import Bodies
-from pegboard_serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._answers import Answering, answer_error, answer_json, read_message, replaying
 from pegboard_mcp.server._flights import Watched, refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from pegboard_serving.bodies import Bodies
-from pegboard_serving.sharing import Place, Places, owner_of
 from pegboard_mcp.server._answers import answer_error, answer_json, in_flight, lasting, read_message, replaying
 from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly

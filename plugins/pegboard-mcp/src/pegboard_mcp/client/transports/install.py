@@ -30,7 +30,14 @@ import trio
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import _reaper
 from pegboard_mcp.client.transports._link import shorten
-from pegboard_mcp.client.transports.stdio import CHUNK, INSTALL_GRACE_S, child_env, end_group, start, throw_away
+from pegboard_mcp.client.transports._process import (
+    CHUNK,
+    INSTALL_GRACE_S,
+    child_env,
+    end_group,
+    start,
+    throw_away,
+)
 from pegboard_mcp.packages import fetches, install_step
 
 if TYPE_CHECKING:

@@ -1,0 +1,181 @@
+"""The process of a server: found, started in a session and a group of its own, and ended with all of its group.
+
+A child gets the safe few variables of the host's environment and what is configured over them. `_reaper` ends the group
+when the host itself is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import trio
+
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import _reaper
+from pegboard_mcp.client.transports._link import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trio.lowlevel import FdStream
+
+    from pegboard_mcp.definitions import ServerDefinition
+
+CHUNK = 65_536
+GRACE_S = 2.0
+"""How long a server may take after its stdin closed, and again after TERM."""
+INSTALL_GRACE_S = 10.0
+"""How long a package manager may take after TERM: one that is killed while it installs leaves its cache broken."""
+SAFE = frozenset(
+    {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+    # where trusted certificates lie: without them npx and uvx fetch nothing behind a company's proxy
+    | {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+)
+"""What a child gets of the host's environment, beside `LC_*`. None of them holds a secret; those of proxies may."""
+
+DEPTH = "MCP_BOARD_DEPTH"
+"""The variable that counts boards that were started by boards."""
+MAX_DEPTH = 3
+"""A board that is in its own list of servers would start boards without an end."""
+
+
+def child_env(definition: ServerDefinition, host: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: the safe few variables of the host, and what is configured over them."""
+    env = {
+        name: value
+        for name, value in host.items()
+        # a value that begins with () is a function that an old shell exported
+        if (name in SAFE or name.startswith("LC_")) and not value.startswith("()")
+    }
+    return env | dict(definition.env) | {DEPTH: str(depth_of(host) + 1)}
+
+
+def depth_of(environment: Mapping[str, str]) -> int:
+    """How many boards stand above this one."""
+    value = environment.get(DEPTH, "")
+    return int(value) if value.isdecimal() and len(value) < 4 else 0
+
+
+def find_program(command: str, cwd: str | None, path: str) -> str:
+    """The file that `command` starts. Raises `LinkError` where there is none, or it is not executable."""
+    if os.sep in command:
+        place = Path(cwd or ".") / command
+        found = str(place.absolute()) if os.access(place, os.X_OK) and place.is_file() else None
+        there = place.exists()
+    else:
+        found = shutil.which(command, path=path)
+        there = any((Path(folder) / command).is_file() for folder in path.split(os.pathsep) if folder)
+    if found is not None:
+        return found
+    shown = shorten(command, 100)
+    if there:
+        raise LinkError("not_executable", f"{shown!r} is not executable", f"Make it so: chmod +x {shown}")
+    raise LinkError("missing_command", f"the command {shown!r} does not exist", _install(command))
+
+
+def _install(command: str) -> str:
+    known = {"npx": "Node.js", "npm": "Node.js", "node": "Node.js", "uvx": "uv", "uv": "uv", "docker": "Docker"}
+    program = known.get(command)
+    if program is not None:
+        return f"Install {program}, or put the full path of {command} into `command`."
+    return "Install it, or correct `command`; only PATH reaches a server, so a full path is safest."
+
+
+async def start(
+    definition: ServerDefinition, argv: Sequence[str] | None = None, *, gently: bool = False
+) -> trio.Process:
+    """Start the server, or another command in its place, in a session and a group of its own.
+
+    Args:
+        definition: the server.
+        argv: the command; None: the server's own.
+        gently: whether the group has `INSTALL_GRACE_S` to end when the host is gone.
+
+    Raises:
+        LinkError: it cannot be started.
+    """
+    argv = definition.argv if argv is None else argv
+    if depth_of(os.environ) >= MAX_DEPTH:
+        raise LinkError(
+            "endless",
+            f"boards start boards, {MAX_DEPTH} deep: is this one in its own list of servers?",
+            "Take the server out of the configuration that it reads itself, or give it another: --config FILE.",
+        )
+    env = child_env(definition, os.environ)
+    if definition.cwd is not None and not Path(definition.cwd).is_dir():
+        raise _missing_folder(definition.cwd)
+    argv = [find_program(argv[0], definition.cwd, env.get("PATH", os.defpath)), *argv[1:]]
+    gated = _reaper.gated(argv, env)
+    try:
+        with trio.CancelScope(shield=True):
+            process = await trio.lowlevel.open_process(
+                gated or argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env,
+                cwd=definition.cwd,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as fault:
+        raise _start_fault(fault, definition) from None
+    _reaper.guard(process.pid, gently=gently)
+    if gated:
+        with contextlib.suppress(OSError):  # it was killed already: its exit tells
+            os.write(cast("FdStream", process.stdin).fileno(), b"\n")
+    return process
+
+
+def _missing_folder(cwd: str) -> LinkError:
+    shown = shorten(cwd, 100)
+    return LinkError("missing_folder", f"its folder {shown!r} does not exist", "Create it, or correct `cwd`.")
+
+
+def _start_fault(fault: OSError | ValueError, definition: ServerDefinition) -> LinkError:
+    """What went wrong between the looks above and the start."""
+    shown = shorten(definition.mask(definition.argv[0]), 100)
+    if isinstance(fault, FileNotFoundError | NotADirectoryError):
+        if definition.cwd is not None and fault.filename == definition.cwd:
+            return _missing_folder(definition.cwd)
+        return LinkError("missing_command", f"the command {shown!r} does not exist", _install(definition.argv[0]))
+    if isinstance(fault, PermissionError):
+        return LinkError("not_executable", f"{shown!r} may not be started", f"Make it executable: chmod +x {shown}")
+    value = getattr(fault, "strerror", None) or str(fault)
+    return LinkError("missing_command", f"{shown!r} cannot be started: {value}", "Correct `command`, `args` and `env`.")
+
+
+async def end_group(process: trio.Process, grace_s: float) -> None:
+    """End whoever is left of the group: TERM, up to `grace_s` seconds, KILL."""
+    with trio.move_on_after(grace_s):
+        if _signal_group(process, signal.SIGTERM):
+            await process.wait()
+            while _signal_group(process, 0):
+                await trio.sleep(0.02)
+    _signal_group(process, signal.SIGKILL)
+    with trio.move_on_after(GRACE_S):
+        await process.wait()
+
+
+async def throw_away(fd: int) -> None:
+    """Read a pipe to its end, so that nobody is stuck in writing to it."""
+    with contextlib.suppress(OSError):
+        while True:
+            await trio.lowlevel.wait_readable(fd)
+            with contextlib.suppress(BlockingIOError):
+                if not os.read(fd, CHUNK):
+                    return
+
+
+def _signal_group(process: trio.Process, number: int) -> bool:
+    """Signal the group; False: nobody is left in it."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
+        return False
+    return True
