@@ -122,6 +122,7 @@ PEGBOARD_MANIFEST = Venv(
     "pegboard-manifest",
     projects=(
         ROOT / "core",
+        ROOT / "plugins/pegboard-httpclient",
         ROOT / "plugins/pegboard-jsonschema-rs",
         ROOT / "plugins/pegboard-manifest",
     ),

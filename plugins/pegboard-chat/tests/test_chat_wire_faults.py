@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import string
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import example, given
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from pegboard import ErrorCode
 from pegboard_chat import ModelError
 from pegboard_chat.wire import faults
-from pegboard_chat.wire.faults import Place, clean, delay_of, error_of, may_repeat, read_json, retry_after_of
+from pegboard_chat.wire.faults import Place, clean, delay_of, error_of, may_repeat, read_json
 
 KEY = "sk-proj-Zx81kQ0aVbN3mT7yLwE5RdJ2"
 
@@ -202,40 +200,6 @@ def test_any_answer_is_a_typed_error(text: str, status: int | None) -> None:
     assert error.message.isprintable() or "\xa0" in text or error.message
     assert "\n" not in error.message
     assert len(error.message) < 700
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"Retry-After": "2"}, 2),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
-        ({"retry-after": "-3"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": ""}, None),
-        ({"retry-after": "Wed, 99 Nov 99999 99:99:99 GMT"}, None),
-        ({}, None),
-    ],
-)
-def test_a_provider_says_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_of(headers) == seconds
-
-
-def test_a_provider_may_name_a_date_to_wait_for() -> None:
-    now = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
-    later = format_datetime(now + timedelta(seconds=90), usegmt=True)
-    assert retry_after_of({"Retry-After": later}, now=now.timestamp) == 90
-    assert retry_after_of({"Retry-After": format_datetime(now, usegmt=True)}, now=lambda: now.timestamp() + 5) == 0
-
-
-@given(st.text(max_size=40))
-def test_any_header_is_a_time_to_wait_or_nothing(value: str) -> None:
-    """Whatever stands in Retry-After, it is None or a finite number that is not negative."""
-    seconds = retry_after_of({"retry-after": value, "retry-after-ms": value})
-    assert seconds is None or 0 <= seconds < float("inf")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ def test_members_of_gzip_are_all_there() -> None:
 
 @pytest.mark.parametrize("filling", [b"\x00" * 40, b"text", b"text" + gzip.compress(b"more")])
 def test_what_stands_behind_the_end_is_left_out(filling: bytes) -> None:
-    assert unpacked("gzip", gzip.compress(b"all") + filling) == (b"all", True)
+    for step in (1, 1_000):
+        assert unpacked("gzip", gzip.compress(b"all") + filling, step) == (b"all", True)
+        assert unpacked("deflate", zlib.compress(b"all") + filling, step) == (b"all", True)
 
 
 @pytest.mark.parametrize("data", [gzip.compress(b"all") + b"\x1f garbage", gzip.compress(b"") * (MAX_MEMBERS + 1)])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ToolError
-from pegboard_manifest.bindings.http.unpack import MAX_MEMBERS, PackedError, Unpacker
 from pegboard_manifest.bindings.subprocess import call, output
 from pegboard_manifest.bindings.subprocess.output import read_output
 
@@ -78,54 +74,3 @@ def test_what_is_read_in_the_loop_takes_little_of_its_time(parser, line, lines_r
         data = b"[" + data[:-1] + b"]"
     assert lines_run(lambda: read(parser, data)) < 300_000
     assert set(call.MAX_IN_LOOP) == set(output._PARSERS)
-
-
-def unpacked(data, coding="gzip", room=10**9, pieces=()):
-    unpacker = Unpacker(coding)
-    got = b""
-    for piece in pieces or [data]:
-        got += unpacker.feed(piece, room - len(got))
-    return got, unpacker.is_whole
-
-
-def test_members_of_gzip_are_all_there():
-    data = gzip.compress(b"first ") + gzip.compress(b"") + gzip.compress(b"second")
-    assert unpacked(data) == (b"first second", True)
-    assert unpacked(None, pieces=[data[at : at + 1] for at in range(len(data))]) == (b"first second", True)
-    assert unpacked(data[:-5])[1] is False
-
-
-@pytest.mark.parametrize("filling", [b"\x00" * 100, b"garbage", b"\x00\x1f\x8b"])
-def test_filling_behind_the_end_is_left_out(filling):
-    assert unpacked(gzip.compress(b"all") + filling) == (b"all", True)
-    assert unpacked(zlib.compress(b"all") + filling, "deflate") == (b"all", True)
-    data = gzip.compress(b"all")
-    assert unpacked(None, pieces=[data, filling, gzip.compress(b"more")]) == (b"all", True)
-
-
-def test_a_member_that_is_none_is_refused():
-    with pytest.raises(PackedError):
-        unpacked(gzip.compress(b"all") + b"\x1f garbage")
-
-
-def test_members_without_end_are_refused():
-    with pytest.raises(PackedError):
-        unpacked(gzip.compress(b"") * (MAX_MEMBERS + 1))
-
-
-def test_a_bomb_of_members_stops_at_the_bound():
-    bomb = gzip.compress(b"\x00" * 10_000_000)
-    got, _ = unpacked(bomb * 20, room=100_000)
-    assert len(got) < 1_000_000
-
-
-@given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate"]))
-@settings(max_examples=100)
-def test_any_bytes_are_unpacked_or_refused(data, coding):
-    """Invariant: whatever comes, it is bytes within the bound or a `PackedError`."""
-    for given_bytes in (data, b"\x1f\x8b\x08\x00" + data, gzip.compress(b"a") + data):
-        try:
-            got, _ = unpacked(given_bytes, coding, room=1000)
-        except PackedError:
-            continue
-        assert isinstance(got, bytes)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import BinaryContent, ErrorCode, ToolError, ToolResult
-from pegboard_manifest.bindings.http.answer import MAX_SAID, Reading, error_of, read_answer, retry_after_of
+from pegboard_manifest.bindings.http.answer import MAX_SAID, Reading, error_of, read_answer
 from pegboard_manifest.bindings.http.statuses import code_of
-from pegboard_manifest.bindings.http.unpack import PackedError, Unpacker
 
 JSON = {"Content-Type": "application/json; charset=utf-8"}
 
@@ -207,24 +204,6 @@ def test_when_to_come_again_is_told():
     assert read(500, reading=Reading(is_idempotent=True)).details["retry"] == "same"
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("3", 3),
-        ("999999999999", 86_400),
-        ("Thu, 01 Jan 1970 00:00:10 GMT", 8),
-        ("Thu, 01 Jan 1970 00:00:01 GMT", 0),
-        ("", None),
-        ("-1", None),
-        ("soon", None),
-        ("²", None),
-        ("Thu, 99 Jan 99999999 00:00:10 GMT", None),
-    ],
-)
-def test_retry_after_is_seconds_or_a_date(said, seconds):
-    assert retry_after_of({"retry-after": said}, now=lambda: 2.0) == seconds
-
-
 @settings(max_examples=200)
 @given(
     st.integers(100, 999),
@@ -249,50 +228,6 @@ def test_whatever_a_server_sends_it_is_data_or_an_error(status, headers, body, p
         data = value.data if isinstance(value, ToolResult) else value
         assert isinstance(data, dict)
         json.dumps(data)
-
-
-# Unpacking.
-
-
-def unpacked(coding, data, room=10**9, step=7):
-    unpacker = Unpacker(coding)
-    parts = [unpacker.feed(data[at : at + step], room) for at in range(0, len(data), step)]
-    return b"".join(parts), unpacker.is_whole
-
-
-TEXT = bytes(range(256)) * 20
-
-
-def raw_deflate(data):
-    packer = zlib.compressobj(wbits=-15)
-    return packer.compress(data) + packer.flush()
-
-
-@pytest.mark.parametrize(
-    ("coding", "pack"),
-    [("gzip", gzip.compress), ("X-GZIP", gzip.compress), ("deflate", zlib.compress), ("deflate", raw_deflate)],
-)
-def test_what_is_packed_is_unpacked_as_it_comes(coding, pack):
-    assert unpacked(coding, pack(TEXT)) == (TEXT, True)
-    assert unpacked(coding, pack(TEXT)[:-3])[1] is False
-    assert unpacked(coding, b"") == (b"", True)
-
-
-def test_a_bomb_is_unpacked_no_further_than_there_is_room():
-    bomb = gzip.compress(b"\x00" * 50_000_000)
-    data, _ = unpacked("gzip", bomb, room=1_000, step=len(bomb))
-    assert 1_000 < len(data) < 600_000
-
-
-def test_what_cannot_be_unpacked_says_so():
-    with pytest.raises(PackedError, match="nobody asked for"):
-        Unpacker("br")
-    with pytest.raises(PackedError, match="cannot be unpacked"):
-        unpacked("gzip", b"this is not packed at all", step=100)
-    broken = bytearray(gzip.compress(TEXT))
-    broken[20:60] = b"\xff" * 40
-    with pytest.raises(PackedError, match="cannot be unpacked"):
-        unpacked("gzip", bytes(broken), step=10)
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])

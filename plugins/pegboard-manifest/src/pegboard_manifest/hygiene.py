@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pegboard.text import clean
+from pegboard_httpclient import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,12 +44,6 @@ MAX_NAME = 255
 
 MIN_SECRET = 4
 """A shorter secret is not masked: it would be found everywhere, and tell what it is by shredding a text. In characters.
-
-.. versionadded:: 0.1
-"""
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine, for everyone who asks: those that mean it on every system, and for which the client asks
-no proxy. Others (127.0.0.2, localhost.localdomain) may be answered by a proxy or by DNS.
 
 .. versionadded:: 0.1
 """

@@ -15,12 +15,13 @@ import attrs
 
 from pegboard import BinaryContent, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard_httpclient import retry_after_of, shown_location
 from pegboard_manifest.bindings.http.body import essence_of, is_json
 from pegboard_manifest.bindings.http.statuses import code_of
 from pegboard_manifest.hygiene import sanitise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 MAX_SAID = 300
 """Of a server's own words, in characters."""
@@ -29,7 +30,6 @@ MAX_READ = 65_536
 MAX_BYTES = 10_000_000
 """Of an answer, unpacked, unless the binding says otherwise."""
 MAX_DEPTH = 64
-MAX_AFTER_S = 86_400.0
 MASKED = "***"
 
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([A-Za-z0-9._:-]{1,40})"?', re.IGNORECASE)
@@ -175,7 +175,7 @@ def error_of(
         else:
             what, to_do = "sends elsewhere", "no redirect is followed there; check the base URL and the arguments"
         details["reason"] = "not_modified" if status == 304 else "redirect"
-        text = reading.hide(_place_of(fields.get("location", "")))
+        text = reading.hide(sanitise(shown_location(fields.get("location", "")), 200, one_line=True))
     else:
         text = _said(body[:MAX_READ], fields.get("content-type", ""), reading)
     if (code in (ErrorCode.UPSTREAM_ERROR, ErrorCode.TIMEOUT) and reading.is_idempotent) or (
@@ -209,27 +209,6 @@ def broken_answer(why: str, status: int, reading: Reading = NOTHING_KNOWN) -> To
         executed=True,
         retry=(Retry.SAME if reading.is_idempotent else Retry.UNKNOWN).value,
     )
-
-
-def retry_after_of(fields: Mapping[str, str], now: Callable[[], float] | None = None) -> float | None:
-    """How long a server asks to wait, in seconds: `Retry-After` as seconds or as a date (RFC 9110, section 10.2.3).
-
-    .. versionadded:: 0.1
-    """
-    text = fields.get("retry-after", "").strip()[:100]
-    if not text:
-        return None
-    if text.isascii() and text.isdigit():
-        return min(float(text), MAX_AFTER_S)
-    import time
-    from email.utils import mktime_tz, parsedate_tz
-
-    try:
-        parsed = parsedate_tz(text)
-        seconds = None if parsed is None else mktime_tz(parsed) - (now or time.time)()
-    except (ValueError, OverflowError, TypeError):
-        return None
-    return None if seconds is None else round(min(max(seconds, 0.0), MAX_AFTER_S), 3)
 
 
 def _is_plain(body: bytes) -> bool:
@@ -312,16 +291,3 @@ def _message_in(value: Any, depth: int = 0) -> str:
                 place = ".".join(str(step)[:60] for step in place[:6])
             return f"{place[:120]}: {text}" if isinstance(place, str) and place else text
     return ""
-
-
-def _place_of(location: str) -> str:
-    """Where a redirect leads, without what may be secret in it: no user, query or fragment."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(location)
-        host = parts.netloc.rpartition("@")[2]
-        place = f"{parts.scheme}://{host}{parts.path}" if host else parts.path
-    except ValueError:
-        return ""
-    return sanitise(place, 200, one_line=True)
