@@ -97,8 +97,8 @@ def test_wrong_permissions_are_the_configurations_fault(make_plugin: Any) -> Non
 
 def test_a_schema_that_no_validator_holds_is_refused_with_the_keyword_and_the_package() -> None:
     board = load_board({}, [])
-    schema = {"type": "object", "unevaluatedProperties": False}
-    with pytest.raises(ToolDefinitionError, match="unevaluatedProperties") as caught:
+    schema = {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}}
+    with pytest.raises(ToolDefinitionError, match=": pattern") as caught:
         board.add(make("a", input_schema=schema))
     assert caught.value.hint == "pip install pegboard-jsonschema-rs"
     with pytest.raises(ToolDefinitionError, match="output_schema"):

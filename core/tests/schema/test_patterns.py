@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.schema.patterns import ForeignPatternError, PatternError, compiled, search
+from pegboard.schema import kinds
+from pegboard.schema.patterns import ForeignPatternError, PatternError, TooLongError, compiled, is_alike, search
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,8 @@ def test_only_patterns_that_backtrack_over_the_text_bound_its_length(pattern, is
     assert (longest is not None) is is_bounded
     if longest is not None:
         assert search(pattern, "a" * longest) is not None
-        assert search(pattern, "a" * (longest + 1)) is None
+        with pytest.raises(TooLongError):
+            search(pattern, "a" * (longest + 1))
 
 
 PIECES = st.recursive(
@@ -117,3 +121,43 @@ def test_whatever_is_searched_for_is_found_or_not_in_bounded_time(in_time, patte
     with in_time():
         for text in ("a" * (length - 1) + "\0", ("ab" * length)[: length - 1] + "\n"):
             regex.search(text)
+
+
+ALIKE = st.recursive(
+    st.sampled_from(["a", "-", " ", r"\.", r"\u0000", "[a-z]", "[^0-9]", "[+/-]", r"[^\u0000]"]),
+    lambda inner: (
+        st.tuples(inner, inner).map("".join)
+        | inner.map(lambda text: f"({text})")
+        | st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})")
+        | st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,3}"])).map(lambda p: f"(?:{p[0]}){p[1]}")
+    ),
+    max_leaves=6,
+)
+TEXTS = st.lists(st.text("az09-+/. \0\n\u0661é[]", max_size=8), min_size=1, max_size=5)
+
+
+@given(ALIKE, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), TEXTS)
+def test_what_is_read_alike_is_the_same_to_python_but_for_the_end(pattern, start, end, texts):
+    whole = f"{start}{pattern}{end}"
+    if is_alike(whole):
+        written = start + pattern + (r"\Z" if end else "")
+        for text in texts:
+            assert (re.search(written, text) is not None) == search(whole, text)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\d", r"\w", r"\s", r"\bx", ".", "[$]", "a$b", "[[a]", "[a--b]", "a*a*b", "(?<=a)b", "(", r"\Z"]
+)
+def test_what_python_reads_otherwise_is_not_alike(pattern):
+    assert not is_alike(pattern)
+
+
+@pytest.mark.parametrize("name", ["DATE", "DATETIME", "TIME", "DURATION", "UUID_TEXT", "DECIMAL", "BASE64", "PATH"])
+def test_the_patterns_of_derived_schemas_are_alike(name):
+    assert is_alike(getattr(kinds, name))
+
+
+def test_a_pattern_that_nearly_is_alike_is_told_in_bounded_time(in_time):
+    with in_time():
+        assert not is_alike("(?:" * 900 + "#")
+        assert not is_alike("[" + "a-z" * 600 + "#")

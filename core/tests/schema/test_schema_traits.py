@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from pegboard.schema.traits import hidden_numbers, may_explode
+from pegboard.schema.traits import hidden_values, may_explode
 
 CLOSED = {"type": "object", "additionalProperties": False}
 NUMBER = {"type": "number"}
 NAN = float("nan")
+HALF = "a\ud800"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
@@ -30,10 +33,16 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
         ({"type": "array", "items": NUMBER}, [1], [10**5_000]),
         (NUMBER, 1.5, NAN),
         (True, {}, [NAN]),
+        (NUMBER, 1, Decimal(1)),
+        ({"type": "string"}, "é", HALF),
+        ({**CLOSED, "properties": {"a": {"type": ["string", "null"]}}}, {"a": "é"}, {"a": HALF}),
+        ({**CLOSED, "properties": {"a": {"type": "array", "items": {"type": "string"}}}}, {"a": ["é"]}, {"a": [HALF]}),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, {"é": True}, {HALF: True}),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, {"a": True}, {1: True}),
     ],
 )
 def test_numbers_that_are_not_finite_are_looked_for_where_they_could_hide(schema, sound, unsound):
-    find = hidden_numbers(schema)
+    find = hidden_values(schema)
     assert find is not None
     assert not find(sound)
     assert find(unsound)
@@ -43,20 +52,20 @@ def test_numbers_that_are_not_finite_are_looked_for_where_they_could_hide(schema
 @pytest.mark.parametrize(
     "schema",
     [
-        {**CLOSED, "properties": {"a": {"enum": [1.5]}, "b": {"type": "string"}, "c": {"const": 1}}},
-        {**CLOSED, "properties": {"a": {"type": "array", "items": {"type": "string"}}}},
-        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+        {**CLOSED, "properties": {"a": {"enum": [1.5]}, "b": {"type": "boolean"}, "c": {"const": 1}}},
+        {**CLOSED, "properties": {"a": {"type": "array", "items": {"type": "null"}}}},
+        {"type": "array", "prefixItems": [{"type": "boolean"}], "items": False},
         {"$schema": DRAFT_7, "type": "array", "items": [{"type": "null"}], "additionalItems": False},
-        {"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}},
         False,
     ],
 )
 def test_where_none_could_hide_nothing_is_looked_for(schema):
-    assert hidden_numbers(schema) is None
+    assert hidden_values(schema) is None
 
 
 def test_numbers_that_the_validator_sees_do_not_hide():
-    find = hidden_numbers({"type": "array", "items": NUMBER}, numbers_are_seen=True)
+    find = hidden_values({"type": "array", "items": NUMBER}, is_converted=True)
     assert find is not None
     assert not find([NAN])
     assert find([10**5_000])

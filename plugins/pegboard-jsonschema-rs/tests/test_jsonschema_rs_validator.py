@@ -198,6 +198,12 @@ def test_schemas_and_patterns_that_explode_end_in_bounded_time(in_time):
         assert make_validator({"pattern": "a*a*a*b"}, True)("a" * 500_000)
 
 
+def test_what_multiplies_is_not_held_where_the_walker_cannot_tell_it():
+    definitions = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    bomb = {"$defs": {**definitions, "d60": {"pattern": r"^\p{L}$"}}, "$ref": "#/$defs/d0"}
+    assert make_validator(bomb, True) is None
+
+
 def test_faults_of_the_library_are_counted():
     schema = {"$schema": "http://json-schema.org/draft-04/schema#", "items": {"type": "string"}}
     faults = make_validator(schema, True)(list(range(200)))

@@ -84,15 +84,16 @@ class FlatObject:
                 return None
             expected_types, fitting = members[name]
             if type(item) not in fitting:
-                from pegboard.schema.explain import type_faults
+                from pegboard.schema.assertions import is_of_type, tell_type
 
-                faults += type_faults(expected_types, item, (name,))
+                if not is_of_type(expected_types, item):
+                    faults += tell_type(expected_types, item, (name,))
         return faults
 
 
 def _words(expected: Any) -> str:
     if isinstance(expected, str):
         return expected
-    from pegboard.schema.explain import type_words
+    from pegboard.schema.assertions import type_words
 
     return type_words(expected)

@@ -44,6 +44,14 @@ class ForeignPatternError(ValueError):
     """The pattern may be right, and has no exact or no safe form in Python."""
 
 
+class TooLongError(ValueError):
+    """A text is longer than the pattern may be searched in: `longest`, in characters."""
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        super().__init__(f"longer than {longest:,} characters")
+
+
 class Pattern(NamedTuple):
     """A pattern that may be searched for.
 
@@ -90,12 +98,41 @@ def compiled(pattern: str) -> Pattern:
 
 
 def search(pattern: str, text: str) -> bool | None:
-    """Whether the pattern is found in the text; None where that cannot be said exactly, or not in bounded time."""
+    """Whether the pattern is found in the text; None where it has no exact and safe form in Python.
+
+    Raises:
+        TooLongError: it would take too long in this text.
+    """
     try:
         regex, longest = compiled(pattern)
     except (PatternError, ForeignPatternError):
         return None
-    return None if longest is not None and len(text) > longest else regex.search(text) is not None
+    if longest is not None and len(text) > longest:
+        raise TooLongError(longest)
+    return regex.search(text) is not None
+
+
+_ALIKE = r"""(?x)\^?
+    (?: [A-Za-z0-9_\ ,:;@%="'/!-] | \\[.+*?()/-] | \\u[0-9A-Fa-f]{4}  # what stands for itself
+      | \[\^? (?: (?: [A-Za-z0-9_+/.:,@] | \\u[0-9A-Fa-f]{4} ) (?: -[A-Za-z0-9] )? )+ -? \]  # a class
+      | [()|?*+] | \{[0-9]+(?:,[0-9]*)?\}
+    )* \$?"""
+
+
+def is_alike(pattern: str) -> bool:
+    """Whether ECMA-262 and Python read a pattern alike, but for a `$` at its end, and no text is too long for it.
+
+    Left out is what the two read in two ways: `\\d`, `\\w`, `\\s`, `\\b`, `.`, `$` within, and what Python reserves
+    within classes. False says nothing.
+
+    .. versionadded:: 0.1
+    """
+    if re.fullmatch(_ALIKE, pattern) is None:
+        return False
+    try:
+        return compiled(pattern).longest is None
+    except ValueError:
+        return False
 
 
 class _PatternParser:

@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 
 from pegboard.schema import hints
+from pegboard.schema.jsontext import is_half
 
 Take = Callable[[Any], Any]
 
@@ -55,6 +56,7 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
                 return None
         table[name] = (kind, take)
     integers = tuple(name for name, (kind, _) in table.items() if kind is int)
+    texts = tuple(name for name, (kind, _) in table.items() if kind is str)
     count = len(table)
     structures = any(take is not None for _, take in table.values())
     copies = tuple((name, _copier(default)) for name, default in defaults.items())
@@ -74,6 +76,9 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
             return None
         for name in integers:
             if name in arguments and not LEAST < arguments[name] < MOST:
+                return None
+        for name in texts:
+            if name in arguments and not arguments[name].isascii() and is_half(arguments[name]):
                 return None
         if len(arguments) != count and not required <= arguments.keys():
             return None
@@ -117,7 +122,7 @@ def _take(hint: Any, within: tuple[type, ...]) -> Take | None:
     """A function that gives the structured value or steps aside; None for a hint that says more."""
     exact = _exact(hint)
     if exact is not None:
-        return _take_float if exact is float else _take_int if exact is int else _take_exact(exact)
+        return _TAKES[exact]
     hint = _plain(hint)
     if hint is None:
         return None
@@ -135,13 +140,16 @@ def _take(hint: Any, within: tuple[type, ...]) -> Take | None:
     return None
 
 
-def _take_exact(kind: type) -> Take:
-    def take(value: Any) -> Any:
-        if value.__class__ is not kind:
-            raise _StepAsideError
+def _take_bool(value: Any) -> Any:
+    if value.__class__ is bool:
         return value
+    raise _StepAsideError
 
-    return take
+
+def _take_str(value: Any) -> Any:
+    if value.__class__ is str and (value.isascii() or not is_half(value)):
+        return value
+    raise _StepAsideError
 
 
 def _take_int(value: Any) -> Any:
@@ -156,6 +164,9 @@ def _take_float(value: Any) -> Any:
     if value.__class__ is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
         return float(value)
     raise _StepAsideError
+
+
+_TAKES: Mapping[type, Take] = {str: _take_str, int: _take_int, float: _take_float, bool: _take_bool}
 
 
 def _take_closed(closed: Mapping[tuple[bool, Any], Any]) -> Take | None:
@@ -204,9 +215,7 @@ def _take_dict(element: Any, within: tuple[type, ...]) -> Take | None:
             raise _StepAsideError
         taken = {}
         for key, item in value.items():
-            if key.__class__ is not str:
-                raise _StepAsideError
-            taken[key] = inner(item)
+            taken[_take_str(key)] = inner(item)
         return taken
 
     return take
@@ -238,7 +247,10 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
             elif kind is int:
                 if not LEAST < item < MOST:  # type: ignore[operator]
                     raise _StepAsideError
-            elif kind is float and item - item != 0.0:  # type: ignore[operator]
+            elif kind is float:
+                if item - item != 0.0:  # type: ignore[operator]
+                    raise _StepAsideError
+            elif kind is str and not item.isascii() and is_half(item):  # type: ignore[attr-defined,arg-type]
                 raise _StepAsideError
             fields[key] = item
         return fields if make is None else make(**fields)

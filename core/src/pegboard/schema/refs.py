@@ -6,12 +6,21 @@ are URIs: the `$id` in force where a reference stands. They are what makes two e
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.schema.keywords import DRAFT_7, Dialect, subschemas
+from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, Dialect, subschemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = "https://pegboard.invalid/schema"
 """The base of a document that gives itself none."""
+
+
+REFERENCES: dict[Dialect, tuple[str, ...]] = {DRAFT_7: ("$ref",), DRAFT_2020: ("$ref", "$dynamicRef")}
+"""The keywords that refer to a schema."""
+_NOT_MET = frozenset(("$defs", "definitions", "contentSchema"))
+"""Keywords whose schemas no value meets by them."""
 
 
 class Target(NamedTuple):
@@ -48,7 +57,7 @@ class References:
     def resolve_dynamic(self, ref: str, base: str, entered: tuple[str, ...]) -> Target | None:
         """What `$dynamicRef` points to, where the resources `entered`, the outermost first, were entered on the way."""
         target = self.resolve(ref, base)
-        uri, name = _split(_join(base, ref))
+        uri, name = _split(joined(base, ref))
         if target is None or f"{uri}#{name}" not in self._dynamic:
             return target
         for resource in entered:
@@ -58,7 +67,23 @@ class References:
 
     def is_remote(self, ref: str, base: str) -> bool:
         """Whether `ref` points outside of this document."""
-        return _split(_join(base, ref))[0] not in self._resources
+        return _split(joined(base, ref))[0] not in self._resources
+
+    def reachable(self) -> Iterator[Target]:
+        """Every object schema that a value can meet, with the base inside it; definitions only where they are used."""
+        waiting, seen = [self.root], set[tuple[int, str]]()
+        while waiting:
+            here = waiting.pop()
+            if not isinstance(here.schema, dict) or (id(here.schema), here.base) in seen:
+                continue
+            seen.add((id(here.schema), here.base))
+            yield here
+            for keyword in REFERENCES[self.dialect]:
+                if target := self.resolve(here.schema[keyword], here.base) if keyword in here.schema else None:
+                    waiting.append(target)
+            for steps, item in reversed(subschemas(here.schema, self.dialect)):
+                if steps[0] not in _NOT_MET:
+                    waiting.append(Target(item, base_inside(item, here.base, self.dialect)))
 
     def _look_through(self, schema: Any, base: str) -> None:
         if not isinstance(schema, dict):
@@ -74,14 +99,14 @@ class References:
                     self._dynamic.add(f"{inside}#{name}")
         identifier = schema.get("$id")
         if self.dialect == DRAFT_7 and isinstance(identifier, str) and "$ref" not in schema:
-            uri, name = _split(_join(base, identifier))
+            uri, name = _split(joined(base, identifier))
             if name:
                 self._anchors.setdefault(f"{uri}#{name}", Target(schema, inside))
         for _, item in subschemas(schema, self.dialect):
             self._look_through(item, inside)
 
     def _find(self, ref: str, base: str) -> Target | None:
-        uri, fragment = _split(_join(base, ref))
+        uri, fragment = _split(joined(base, ref))
         if uri not in self._resources:
             return None
         if fragment and not fragment.startswith("/"):
@@ -109,7 +134,7 @@ def base_inside(schema: Any, base: str, dialect: Dialect) -> str:
     identifier = schema.get("$id") if isinstance(schema, dict) else None
     if not isinstance(identifier, str) or (dialect == DRAFT_7 and isinstance(schema.get("$ref"), str)):
         return base
-    return _split(_join(base, identifier))[0] or base
+    return _split(joined(base, identifier))[0] or base
 
 
 def _split(uri: str) -> tuple[str, str]:
@@ -126,7 +151,8 @@ def _unquoted(text: str) -> str:
     return unquote(text)
 
 
-def _join(base: str, ref: str) -> str:
+def joined(base: str, ref: str) -> str:
+    """A reference as a whole URI, where `base` is in force."""
     if ref.startswith("#") or not ref:
         return base + ref  # urljoin would drop a base of a scheme that it does not know, such as urn:
     from urllib.parse import urljoin  # few schemas have a base of their own, and it costs milliseconds

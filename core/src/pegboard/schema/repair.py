@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.explain import explain, type_names
+from pegboard.schema.assertions import type_names
+from pegboard.schema.explain import explain
 from pegboard.schema.jsontext import JsonTextError, loads, shorten
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.jsontext import MAX_CHECKED, MAX_DIGITS, check_value
+from pegboard.schema.jsontext import MAX_CHECKED, MAX_DIGITS, check_value, is_half
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
 
@@ -22,21 +22,24 @@ Finder = Callable[[Any], bool]
 """Whether a value that a validator passed holds something that no JSON text could have brought."""
 
 
-def hidden_numbers(schema: Any, *, numbers_are_seen: bool = False) -> Finder | None:
-    """Look for NaN, infinities and integers that are too long, exactly where a value that fits could hold one.
+def hidden_values(schema: Any, *, is_converted: bool = False) -> Finder | None:
+    """Look for NaN, infinities, integers that are too long, halves of surrogate pairs and what is not JSON at all,
+    exactly where a value that a validator passed could hold one.
 
-    A closed object of plain types pays for its numbers alone; what the schema leaves open is walked by `check_value`.
+    A closed object of plain types pays for its own members alone; what the schema leaves open is walked by
+    `check_value`.
 
     Args:
         schema: a schema without faults.
-        numbers_are_seen: whether the validator refuses NaN and infinities where the schema says "number".
+        is_converted: whether the validator reads values into types of its own, and so refuses all but integers that are
+            too long, wherever the schema names a type.
 
     Returns:
         None where there is no such place.
 
     .. versionadded:: 0.1
     """
-    search = _Search(schema, numbers_are_seen=numbers_are_seen)
+    search = _Search(schema, is_converted=is_converted)
     return search.of(*search.refs.root, inside=True)
 
 
@@ -45,23 +48,29 @@ def _is_open(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    if value.__class__ is int:
+    kind = value.__class__
+    if kind is int:
         return not -_TOO_BIG < value < _TOO_BIG
-    return value.__class__ is float and not isfinite(value)
+    return not isfinite(value) if kind is float else not isinstance(value, _OTHER_PLAIN) and _is_open(value)
 
 
 def _is_integer(value: Any) -> bool:
     return value.__class__ is int and not -_TOO_BIG < value < _TOO_BIG
 
 
+def _is_text(value: Any) -> bool:
+    return value.__class__ is str and not value.isascii() and is_half(value)
+
+
+_OTHER_PLAIN = (str, bool, dict, list, tuple, type(None))
 _TOO_BIG = 10**MAX_DIGITS
 _NUMBERS = (_is_number, _is_integer)
 
 
 class _Search:
-    def __init__(self, schema: Any, *, numbers_are_seen: bool) -> None:
+    def __init__(self, schema: Any, *, is_converted: bool) -> None:
         self.refs = References(schema, dialect_of(schema) or DRAFT_2020)
-        self.number = _is_integer if numbers_are_seen else _is_number
+        self.is_converted = is_converted
         self._known: dict[int, Finder | None] = {}
 
     def of(self, schema: Any, base: str, *, inside: bool = False) -> Finder | None:
@@ -92,39 +101,17 @@ class _Search:
             return self._of_object(schema, base)
         if name == "array":
             return self._of_array(schema, base)
-        if name == "integer":
-            return _is_integer
-        return self.number if name == "number" else None
+        if name in ("integer", "number"):
+            return _is_integer if self.is_converted else _is_number
+        return _is_text if name == "string" and not self.is_converted else None
 
     def _of_object(self, schema: dict[str, Any], base: str) -> Finder | None:
         found = {name: self.of(item, base) for name, item in schema.get("properties", {}).items()}
         others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties", True)]
         rest = _any(self.of(item, base) for item in others)
-        numbers = tuple(name for name, finder in found.items() if finder in _NUMBERS)
-        deeper = tuple((name, finder) for name, finder in found.items() if finder and finder not in _NUMBERS)
-        if not numbers and not deeper and rest is None:
-            return None
-        known = found.keys()
-
-        def find(value: Any) -> bool:
-            if not isinstance(value, dict):
-                return False
-            for name in numbers:
-                number = value.get(name)
-                if number.__class__ is int:
-                    if not -_TOO_BIG < number < _TOO_BIG:
-                        return True
-                elif number.__class__ is float and not isfinite(number):
-                    return True
-            for name, finder in deeper:
-                if name in value and finder(value[name]):
-                    return True
-            if rest is None:
-                return False
-            others = map(value.__getitem__, value.keys() - known) if known else value.values()
-            return any(map(rest, others))
-
-        return find
+        is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+        has_names = not is_closed and not self.is_converted
+        return _of_members(found, rest, has_names=has_names) if rest or has_names or any(found.values()) else None
 
     def _of_array(self, schema: dict[str, Any], base: str) -> Finder | None:
         items = schema.get("items", True)
@@ -135,6 +122,43 @@ class _Search:
         if each is None:
             return None
         return lambda value: isinstance(value, (list, tuple)) and any(map(each, value))
+
+
+def _of_members(found: dict[str, Finder | None], rest: Finder | None, *, has_names: bool) -> Finder:
+    """Look at the members that could hold something, and at those that the schema does not name: `rest` at their
+    values, and at their names where the validator does not."""
+    numbers = tuple(name for name, finder in found.items() if finder in _NUMBERS)
+    texts = tuple(name for name, finder in found.items() if finder is _is_text)
+    deeper = tuple((name, find) for name, find in found.items() if find and name not in {*numbers, *texts})
+    known = found.keys()
+
+    def find(value: Any) -> bool:
+        if not isinstance(value, dict):
+            return False
+        for name in texts:
+            text = value.get(name)
+            if text.__class__ is str and not text.isascii() and is_half(text):
+                return True
+        for name in numbers:
+            number = value.get(name)
+            if number.__class__ is float:
+                if not isfinite(number):
+                    return True
+            elif number is not None and _is_number(number):
+                return True
+        for name, finder in deeper:
+            if name in value and finder(value[name]):
+                return True
+        if rest is None and not has_names:
+            return False
+        others = value.keys() - known if known else value.keys()
+        if not others:
+            return False
+        if has_names and any(name.__class__ is not str or (not name.isascii() and is_half(name)) for name in others):
+            return True
+        return rest is not None and any(rest(value[name]) for name in others)
+
+    return find
 
 
 def _any(finders: Iterable[Finder | None]) -> Finder | None:

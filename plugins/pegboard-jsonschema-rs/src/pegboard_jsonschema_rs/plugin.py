@@ -1,4 +1,5 @@
-"""A validator for every schema of draft 7 and 2020-12, on jsonschema-rs; it takes all schemas where it is installed.
+"""The validator on jsonschema-rs: faster than the core's own where that walks, and for the few schemas that the core
+declines. It takes all schemas where it is installed.
 
 What the library decides alone would not be enough here: it takes NaN where nothing is said of a number, tries every
 alternative of a reference again at every level, and raises on what is not JSON. So
@@ -22,20 +23,17 @@ from pegboard.schema.check import faults_of, is_plain
 from pegboard.schema.flat import FlatObject
 from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text
 from pegboard.schema.keywords import DRAFT_7, dialect_of
-from pegboard.schema.traits import hidden_numbers, may_explode
+from pegboard.schema.traits import hidden_values, may_explode
 from pegboard.validation import MAX_WALKED, declined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard.contract import Validator
+    from pegboard.schema.explain import Document
     from pegboard.schema.traits import Finder
 
 MAX_FAULTS = 50
-ONLY_THE_LIBRARY_KNOWS = frozenset({"$schema", "$ref", "pattern", "patternProperties"})
-"""What the core declines for a reason that the library may share: such a schema is compiled when its tool is
-registered.
-"""
 
 
 @hookimpl
@@ -46,8 +44,8 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
     if faults_of(schema, foreign=foreign):
         return None
     validator = RustValidator(schema)
-    if ONLY_THE_LIBRARY_KNOWS.intersection(declined(schema)) and not validator.compile():
-        return None
+    if declined(schema) and not validator.compile():
+        return None  # what the core declines the library may not hold either: it is compiled here and now
     return validator
 
 
@@ -60,7 +58,7 @@ class RustValidator:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_finds", "_flat", "_is_valid", "_schema")
+    __slots__ = ("_document", "_finds", "_flat", "_is_valid", "_schema")
     reads_only = True
 
     def __init__(self, schema: Any) -> None:
@@ -68,6 +66,7 @@ class RustValidator:
         self._flat = FlatObject.of(schema)
         self._finds: Finder | None = None
         self._is_valid: Callable[[Any], bool] | None = None
+        self._document: Document | None = None
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""
@@ -92,9 +91,14 @@ class RustValidator:
     def _faults(self, value: Any) -> Sequence[Fault]:
         if dialect_of(self._schema) is None:
             return self._own_faults(value)
-        from pegboard.schema.explain import explain
+        return self._walk(value) or self._own_faults(value)
 
-        return explain(self._schema, value) or self._own_faults(value)
+    def _walk(self, value: Any) -> Sequence[Fault]:
+        from pegboard.schema.explain import Document, explain
+
+        if self._document is None:
+            self._document = Document(self._schema)
+        return explain(self._schema, value, visits=MAX_WALKED, document=self._document)
 
     def compile(self) -> bool:
         """Compile now, and say whether the library can hold the schema."""
@@ -104,9 +108,10 @@ class RustValidator:
             self._is_valid = _compile(self._schema).is_valid
         except (ValueError, ReferencingError, RecursionError):  # its ValidationError is a ValueError
             return False
-        self._finds = hidden_numbers(self._schema, numbers_are_seen=True)
+        self._finds = hidden_values(self._schema, is_converted=True)
         if may_explode(self._schema):
             self._is_valid = self._is_valid_by_walking
+            return not declined(self._schema)  # the walker cannot tell what the core declines
         return True
 
     def _compiled(self) -> Callable[[Any], bool]:
@@ -117,9 +122,7 @@ class RustValidator:
         return self._is_valid
 
     def _is_valid_by_walking(self, value: Any) -> bool:
-        from pegboard.schema.explain import explain
-
-        return not explain(self._schema, value, visits=MAX_WALKED)
+        return not self._walk(value)
 
     def _own_faults(self, value: Any) -> list[Fault]:
         faults: list[Fault] = []
