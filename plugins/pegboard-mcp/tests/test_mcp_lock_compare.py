@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
@@ -12,10 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard.schema.check import faults_of
-from pegboard_mcp.lock import schemas
+from pegboard.schema.explain import explain
+from pegboard.schema.keywords import dialect_of
 from pegboard_mcp.lock.compare import KINDS, changes_of, compare_definitions, compare_schemas
+from pegboard_mcp.lock.documents import Document, split
 from pegboard_mcp.lock.pins import Pin, fingerprint_of
-from pegboard_mcp.lock.schemas import Document, Inclusion, split
+from pegboard_mcp.lock.schemas import Inclusion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def kind_of(old: Any, new: Any, part: Any = "input_schema") -> str | None:
@@ -107,6 +112,35 @@ ARGUMENTS = [
     ("if", an_object(a=TEXT), {**an_object(a=TEXT), "if": {"required": ["a"]}, "then": False}, "unknown"),
     ("unevaluated", an_object(a=TEXT), {**an_object(a=TEXT), "unevaluatedProperties": False}, "unknown"),
     ("another draft", an_object(a=TEXT), {**an_object(), "$schema": "http://json-schema.org/draft-07/schema#"},
+     "unknown"),
+    ("another branch of the same", an_object(a={"anyOf": [TEXT, NULL]}), an_object(a={"anyOf": [TEXT, NULL, INTEGER]}),
+     "compatible"),
+    ("branches in another order", an_object(a={"anyOf": [TEXT, NULL]}), an_object(a={"anyOf": [NULL, TEXT]}),
+     "compatible"),
+    ("a wrapped reference", {**an_object(a={"allOf": [{"$ref": "#/$defs/t"}]}), "$defs": {"t": TEXT}},
+     {**an_object(a={"$ref": "#/$defs/t"}), "$defs": {"t": {"type": ["string", "null"]}}}, "compatible"),
+    ("another name of a definition", {**an_object(a={"$ref": "#/$defs/t"}), "$defs": {"t": TEXT}},
+     {**an_object(a={"$ref": "#/$defs/u"}), "$defs": {"u": TEXT}}, "compatible"),
+    ("a bound of a map", {"type": "object", "additionalProperties": INTEGER},
+     {"type": "object", "additionalProperties": {**INTEGER, "minimum": 0}}, "breaking"),
+    ("required in another order", an_object(a=TEXT, b=TEXT, required=("a", "b")),
+     an_object(a=TEXT, b=TEXT, required=("b", "a")), "compatible"),
+    ("not, the same, beside what is wider", an_object(a={"not": TEXT}, b=INTEGER), an_object(a={"not": TEXT}, b=NUMBER),
+     "compatible"),
+    ("values under bounds", an_object(a={"enum": ["x", "yy"]}), an_object(a={**TEXT, "maxLength": 1}), "breaking"),
+    ("values within bounds", an_object(a={"enum": ["x", "yy"]}), an_object(a={**TEXT, "maxLength": 2}), "compatible"),
+    ("an item that is too many to count", an_object(a={"type": "array", "prefixItems": [TEXT] * 2_100}),
+     an_object(a={"type": "array", "prefixItems": [TEXT] * 2_090 + [INTEGER] * 10}), "breaking"),
+    ("a property called $defs", an_object(**{"$defs": INTEGER}), an_object(**{"$defs": TEXT}), "breaking"),
+    ("a value with a member $defs", an_object(a={"const": {"$defs": 1}}), an_object(a={"const": {"$defs": 2}}),
+     "breaking"),
+    ("a bound beyond any float", an_object(a={**INTEGER, "maximum": 10**400}),
+     an_object(a={**INTEGER, "maximum": 10**401}), "compatible"),
+    ("an anchor", {**an_object(a={"$ref": "#t"}), "$defs": {"t": {**TEXT, "$anchor": "t"}}},
+     {**an_object(a={"$ref": "#t"}), "$defs": {"t": {**INTEGER, "$anchor": "t"}}}, "unknown"),
+    ("names spread over allOf", an_object(a=TEXT, b=TEXT), {"allOf": [an_object(a=TEXT), an_object(b=TEXT)]},
+     "unknown"),
+    ("a reference that leads outside", an_object(a={"enum": ["x"]}), an_object(a={"$ref": "https://else.test/s"}),
      "unknown"),
     ("no right schema", an_object(a=TEXT), {"type": "nonsense"}, "unknown"),
 ]  # fmt: skip
@@ -302,27 +336,72 @@ def instances(schema: Any, chance: random.Random) -> list[Any]:
 
 
 def _verdict(old: Any, new: Any) -> bool | None:
-    narrow, wide = (Document(split(one).bare, draft_7=False) for one in (old, new))
+    drafts = {dialect_of(one) for one in (old, new)}
+    if len(drafts) > 1:
+        return None
+    narrow, wide = (Document(split(one).bare, draft_7=drafts == {"draft 7"}) for one in (old, new))
     return Inclusion(narrow, wide).ask().state
 
 
-@settings(max_examples=400)
-@given(DOCUMENTS, DOCUMENTS, st.integers(0, 2**32), st.integers(0, 3))
+def assert_nothing_gets_past(old: Any, new: Any, values: list[Any]) -> None:
+    """Where a change counts as harmless, no value that the older schema accepts is refused by the newer; of results it
+    is the other way round."""
+    for part, narrow, wide in (("input_schema", old, new), ("output_schema", new, old)):
+        if kind_of(old, new, part) in ("text", "compatible", None) or _verdict(narrow, wide) is True:
+            first, second = validator_of(narrow), validator_of(wide)
+            for value in values:
+                assert not first(value) or second(value), (part, old, new, value)
+
+
+def validator_of(schema: Any) -> Callable[[Any], bool]:
+    """The Rust library, which knows nothing of this project; the walker, where what draft 7 hides is not right."""
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True, validate_formats=False).is_valid
+    except jsonschema_rs.ValidationError:
+        return lambda value: not explain(schema, value)
+
+
+def changed(schema: Any, other: Any, changes: int, chance: random.Random) -> Any:
+    """A schema that is a little other, or quite another."""
+    made = other if changes == 0 else schema
+    for _ in range(changes):
+        made = mutated(made, chance)
+    return made
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+@settings(max_examples=200)
+@given(DOCUMENTS, DOCUMENTS, SEEDS, st.integers(0, 3))
 def test_where_it_says_that_all_is_still_accepted_no_value_gets_past_it(
     old: Any, other: Any, seed: int, changes: int
 ) -> None:
-    """Invariant: every value that the old schema accepts is accepted by a new one that is called compatible."""
+    """Invariant: every value that the old schema accepts is accepted by a new one that counts as compatible."""
     chance = random.Random(seed)
-    new = other if changes == 0 else old
-    for _ in range(changes):
-        new = mutated(new, chance)
-    if not isinstance(new, dict) or faults_of(new, foreign=True):
-        return
-    for one, two in ((old, new), (new, old)):
-        if kind_of(one, two) in ("text", "compatible", None) or _verdict(one, two) is True:
-            first, second = (jsonschema_rs.Draft202012Validator(schema) for schema in (one, two))
-            for value in instances([one, two], chance):
-                assert not first.is_valid(value) or second.is_valid(value), (one, two, value)
+    new = changed(old, other, changes, chance)
+    if isinstance(new, dict) and not faults_of(new, foreign=True):
+        values = instances([old, new], chance)
+        assert_nothing_gets_past(old, new, values)
+        assert_nothing_gets_past(new, old, values)
+
+
+def test_nothing_gets_past_it_in_any_schema_of_either_draft(schemas_with_values: Any) -> None:
+    """The same invariant, with schemas of all keywords, and values that were drawn beside them."""
+
+    @settings(max_examples=200)
+    @given(schemas_with_values, schemas_with_values, SEEDS, st.integers(0, 3))
+    def hold(drawn: Any, other: Any, seed: int, changes: int) -> None:
+        chance = random.Random(seed)
+        (old, values), (another, more) = drawn, other
+        new = changed(old, another, changes, chance)
+        if not isinstance(new, dict) or any(faults_of(one, foreign=True) for one in (old, new)):
+            return
+        values = [*values, *more, *instances([old, new], chance)]
+        assert_nothing_gets_past(old, new, values)
+        assert_nothing_gets_past(new, old, values)
+
+    hold()
 
 
 @settings(max_examples=100)
@@ -351,7 +430,7 @@ def a_tower(leaf: Any, height: int) -> dict[str, Any]:
     ("old", "new"),
     [
         (a_maze(TEXT), a_maze({"type": ["string", "null"]})),
-        (a_tower(INTEGER, 60), a_tower(NUMBER, 60)),
+        (a_maze(TEXT, 3_000), a_maze({"type": ["string", "null"]}, 3_000)),
         (an_object(a={"enum": list(range(30_000))}), an_object(a={"enum": list(range(30_001))})),
         (an_object(a={"oneOf": [{"const": n} for n in range(400)]}), an_object(a={"oneOf": [{"const": -1}]})),
     ],
@@ -361,9 +440,9 @@ def test_what_is_too_large_is_not_decided_and_takes_no_longer(old: Any, new: Any
         assert kind_of(old, new) == "unknown"
 
 
-def test_what_breaks_the_stack_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemas, "MAX_LEVEL", 10_000)
-    assert kind_of(a_maze(TEXT, 300), a_maze(NULL, 300)) == "unknown"
+def test_what_breaks_the_stack_is_not_decided() -> None:
+    assert kind_of(a_tower(INTEGER, 60), a_tower(NUMBER, 60)) == "compatible"
+    assert kind_of(a_tower(INTEGER, 2_000), a_tower(NUMBER, 2_000)) == "unknown"
 
 
 def test_a_tool_that_deleted_and_says_now_that_it_only_reads_breaks_what_was_agreed() -> None:

@@ -1,11 +1,12 @@
 """What tools looked like when a person accepted them: `pegboard.lock`.
 
-pins      a tool's public definition as it was accepted
-place     where the file is
-file      the file, read and written
-schemas   whether all that one schema accepts is accepted by another
-compare   what became of tools, and what it means for callers
-watch     asked for every tool that is registered; findings for doctor
+pins       a tool's public definition as it was accepted
+place      where the file is
+file       the file, read and written
+documents  a schema taken apart, and its references
+schemas    whether all that one schema accepts is accepted by another
+compare    what became of tools, and what it means for callers
+watch      asked for every tool that is registered; findings for doctor
 """
 
 from __future__ import annotations

@@ -217,7 +217,8 @@ def compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_sc
 
 
 def _compare_schemas(old: Any, new: Any, part: Literal["input_schema", "output_schema"]) -> list[Reason]:
-    from pegboard_mcp.lock.schemas import Document, Inclusion, split
+    from pegboard_mcp.lock.documents import Document, split
+    from pegboard_mcp.lock.schemas import Inclusion
 
     drafts = {_draft(one) for one in (old, new)}
     if len(drafts) > 1 or None in drafts:
