@@ -12,6 +12,8 @@ A function becomes a tool, the tool is registered on a host, a session calls it:
     async with open_host() as host:
         host.add(add)
         result = await host.session().call("add", {"a": 1, "b": 2})
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from pegboard._collector import collector_paused as _collector_paused
+from pegboard._starting import collector_paused as _collector_paused
 
 with _collector_paused():
     from pegboard._api import call_sync, load_board, open_host, open_host_sync
@@ -29,16 +31,22 @@ with _collector_paused():
     from pegboard.content import AudioContent, BinaryContent, Content, ImageContent, TextContent
     from pegboard.context import CallContext
     from pegboard.contract import (
+        Check,
         Dialect,
+        Executor,
         Export,
         Finding,
         Guard,
         Loss,
+        Observer,
         Outcome,
+        Sampler,
         SourceSlot,
         SourceState,
+        SourceStatus,
         Stage,
         ToolSource,
+        Validator,
         Verdict,
     )
     from pegboard.errors import (
@@ -49,43 +57,59 @@ with _collector_paused():
         PegboardError,
         PluginError,
         Retry,
+        Step,
         ToolDefinitionError,
         ToolError,
     )
     from pegboard.hookspecs import hookimpl
     from pegboard.results import ToolResult
-    from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Tool, ToolCall, tool
+    from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Risk, Run, Tool, ToolCall, tool
 
 if TYPE_CHECKING:
     from pegboard import asyncio as asyncio
+    from pegboard.board import Board
+    from pegboard.host import Host
+    from pegboard.session import Confirmation, Session
 
 __all__ = [
     "Annotations",
     "AudioContent",
     "BinaryContent",
+    "Board",
     "CallContext",
+    "Check",
     "ConfigError",
+    "Confirmation",
     "Content",
     "Dialect",
     "ErrorCode",
     "Example",
+    "Executor",
     "Export",
     "Fault",
     "Finding",
     "Guard",
     "HeldBackError",
+    "Host",
     "ImageContent",
     "Limits",
     "Loss",
+    "Observer",
     "Origin",
     "Outcome",
     "PegboardError",
     "PluginError",
     "RateLimit",
     "Retry",
+    "Risk",
+    "Run",
+    "Sampler",
+    "Session",
     "SourceSlot",
     "SourceState",
+    "SourceStatus",
     "Stage",
+    "Step",
     "TextContent",
     "Tool",
     "ToolCall",
@@ -93,6 +117,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "ToolSource",
+    "Validator",
     "Verdict",
     "call_sync",
     "hookimpl",
@@ -105,10 +130,16 @@ __all__ = [
 ]
 
 
+_LATE = {"Board": "board", "Confirmation": "session", "Host": "host", "Session": "session"}
+"""Classes that programs and plugins name, mostly in hints, and that no short command needs: imported when asked for."""
+
+
 def __getattr__(name: str) -> object:
-    """`pegboard.asyncio`, imported when it is asked for: it brings in two loops."""
-    if name != "asyncio":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Those, and `pegboard.asyncio`, which brings in two loops."""
     from importlib import import_module
 
-    return import_module("pegboard.asyncio")
+    if name == "asyncio":
+        return import_module("pegboard.asyncio")
+    if name in _LATE:
+        return getattr(import_module(f"pegboard.{_LATE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,8 @@
 A name that nobody has may be mistyped, and then near ones are told. It may also be of a source that could not bring it:
 a server that does not start, or is still starting. Which sources those are says `Board.sources_away`; here is what
 becomes of them in an answer.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard.contract import SourceStatus
+
+__all__ = [
+    "absent",
+    "held_back",
+    "not_found",
+]
 
 MAX_COMPARED = 500
 """With how many names one that is not there is compared, to suggest near ones."""
@@ -32,6 +40,8 @@ def not_found(name: str, names: Iterable[str], away: Sequence[SourceStatus] = ()
         name: what was asked for.
         names: of the tools that are there.
         away: the sources that could have brought it, and are not ready.
+
+    .. versionadded:: 0.1
     """
     near = _near(name, list(names))
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -47,6 +57,8 @@ def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "too
         why: what changed.
         fix: how a person accepts it.
         kind: what it is, where it is not a tool.
+
+    .. versionadded:: 0.1
     """
     details = {"reason": "held", "changed": why, "fix": fix, "source": str(origin), "retry": Retry.CHANGED.value}
     return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
@@ -59,7 +71,10 @@ def some_of(names: Sequence[str], most: int = MAX_EXPLAINED) -> str:
 
 
 def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolError:
-    """NOT_FOUND of anything that a source may bring: the message also explains the sources that are not ready."""
+    """NOT_FOUND of anything that a source may bring: the message also explains the sources that are not ready.
+
+    .. versionadded:: 0.1
+    """
     if not away:
         return ToolError(ErrorCode.NOT_FOUND, message, details)
     details["sources"] = [one.to_json() for one in away]

@@ -13,6 +13,8 @@ crosses over is a call, its cancellation and its answer:
 
 Async functions that your program adds as tools run in your loop as well, and may await whatever lives there. Tools of
 plugins run under trio.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

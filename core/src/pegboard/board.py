@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard._collector import collector_paused
 from pegboard._renamed import Former, attribute_of, former_names
+from pegboard._starting import collector_paused
 from pegboard._values import Value
 from pegboard.absence import not_found
 from pegboard.config import Config, load_config

@@ -1,4 +1,7 @@
-"""What a tool shows: text, images, audio and other bytes. The wire form is that of MCP's content blocks."""
+"""What a tool shows: text, images, audio and other bytes. The wire form is that of MCP's content blocks.
+
+.. versionadded:: 0.1
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,17 @@ from pegboard.text import NOTHING, add_counts, clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+__all__ = [
+    "CONTENT_TYPES",
+    "AudioContent",
+    "BinaryContent",
+    "Content",
+    "ImageContent",
+    "TextContent",
+    "clean_blocks",
+]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -111,7 +125,15 @@ class BinaryContent(Value):
 
 
 Content = TextContent | ImageContent | AudioContent | BinaryContent
+"""One content block.
+
+.. versionadded:: 0.1
+"""
 CONTENT_TYPES = (TextContent, ImageContent, AudioContent, BinaryContent)
+"""The classes of content blocks, for `isinstance` and for tables by class.
+
+.. versionadded:: 0.1
+"""
 
 BLOCK_BYTES = 30
 """What a block takes in a line of JSON beside what it holds."""

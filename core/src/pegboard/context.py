@@ -252,6 +252,30 @@ class CallContext:
             )
         return await self.session.call_nested(name, arguments, self)
 
+    async def run_in_process(
+        self, module: str, function: str, arguments: Mapping[str, Any], *, limiter: trio.CapacityLimiter
+    ) -> Any:
+        """Run a part of the work of an async handler in a worker process: what may hang or burn CPU.
+
+        The process, and all that it started, is killed if the call ends before it does. A tool all of whose work is
+        of this kind says `run="process"` instead.
+
+        Args:
+            module: where the function is found; it is imported in the process.
+            function: its name there, with dots for one inside a class.
+            arguments: by keyword; they and what comes back are pickled.
+            limiter: how many may run at once, of all calls that share it.
+
+        Raises:
+            trio_parallel.BrokenWorkerError: the process died.
+            Exception: what the function raised.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard.pipeline.execution import run_in_process
+
+        return await run_in_process(self.session.host.runtime, (module, function), arguments, limiter)
+
     def progress_sync(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """`progress` for a handler in a thread."""
         self._from_thread(self.progress, done, total, message)

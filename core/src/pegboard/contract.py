@@ -28,10 +28,21 @@ never raises on one.
 
 One of a plugin judges a copy, so that it could not; one that says so by an attribute, `reads_only = True`, is spared
 that. One that raises all the same, or answers something else, refuses the call: INTERNAL_ERROR, which names the plugin.
+
+.. versionadded:: 0.1
 """
 
 Executor = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
-"""Where a tool runs: awaited with the context and the keyword arguments of the handler, returns what it returned."""
+"""Where a tool runs: awaited with the context and the keyword arguments of the handler, returns what it returned.
+
+.. versionadded:: 0.1
+"""
+
+Sampler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""The model behind a session: the request and the result of MCP's `sampling/createMessage`.
+
+.. versionadded:: 0.1
+"""
 
 
 class Stage(StrEnum):
@@ -132,7 +143,10 @@ class Outcome(Shown):
 
 Observer = Callable[[Outcome], None]
 """Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
-logged and counted, and the call does not notice."""
+logged and counted, and the call does not notice.
+
+.. versionadded:: 0.1
+"""
 
 
 class SourceState(StrEnum):
@@ -329,4 +343,7 @@ class Finding(NamedTuple):
 
 Check = Callable[["Board"], Iterable[Finding]]
 """Looks at a board and reports what is wrong; it changes nothing. It runs in a thread of its own, and may take 10 s, or
-what its attribute `timeout_s` says."""
+what its attribute `timeout_s` says.
+
+.. versionadded:: 0.1
+"""

@@ -3,6 +3,8 @@
 `ToolError` is an answer: the call, the tool or its upstream failed, and the caller reads why and how to repair it.
 `ConfigError` is the fault of whoever configured the host, `PluginError` of whoever wrote a plugin. Only these three
 leave the library on purpose; a person reads the last two, a model reads the first.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -18,7 +20,27 @@ from pegboard._values import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+__all__ = [
+    "ConfigError",
+    "ErrorCode",
+    "Fault",
+    "HeldBackError",
+    "PegboardError",
+    "PluginError",
+    "Retry",
+    "Step",
+    "ToolDefinitionError",
+    "ToolError",
+    "UntrustedError",
+    "format_path",
+    "reason_of",
+]
+
 Step = str | int
+"""One step of a path into a JSON value: a key of an object or an index of an array, from 0.
+
+.. versionadded:: 0.1
+"""
 
 MAX_STEP = 80
 """Of a longer key in a path only the beginning is shown, in characters: keys come from outside."""
@@ -188,7 +210,10 @@ class Fault(Value):
 
 
 def format_path(path: Iterable[Step]) -> str:
-    """`("items", 2, "qty")` as `items[2].qty`; a key that is not a plain word is quoted in brackets."""
+    """`("items", 2, "qty")` as `items[2].qty`; a key that is not a plain word is quoted in brackets.
+
+    .. versionadded:: 0.1
+    """
     text = ""
     for step in path:
         if not text and type(step) is str and step.isidentifier() and len(step) <= MAX_STEP:
@@ -203,7 +228,10 @@ def format_path(path: Iterable[Step]) -> str:
 
 
 def reason_of(problem: BaseException, limit: int = 300) -> str:
-    """Type and text of what third-party code raised, in one line; an exception whose own text breaks is its type."""
+    """Type and text of what third-party code raised, in one line; an exception whose own text breaks is its type.
+
+    .. versionadded:: 0.1
+    """
     try:
         text = " ".join(str(problem).split())
     except Exception:  # noqa: BLE001 - it is a third-party `__str__`

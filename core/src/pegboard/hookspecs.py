@@ -7,6 +7,8 @@ while a tool runs.
 
 Settings: an argument named `settings` is the plugin's *own* settings, an instance of the class that its
 `provide_settings` gave, or None if it gave none.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     import trio
 
     from pegboard.context import CallContext
+    from pegboard.contract import Sampler
     from pegboard.host import Host
     from pegboard.registry import Snapshot
     from pegboard.visible import VisibleTools
 
     Answer = bool | str | Mapping[str, Any] | None
     Confirm = Callable[["Confirmation"], Awaitable[Answer]]
-    Sampler = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
     OnProgress = Callable[[str, float, float | None, str | None], Awaitable[None]]
 
 T = TypeVar("T")

@@ -32,6 +32,8 @@ seen is never changed, but for the sequences that only a terminal reads (ECMA-48
 The lists are those of Unicode 17.0.0: DerivedCoreProperties.txt, emoji-variation-sequences.txt, PropList.txt. Python's
 own tables have no such property, and grow with its version: a text gives the same answer on each.
 Copyright of the data: Unicode, Inc., https://www.unicode.org/license.txt
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -45,6 +47,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = [
+    "CLEANED",
+    "HIDDEN_CHARACTERS",
+    "WORDS",
+    "add_counts",
+    "clean",
+    "clean_value",
+    "counts_in",
+    "describe",
+    "visible",
+    "visible_json",
+]
 
 HIDDEN_CHARACTERS: Mapping[str, str] = {
     "tags": "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff",
@@ -383,7 +398,10 @@ def is_plain_json(text: str) -> bool:
 
 
 def add_counts(*counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Counts of several texts as one."""
+    """Counts of several texts as one.
+
+    .. versionadded:: 0.1
+    """
     found: Counter[str] = Counter()
     for one in counts:
         found.update(one)

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from pegboard.schema.derive import Signature
 
 Run = Literal["async", "inplace", "thread", "process"]
+"""How a tool runs: awaited, in place, in a thread, or in a worker process that may be killed.
+
+.. versionadded:: 0.1
+"""
 Risk = Literal["low", "medium", "high"]
+"""What a call may do at worst; read-only mode refuses `high` whatever a tool says of itself.
+
+.. versionadded:: 0.1
+"""
 Results = Literal["clean", "raw"]
 
 RUNS = ("async", "inplace", "thread", "process")

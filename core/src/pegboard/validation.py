@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from pegboard.contract import Validator
     from pegboard.schema.explain import Document
 
-__all__ = ["DECLINED", "CoreValidator", "declined", "make_validator", "reject_non_finite", "why_declined"]
+__all__ = [
+    "DECLINED",
+    "MAX_WALKED",
+    "CoreValidator",
+    "declined",
+    "make_validator",
+    "reject_non_finite",
+    "why_declined",
+]
 
 DECLINED = {
     "$schema": "a dialect other than draft 7 and 2020-12, or two in one schema",
@@ -50,7 +58,10 @@ MAX_STEPS = 4 * MAX_CHECKED
 FREE_STEPS = 4
 """So few steps cost nothing to speak of."""
 MAX_WALKED = 50_000
-"""How many schemas the walker visits where it is the validator, and not only the one who explains."""
+"""How many schemas the walker visits where it is the validator, and not only the one who explains.
+
+.. versionadded:: 0.1
+"""
 OTHER_PACKAGE = "pegboard-jsonschema-rs"
 """The package whose validator holds what this one declines."""
 

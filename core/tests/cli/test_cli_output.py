@@ -182,7 +182,7 @@ def test_a_stdout_that_is_not_the_process_own_is_left_alone(monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
     _output.keep_stdout()
     _output.lend_stdout()
-    assert _output.answer() is sys.stdout is stream
+    assert _output.answer_stream() is sys.stdout is stream
 
 
 def test_a_command_that_speaks_a_protocol_gets_the_descriptor_of_the_answer(monkeypatch, tmp_path):

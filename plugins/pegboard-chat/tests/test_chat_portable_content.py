@@ -8,8 +8,8 @@ from pegboard import AudioContent, BinaryContent, Content, ErrorCode, ImageConte
 from pegboard_chat.portable.content import (
     error_text,
     kind_of,
-    label,
-    split,
+    label_of,
+    split_blocks,
     split_results,
     text_of,
     text_of_block,
@@ -85,7 +85,7 @@ def test_an_error_says_when_to_try_again() -> None:
 
 
 def test_what_can_follow_follows_and_the_rest_is_a_line() -> None:
-    lines, after = split((TextContent("a"), IMAGE, SOUND, NOTE, IMAGE), is_image)
+    lines, after = split_blocks((TextContent("a"), IMAGE, SOUND, NOTE, IMAGE), is_image)
     assert lines == ["a", "[image 1 follows below]", "[audio: audio/wav, 3 bytes]", "hello", "[image 2 follows below]"]
     assert after == [IMAGE, IMAGE]
 
@@ -111,4 +111,4 @@ def test_results_of_a_turn_are_texts_and_blocks_that_name_their_call() -> None:
 
 
 def test_a_label_names_what_it_can() -> None:
-    assert label(IMAGE, 1, ToolResult(id="7")) == "image 1 of the result of the tool (call 7):"
+    assert label_of(IMAGE, 1, ToolResult(id="7")) == "image 1 of the result of the tool (call 7):"

@@ -15,6 +15,11 @@ end; 2 wrong usage or configuration; 130 after Ctrl-C.
 
 A command starts in a fraction of the time that trio or rich take to import, so nothing heavy is imported before it is
 needed: `list` never loads trio.
+
+A package's own commands (`register_commands`) write, ask and wait with what this module exports, so that they do it as
+those of the core do; each name is imported when it is asked for. `ctx.obj` of a command is a `ProgramRun`.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -22,28 +27,91 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, NoReturn
 
+from pegboard._starting import lazy_names
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard.cli._leaving import leave_within
-    from pegboard.cli._output import answer_descriptor
+    from pegboard.cli._output import (
+        OutputError,
+        answer_descriptor,
+        answer_stream,
+        emit,
+        emit_json,
+        emit_line,
+        emit_table,
+        note,
+        running_third_party_code,
+        to_json,
+    )
+    from pegboard.cli._person import ask_person, forget_typed, has_person, read_typed_line, say_yes
     from pegboard.cli._run import ProgramRun
+    from pegboard.cli._sources import absence_of, held_line
+    from pegboard.cli._terminal import is_terminal, moves_cursor
+    from pegboard.cli._text import printable_line, taken_out_of
     from pegboard.cli._waiting import quiet, waiting
 
-__all__ = ["ProgramRun", "answer_descriptor", "leave_within", "main", "quiet", "waiting"]
+__all__ = [
+    "OutputError",
+    "ProgramRun",
+    "absence_of",
+    "answer_descriptor",
+    "answer_stream",
+    "ask_person",
+    "emit",
+    "emit_json",
+    "emit_line",
+    "emit_table",
+    "forget_typed",
+    "has_person",
+    "held_line",
+    "is_terminal",
+    "leave_within",
+    "main",
+    "moves_cursor",
+    "note",
+    "printable_line",
+    "quiet",
+    "read_typed_line",
+    "running_third_party_code",
+    "say_yes",
+    "taken_out_of",
+    "to_json",
+    "waiting",
+]
 
-_MODULES = {
-    "ProgramRun": "_run",
-    "answer_descriptor": "_output",
-    "leave_within": "_leaving",
-    "quiet": "_waiting",
-    "waiting": "_waiting",
-}
-"""Where commands of plugins find what they share with the program's own; imported when it is asked for."""
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "._leaving": ("leave_within",),
+        "._output": (
+            "OutputError",
+            "answer_descriptor",
+            "answer_stream",
+            "emit",
+            "emit_json",
+            "emit_line",
+            "emit_table",
+            "note",
+            "running_third_party_code",
+            "to_json",
+        ),
+        "._person": ("ask_person", "forget_typed", "has_person", "read_typed_line", "say_yes"),
+        "._run": ("ProgramRun",),
+        "._sources": ("absence_of", "held_line"),
+        "._terminal": ("is_terminal", "moves_cursor"),
+        "._text": ("printable_line", "taken_out_of"),
+        "._waiting": ("quiet", "waiting"),
+    },
+)
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the program and end it with its exit status; `args` are those of the process if they are not given."""
+    """Run the program and end it with its exit status; `args` are those of the process if they are not given.
+
+    .. versionadded:: 0.1
+    """
     # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
     # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
@@ -57,11 +125,3 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         discard_output()
         gc.freeze()
     raise AssertionError("the program ends with a status")
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

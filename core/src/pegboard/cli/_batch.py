@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 import click
 
 from pegboard.cli._lines import Cutter, line_of
-from pegboard.cli._output import OutputError, answer, drop_stdout, note
+from pegboard.cli._output import OutputError, answer_stream, drop_stdout, note
 from pegboard.cli._program import DONE, TOOL_ERROR
 from pegboard.cli._terminal import is_terminal
 from pegboard.dialects._common import call_of
@@ -91,7 +91,7 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
     tools are read-only or declare that they may; any other waits for those before it. A line that is not
     a valid call is answered with INVALID_INPUT.
     """
-    if answer() is None:
+    if answer_stream() is None:
         raise OutputError(None)
     opened, size = _open(file)
     with opened as source:
@@ -137,7 +137,7 @@ class Writer:
     """What is in order and goes to stdout. `add` is for the loop, the rest for any thread."""
 
     def __init__(self) -> None:
-        self._stream = answer()
+        self._stream = answer_stream()
         self.is_terminal = is_terminal(self._stream)
         self.waiting = 0
         self._lines: deque[bytes] = deque()

@@ -32,7 +32,10 @@ _is_lent = False
 
 
 class OutputError(Exception):
-    """stdout closed or is full: the answer did not arrive in whole."""
+    """stdout closed or is full: the answer did not arrive in whole.
+
+    .. versionadded:: 0.1
+    """
 
     def __init__(self, problem: OSError | None) -> None:
         reasons = {
@@ -44,8 +47,11 @@ class OutputError(Exception):
         super().__init__(reasons.get(number) or f"stdout cannot be written: {os.strerror(number or 0)}")
 
 
-def answer() -> TextIO | None:
-    """Where the answer goes; None if that is closed."""
+def answer_stream() -> TextIO | None:
+    """Where the answer goes; None if that is closed.
+
+    .. versionadded:: 0.1
+    """
     return _kept or sys.stdout
 
 
@@ -56,7 +62,7 @@ def answer_descriptor() -> int | None:
 
     .. versionadded:: 0.1
     """
-    stream = answer()
+    stream = answer_stream()
     try:
         if stream is None:
             return None
@@ -96,6 +102,8 @@ def keep_stdout() -> None:
 def running_third_party_code() -> Iterator[None]:
     """From here on `sys.stdout` is stderr: third-party code runs. In a command of a plugin only until the block
     ends.
+
+    .. versionadded:: 0.1
     """
     if _kept is None:
         yield
@@ -131,8 +139,10 @@ def emit(text: str, *, json_text: bool = False) -> None:
 
     Raises:
         OutputError: stdout is closed or full.
+
+    .. versionadded:: 0.1
     """
-    stream = answer()
+    stream = answer_stream()
     if stream is None:
         raise OutputError(None)
     encoding = "utf-8" if json_text or not is_terminal(stream) else (stream.encoding or "utf-8")
@@ -150,19 +160,28 @@ def emit(text: str, *, json_text: bool = False) -> None:
 
 
 def emit_line(text: str) -> None:
-    """Write one text for people, made harmless where a terminal would obey it."""
-    emit((shown_on(answer(), printable(text)) if is_terminal(answer()) else text) + "\n")
+    """Write one text for people, made harmless where a terminal would obey it.
+
+    .. versionadded:: 0.1
+    """
+    emit((shown_on(answer_stream(), printable(text)) if is_terminal(answer_stream()) else text) + "\n")
 
 
 def emit_json(value: Any) -> None:
-    """Write a JSON value, indented for people, each character as it is unless a terminal would obey it."""
+    """Write a JSON value, indented for people, each character as it is unless a terminal would obey it.
+
+    .. versionadded:: 0.1
+    """
     emit(to_json(value, indent=2) + "\n", json_text=True)
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
-    """A value as JSON text that may go to stdout as it stands."""
+    """A value as JSON text that may go to stdout as it stands.
+
+    .. versionadded:: 0.1
+    """
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    return printable_json(text) if is_terminal(answer()) or _has_surrogate(text) else text
+    return printable_json(text) if is_terminal(answer_stream()) or _has_surrogate(text) else text
 
 
 def _has_surrogate(text: str) -> bool:
@@ -176,8 +195,11 @@ def _has_surrogate(text: str) -> bool:
 
 
 def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """Write a table, as wide as a terminal has room for it. `right` are the columns of numbers."""
-    stream, lines = answer(), [[printable_line(cell) for cell in row] for row in rows]
+    """Write a table, as wide as a terminal has room for it. `right` are the columns of numbers.
+
+    .. versionadded:: 0.1
+    """
+    stream, lines = answer_stream(), [[printable_line(cell) for cell in row] for row in rows]
     person = is_terminal(stream)
     bold = person and moves_cursor() and not os.environ.get("NO_COLOR")
     text = table(headers, lines, right=right, columns=columns_of(stream) if person else None, bold=bold)
@@ -185,7 +207,10 @@ def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
 
 def note(text: str) -> None:
-    """Tell a person something on stderr; a stderr that is closed is no reason to fail."""
+    """Tell a person something on stderr; a stderr that is closed is no reason to fail.
+
+    .. versionadded:: 0.1
+    """
     with quiet(), contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(shown_on(sys.stderr, printable(text)) + "\n")
         sys.stderr.flush()
@@ -193,13 +218,13 @@ def note(text: str) -> None:
 
 def drop_stdout() -> None:
     """Discard what is still buffered: the interpreter would fail on it again when it shuts down."""
-    _drop(answer())
+    _drop(answer_stream())
 
 
 def discard_output() -> None:
     """Discard what cannot be written, as to a terminal that is gone. Otherwise the interpreter would
     end with status 120 and not with the program's own."""
-    for stream in (answer(), sys.stdout, sys.stderr):
+    for stream in (answer_stream(), sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()

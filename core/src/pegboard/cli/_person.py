@@ -38,12 +38,18 @@ SHORT = 200
 
 
 def has_person() -> bool:
-    """Whether somebody can be asked."""
+    """Whether somebody can be asked.
+
+    .. versionadded:: 0.1
+    """
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 async def say_yes(asked: Confirmation) -> bool:
-    """The answer of `--yes`: yes to a question; a form needs a person."""
+    """The answer of `--yes`: yes to a question; a form needs a person.
+
+    .. versionadded:: 0.1
+    """
     return asked.schema is None and asked.url is None
 
 
@@ -57,6 +63,8 @@ async def ask_person(
     Args:
         asked: the question.
         remembers: offer a yes that holds for the session too.
+
+    .. versionadded:: 0.1
     """
     async with _turn():
         with quiet():
@@ -191,7 +199,10 @@ async def _read(question: str) -> str:
 
 
 def forget_typed() -> None:
-    """Discard what was typed before now: it does not answer what is asked next."""
+    """Discard what was typed before now: it does not answer what is asked next.
+
+    .. versionadded:: 0.1
+    """
     if sys.platform != "win32":
         import termios
 
@@ -204,6 +215,8 @@ async def read_typed_line() -> str:
 
     It is read below Python's buffers, and without a thread where that can be: one that is left waiting for the terminal
     when a question is given up would take the first keys of what is typed next.
+
+    .. versionadded:: 0.1
     """
     import trio
 

@@ -43,7 +43,10 @@ async def wait_for_sources(host: Host, timeout_s: float) -> list[SourceStatus]:
 
 
 def absence_of(one: SourceStatus) -> str:
-    """Why a source offers nothing, in a line: its name, the reason, its state and for how long."""
+    """Why a source offers nothing, in a line: its name, the reason, its state and for how long.
+
+    .. versionadded:: 0.1
+    """
     reason = printable_line(one.reason or one.state.meaning).rstrip(".")
     how_long = f"{one.state.value} for {one.since_s:.0f} s"
     return f"the source {printable_line(one.source)} offers nothing: {reason} ({how_long})"
@@ -59,7 +62,10 @@ def note_absent(sources: Iterable[SourceStatus]) -> None:
 
 
 def held_line(board: Board) -> str | None:
-    """How much waits to be accepted by a person, and its names; None: nothing does."""
+    """How much waits to be accepted by a person, and its names; None: nothing does.
+
+    .. versionadded:: 0.1
+    """
     held = board.held
     if not held:
         return None

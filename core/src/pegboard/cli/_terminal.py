@@ -22,7 +22,10 @@ ROWS = 24
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person sits at the other end."""
+    """Whether a person sits at the other end.
+
+    .. versionadded:: 0.1
+    """
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
@@ -30,7 +33,10 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def moves_cursor() -> bool:
-    """Whether the terminal knows more than text."""
+    """Whether the terminal knows more than text.
+
+    .. versionadded:: 0.1
+    """
     return os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 

@@ -20,12 +20,18 @@ __all__ = ["printable", "printable_json", "printable_line", "taken_out_of"]
 
 
 def printable_line(text: str, limit: int | None = None) -> str:
-    """`printable` in one line, shortened to `limit` characters."""
+    """`printable` in one line, shortened to `limit` characters.
+
+    .. versionadded:: 0.1
+    """
     text = " ".join(printable(text).split())
     return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
 
 
 def taken_out_of(result: ToolResult) -> str | None:
-    """What a person is told where characters that hide were taken out of a result, good or bad; None: none were."""
+    """What a person is told where characters that hide were taken out of a result, good or bad; None: none were.
+
+    .. versionadded:: 0.1
+    """
     counts = counts_in(result.details if result.error is None else result.error.details)
     return f"note: taken out of the result: {describe(counts)}" if counts else None

@@ -164,9 +164,9 @@ def erasing() -> str:
 
 
 def _is_wanted() -> bool:
-    from pegboard.cli._output import answer  # which is above: it writes in `quiet()`
+    from pegboard.cli._output import answer_stream  # which is above: it writes in `quiet()`
 
-    return is_terminal(sys.stderr) and is_terminal(answer()) and moves_cursor() and not _wants_json()
+    return is_terminal(sys.stderr) and is_terminal(answer_stream()) and moves_cursor() and not _wants_json()
 
 
 def _wants_json() -> bool:

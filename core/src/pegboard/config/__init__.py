@@ -2,12 +2,14 @@
 
 `load_config` reads what holds here into a `Config`. Plugins declare their own settings as attrs classes, with `setting`
 where a field is secret or may widen what tools may do. Nothing is imported for files that are not there.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
 
 from pegboard.config._config import Config, Row
-from pegboard.config._files import NAMES
+from pegboard.config._files import NAMES, read_table
 from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
@@ -35,6 +37,7 @@ __all__ = [
     "mask_value",
     "open_private",
     "private_folder",
+    "read_table",
     "setting",
     "trust",
     "user_folder",

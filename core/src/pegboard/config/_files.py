@@ -79,6 +79,25 @@ def load_bytes(path: Path, limit: int = MAX_BYTES, *, named: str | None = None) 
     return content
 
 
+def read_table(path: Path, *, limit: int = MAX_BYTES, named: str | None = None) -> dict[str, Any]:
+    """The table that a file of a plugin's own holds: TOML, or YAML or JSON where its suffix says so.
+
+    Bounded in size, depth and number of values as the configuration is; empty where the file is, and for a
+    `pyproject.toml` without `[tool.pegboard]`.
+
+    Args:
+        path: the file.
+        limit: the largest file that is read, in bytes.
+        named: as a person wrote it, for the errors.
+
+    Raises:
+        ConfigError: it cannot be read, is no table, or is out of bounds; the fault names the line.
+
+    .. versionadded:: 0.1
+    """
+    return read_file(path, load_bytes(path, limit, named=named), named=named) or {}
+
+
 def _unreadable(shown: object, why: str, hint: str) -> ConfigError:
     fault = ConfigFault((), "a file to read", why, origin=ValueOrigin("file", str(shown)))
     return ConfigError(f"{shown} cannot be read: {why}", [fault], hint=hint)

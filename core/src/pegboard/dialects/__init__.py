@@ -1,1 +1,24 @@
-"""The dialects that come with the core, each a plugin on the public API: `text` for people, `json` for programs."""
+"""What a dialect is made of, and the two that come with the core: `text` for people, `json` for programs.
+
+Both are plugins on the public API. A dialect (`provide_dialects`) that keeps names and loses nothing is a
+`SimpleExport` of two functions; what a model sends becomes calls by `call_of` and `no_call`. A dialect of a model
+provider, with its own schemas and names, is a `pegboard_chat.portable.PortableExport`.
+
+.. versionadded:: 0.1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pegboard._starting import lazy_names
+
+if TYPE_CHECKING:
+    from pegboard.dialects._common import SimpleExport, call_of, no_call
+    from pegboard.dialects.json import describe, listed
+
+__all__ = ["SimpleExport", "call_of", "describe", "listed", "no_call"]
+
+__getattr__ = lazy_names(
+    __name__, {"._common": ("SimpleExport", "call_of", "no_call"), ".json": ("describe", "listed")}
+)

@@ -21,7 +21,10 @@ MAX_ID = 10**200
 
 @attrs.frozen(eq=False, repr=False)
 class SimpleExport(Shown):
-    """An `Export` of a dialect that keeps every name and loses nothing."""
+    """An `Export` of a dialect that keeps every name and loses nothing.
+
+    .. versionadded:: 0.1
+    """
 
     definitions: Sequence[Any]
     aliases: Mapping[str, str]
@@ -39,7 +42,10 @@ class SimpleExport(Shown):
 
 
 def no_call(why: str, *, id: str = "", name: str = "", **details: Any) -> ToolResult:  # noqa: A002 - the field's name
-    """INVALID_INPUT for what is not a valid call."""
+    """INVALID_INPUT for what is not a valid call.
+
+    .. versionadded:: 0.1
+    """
     return stamped(ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, why, details)), id, name, 0.0)
 
 
@@ -47,6 +53,8 @@ def call_of(value: Any) -> ToolCall | ToolResult:
     """A call as a line of `batch` has it: `{"id", "name", "arguments"}`, of which the id may be missing.
 
     A number is taken as an id, since many programs count their calls.
+
+    .. versionadded:: 0.1
     """
     if not isinstance(value, dict):
         return no_call(f"a call is an object with name and arguments, got {_kind_of(value)}")

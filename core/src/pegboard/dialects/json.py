@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def describe(tool: Tool) -> dict[str, Any]:
-    """A tool as a program reads it; members that say nothing are left out."""
+    """A tool as a program reads it; members that say nothing are left out.
+
+    .. versionadded:: 0.1
+    """
     definition: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
@@ -37,7 +40,10 @@ def describe(tool: Tool) -> dict[str, Any]:
 
 
 def listed(tool: Tool, state: str) -> dict[str, Any]:
-    """A tool as one element of `list --json`; `state` is its state on the board."""
+    """A tool as one element of `list --json`; `state` is its state on the board.
+
+    .. versionadded:: 0.1
+    """
     return {
         "name": tool.name,
         "title": tool.title,

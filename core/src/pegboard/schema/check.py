@@ -104,6 +104,8 @@ def is_plain(schema: Any) -> bool:
     every validator of this project holds it, and nothing more needs to be looked at.
 
     A tenth of the price of `faults_of`, which matters where tools are registered by the thousand. False says nothing.
+
+    .. versionadded:: 0.1
     """
     global _last_plain
     if schema is _last_plain:  # every validator on the board asks for it, one after the other

@@ -4,6 +4,8 @@ own id.
 `loads` refuses a text for what stands anywhere in it: half a surrogate pair, a number that is too large, nesting that
 is too deep, one byte that is not UTF-8, too many bytes. Who sent it waits for an answer under an id that can be read
 all the same. What is not JSON has no members: JSON-RPC 2.0, section 5, wants null there.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -14,8 +16,18 @@ from typing import Any, NamedTuple
 
 from pegboard.schema.jsontext import is_half
 
+__all__ = [
+    "EDGE",
+    "Pieces",
+    "TooLong",
+    "members_of",
+]
+
 EDGE = 512
-"""How much of each end of a text that is too long is kept, in bytes."""
+"""How much of each end of a text that is too long is kept, in bytes.
+
+.. versionadded:: 0.1
+"""
 MAX_DIGITS = 200
 """A longer number is nobody's id."""
 
@@ -41,7 +53,10 @@ _scan_once = json.scanner.make_scanner(_decoder)  # type: ignore[attr-defined]
 
 
 class TooLong(NamedTuple):
-    """What is kept of a text that is too long: how long it was, and both its ends."""
+    """What is kept of a text that is too long: how long it was, and both its ends.
+
+    .. versionadded:: 0.1
+    """
 
     size: int
     head: bytes
@@ -61,6 +76,8 @@ class Pieces:
     Attributes:
         limit: in bytes.
         size: how much has come.
+
+    .. versionadded:: 0.1
     """
 
     __slots__ = ("_head", "_parts", "_tail", "limit", "size")
@@ -104,6 +121,8 @@ def members_of(text: str | bytes | bytearray) -> dict[str, str | int]:
     """Members of the outermost object that are texts or integers; none where it is not an object, or no JSON.
 
     A key that is there twice with different values is left out, and so is a text that no UTF-8 can carry.
+
+    .. versionadded:: 0.1
     """
     return _envelope(_members(text if isinstance(text, str) else _decoded(text), whole=True))
 

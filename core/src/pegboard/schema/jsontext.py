@@ -7,6 +7,8 @@ small text pays two `str.count` calls for them.
 
 An object that names a key twice keeps the last value, as most readers do: what is checked is what runs, and nobody
 after this reader sees the text again. In an envelope, which says who asks for what, it is a fault.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -24,14 +26,41 @@ if TYPE_CHECKING:
 
     from pegboard.errors import Step
 
+__all__ = [
+    "MAX_BYTES",
+    "MAX_CHECKED",
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "JsonTextError",
+    "check_value",
+    "loads",
+    "shorten",
+    "shorten_text",
+]
+
 MAX_FLAT = 64
 """How many members an object may have that is seen at a glance."""
 MAX_DEPTH = 64
+"""How deep objects and arrays may nest.
+
+.. versionadded:: 0.1
+"""
 MAX_BYTES = 16 * 1024 * 1024
+"""The longest text that is read, in bytes.
+
+.. versionadded:: 0.1
+"""
 MAX_DIGITS = 4_300
+"""The longest integer, in decimal digits: what Python itself reads as text (`sys.get_int_max_str_digits`).
+
+.. versionadded:: 0.1
+"""
 MAX_NODES = 1_000_000
 MAX_CHECKED = 250_000
-"""Values that are held against a schema at once, which takes some 100 ms."""
+"""Values that are held against a schema at once, which takes some 100 ms.
+
+.. versionadded:: 0.1
+"""
 MAX_SHOWN = 60
 
 _TOO_BIG = 10**MAX_DIGITS
@@ -192,7 +221,10 @@ def check_value(value: Any, *, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_
 
 def is_flat(value: Any) -> bool:
     """Whether a value is a small object of plain values of which none can be wrong as JSON: seen at a glance, where
-    `check_value` would take ten times as long. False says nothing."""
+    `check_value` would take ten times as long. False says nothing.
+
+    .. versionadded:: 0.1
+    """
     if type(value) is not dict or len(value) > MAX_FLAT:
         return False
     for name, item in value.items():
@@ -214,6 +246,8 @@ def count_nodes(value: Any, limit: int) -> int:
     """How many JSON values a value consists of, as far as `limit`; above it where there are more, or it never ends.
 
     For a container its length is added and only what nests is looked at: a tenth of the price of `check_value`.
+
+    .. versionadded:: 0.1
     """
     count, waiting = 1, [value]
     while waiting and count <= limit:
@@ -271,7 +305,10 @@ def reject_non_finite(value: Any) -> Fault | None:
 
 
 def shorten_text(text: str, limit: int = MAX_SHOWN) -> str:
-    """At most `limit` characters of a text, with the cut marked."""
+    """At most `limit` characters of a text, with the cut marked.
+
+    .. versionadded:: 0.1
+    """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
@@ -279,7 +316,10 @@ _quote = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make 
 
 
 def shorten(value: Any, limit: int = MAX_SHOWN) -> str:
-    """A JSON value as it may be shown in an error: its text where that is short, else what kind of thing it is."""
+    """A JSON value as it may be shown in an error: its text where that is short, else what kind of thing it is.
+
+    .. versionadded:: 0.1
+    """
     if isinstance(value, str):
         return _quote(shorten_text(value, limit)) if value.isascii() or not is_half(value[:limit]) else "a string"
     if value is None or isinstance(value, (bool, float)):

@@ -10,7 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 Dialect = Literal["draft 7", "2020-12"]
 DRAFT_7: Dialect = "draft 7"
+"""As `dialect_of` names it.
+
+.. versionadded:: 0.1
+"""
 DRAFT_2020: Dialect = "2020-12"
+"""As `dialect_of` names it.
+
+.. versionadded:: 0.1
+"""
 BOTH: tuple[Dialect, ...] = (DRAFT_7, DRAFT_2020)
 
 DIALECTS: dict[str, Dialect] = {
@@ -93,8 +101,16 @@ KEYWORDS: dict[str, Keyword] = {
     "then": Keyword("schema"),
     "else": Keyword("schema"),
 }
+"""Each keyword: the shape of its value, and the dialects that have it.
+
+.. versionadded:: 0.1
+"""
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+"""The words of `type`.
+
+.. versionadded:: 0.1
+"""
 
 IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas")
 """Keywords whose subschemas look at the very value that the schema looks at: here a circle of references never ends."""
@@ -139,11 +155,17 @@ FORMATS = frozenset(
     )
 )
 """Formats that a plugin's own schema may name: those of the drafts, and some of OpenAPI's. They describe; no validator
-of this project refuses a value by them."""
+of this project refuses a value by them.
+
+.. versionadded:: 0.1
+"""
 
 
 def dialect_of(schema: Any) -> Dialect | None:
-    """The dialect that `$schema` names, 2020-12 where it names none; None for any other."""
+    """The dialect that `$schema` names, 2020-12 where it names none; None for any other.
+
+    .. versionadded:: 0.1
+    """
     uri = schema.get("$schema") if isinstance(schema, dict) else None
     if uri is None:
         return DRAFT_2020
@@ -151,7 +173,10 @@ def dialect_of(schema: Any) -> Dialect | None:
 
 
 def subschemas(schema: dict[str, Any], dialect: Dialect) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Every schema directly inside `schema`, as (path from it, subschema); values that are not schemas are left out."""
+    """Every schema directly inside `schema`, as (path from it, subschema); values that are not schemas are left out.
+
+    .. versionadded:: 0.1
+    """
     found: list[tuple[tuple[str | int, ...], Any]] = []
     if dialect == DRAFT_7 and isinstance(schema.get("$ref"), str):
         # In draft 7 a reference hides what stands beside it, but others may still refer to what is hidden.

@@ -107,7 +107,10 @@ def is_leaf(hint: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value; a float is "number", whole or not."""
+    """The JSON type of a value; a float is "number", whole or not.
+
+    .. versionadded:: 0.1
+    """
     for kind, of in _KINDS:
         if isinstance(value, of):
             return kind

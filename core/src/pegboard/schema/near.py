@@ -25,6 +25,8 @@ class NearNames:
 
     Args:
         work: pairs of characters that may be compared, in all calls together.
+
+    .. versionadded:: 0.1
     """
 
     def __init__(self, work: int = MAX_WORK) -> None:
@@ -65,13 +67,18 @@ def hint_of(word: str, names: Collection[str], *, none: str = "there are none") 
         word: what was asked for.
         names: of what is there.
         none: what to say where there is nothing.
+
+    .. versionadded:: 0.1
     """
     near = NearNames().find(word, names)
     return f"did you mean {near[0]!r}?" if near else listed(names) if names else none
 
 
 def listed(names: Collection[str]) -> str:
-    """What there is, shortly."""
+    """What there is, shortly.
+
+    .. versionadded:: 0.1
+    """
     shown = ", ".join(islice(sorted(names), MAX_LISTED))
     more = len(names) - MAX_LISTED
     return f"there are: {shown} and {more} more" if more > 0 else f"there are: {shown}"

@@ -16,6 +16,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 MAX_PATTERN = 2_000
+"""The longest pattern that is read, in characters.
+
+.. versionadded:: 0.1
+"""
 MAX_STEPS = 50_000_000
 """What a search may cost at worst, in steps of the regex engine; about half a second."""
 MAX_POWER = 4
@@ -37,11 +41,17 @@ Chars = frozenset[int]
 
 
 class PatternError(ValueError):
-    """The pattern is wrong in every dialect."""
+    """The pattern is wrong in every dialect.
+
+    .. versionadded:: 0.1
+    """
 
 
 class ForeignPatternError(ValueError):
-    """The pattern may be right, and has no exact or no safe form in Python."""
+    """The pattern may be right, and has no exact or no safe form in Python.
+
+    .. versionadded:: 0.1
+    """
 
 
 class TooLongError(ValueError):
@@ -82,6 +92,8 @@ def compiled(pattern: str) -> Pattern:
     Raises:
         PatternError: no dialect reads it.
         ForeignPatternError: Python cannot search for exactly this in bounded time.
+
+    .. versionadded:: 0.1
     """
     if len(pattern) > MAX_PATTERN:
         raise ForeignPatternError(f"longer than {MAX_PATTERN:,} characters")

@@ -36,6 +36,8 @@ class References:
     Args:
         schema: the document.
         dialect: how it is read.
+
+    .. versionadded:: 0.1
     """
 
     def __init__(self, schema: Any, dialect: Dialect) -> None:
@@ -130,7 +132,10 @@ class References:
 
 
 def base_inside(schema: Any, base: str, dialect: Dialect) -> str:
-    """The base in force inside `schema`, where `base` is in force around it."""
+    """The base in force inside `schema`, where `base` is in force around it.
+
+    .. versionadded:: 0.1
+    """
     identifier = schema.get("$id") if isinstance(schema, dict) else None
     if not isinstance(identifier, str) or (dialect == DRAFT_7 and isinstance(schema.get("$ref"), str)):
         return base

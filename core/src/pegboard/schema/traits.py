@@ -19,7 +19,10 @@ MAX_DEPTH = 64
 
 
 Finder = Callable[[Any], bool]
-"""Whether a value that a validator passed holds something that no JSON text could have brought."""
+"""Whether a value that a validator passed holds something that no JSON text could have brought.
+
+.. versionadded:: 0.1
+"""
 
 
 def hidden_values(schema: Any, *, is_converted: bool = False) -> Finder | None:

@@ -6,6 +6,8 @@
         assert_ok(await recorded.call("add", {"a": 1, "b": 2}), text="3.0")
 
 `pegboard check` is the gate before a release, `pegboard new plugin` makes a package that passes it.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 from pegboard import ErrorCode, TextContent, ToolCall, ToolError, ToolResult
 from pegboard_anthropic._blocks import Block, wire_id
 from pegboard_anthropic._messages import DIALECT, THINKING
-from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage, tokens_of
-from pegboard_chat.portable.calls import kept_arguments, object_in, take_id
-from pegboard_chat.wire.faults import error_of, half_answer, read_json
+from pegboard_chat import CallDelta, Message, ModelError, Reply, Stop, TextDelta, ThinkingDelta, Usage
+from pegboard_chat.portable import kept_arguments, object_in, take_id
+from pegboard_chat.wire import error_of, half_answer, read_json, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pegboard_chat.contract import Delta
+    from pegboard_chat import Delta
     from pegboard_chat.portable import PortableExport
 
 STOPS = {

@@ -19,7 +19,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, ImageContent
-from pegboard_chat.portable.content import text_of, text_of_block
+from pegboard_chat.portable import text_of, text_of_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

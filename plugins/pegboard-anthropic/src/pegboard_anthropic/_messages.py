@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard_anthropic._blocks import Block, blocks_of, result_block, wire_id, words_of
-from pegboard_chat.portable.calls import kept_arguments
+from pegboard_chat.portable import kept_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,17 +19,15 @@ import attrs
 from pegboard_anthropic._blocks import Block, result_block, wire_id
 from pegboard_anthropic._messages import DIALECT, THINKING, messages_of
 from pegboard_anthropic.settings import MIN_BUDGET
-from pegboard_chat.contract import ModelError
-from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.calls import draw_id, refused
-from pegboard_chat.portable.profiles import ANTHROPIC_PLAIN, ANTHROPIC_STRICT
+from pegboard_chat import ModelError
+from pegboard_chat.portable import ANTHROPIC_PLAIN, ANTHROPIC_STRICT, PortableExport, draw_id, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard import Tool, ToolCall, ToolResult
     from pegboard_anthropic.settings import AnthropicSettings
-    from pegboard_chat.contract import ModelRequest, Reply, StreamReader
+    from pegboard_chat import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"

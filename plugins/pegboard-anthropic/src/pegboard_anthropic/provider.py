@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard_anthropic.settings import AnthropicSettings
-from pegboard_chat.wire.keyed import KeyedProvider
+from pegboard_chat.wire import KeyedProvider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from pegboard_anthropic.dialect import AnthropicDialect
-    from pegboard_chat.wire.transport import Transport
+    from pegboard_chat.wire import Transport
 
 
 ADVICE = {

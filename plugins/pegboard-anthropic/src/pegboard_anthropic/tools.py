@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from pegboard import Example, Tool, ToolResult, tool
-from pegboard.schema.markers import MaxLen, Pattern
+from pegboard.schema import MaxLen, Pattern
 
 if TYPE_CHECKING:
     from pegboard_anthropic.provider import AnthropicProvider
@@ -60,8 +60,7 @@ def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
             model: the model's name; leave it out for the one that is set up.
             system_prompt: what the model is told before the message.
         """
-        from pegboard_chat.contract import ModelRequest, Reply, Stop
-        from pegboard_chat.conversation import Conversation
+        from pegboard_chat import Conversation, ModelRequest, Reply, Stop
 
         conversation = Conversation(system_prompt).ask(message)
         request = ModelRequest(conversation, stream=False)

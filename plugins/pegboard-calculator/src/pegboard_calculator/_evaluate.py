@@ -123,7 +123,7 @@ def _unknown(name: str) -> Mistake:
         return Mistake(f"{name} is a function; write {FUNCTIONS[name].usage}")
     if name in CONSTANTS:
         return Mistake(f"{name} is a number, not a function; write {name}*(...) to multiply")
-    from pegboard.schema.near import NearNames  # only needed here
+    from pegboard.schema import NearNames  # only needed here
 
     near = NearNames().find(name, [*FUNCTIONS, *CONSTANTS], 3)
     if near:

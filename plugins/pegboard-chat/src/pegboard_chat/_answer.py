@@ -10,7 +10,7 @@ from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard.host import Host
+    from pegboard import Host
     from pegboard_chat.contract import Model
 
 MAX_MESSAGE = 1_000_000

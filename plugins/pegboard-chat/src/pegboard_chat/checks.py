@@ -10,7 +10,7 @@ from pegboard import ConfigError, Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pegboard.board import Board
+    from pegboard import Board
     from pegboard_chat.contract import Provider
     from pegboard_chat.settings import ChatSettings
 

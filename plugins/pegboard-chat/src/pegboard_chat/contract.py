@@ -248,10 +248,16 @@ class Provider(Protocol):
     .. versionadded:: 0.1
     """
 
-    name: str
-    """What stands before the colon of `--model`."""
-    default_model: str | None
-    """The model where only the provider is named; None: it has to be named, or the provider finds out."""
+    # Properties: a class or an instance may hold them, and nobody sets them.
+    @property
+    def name(self) -> str:
+        """What stands before the colon of `--model`."""
+        ...
+
+    @property
+    def default_model(self) -> str | None:
+        """The model where only the provider is named; None: it has to be named, or the provider finds out."""
+        ...
 
     def missing(self) -> str | None:
         """What a person has to set before this works, as a sentence; None: nothing. Cheap: no network, no keyring."""

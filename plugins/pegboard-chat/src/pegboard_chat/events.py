@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from pegboard_chat.contract import CallDelta, Delta, Reply, Stop, TextDelta, ThinkingDelta
+from pegboard_chat.contract import Delta, Reply, Stop
 
 if TYPE_CHECKING:
     from pegboard import ToolCall, ToolResult
@@ -92,19 +92,6 @@ class ChatEnded(NamedTuple):
 
 
 Event = Delta | CallStarted | CallEnded | RoundEnded | AnswerCut | ChatEnded
-
-__all__ = [
-    "AnswerCut",
-    "CallDelta",
-    "CallEnded",
-    "CallStarted",
-    "ChatEnded",
-    "Event",
-    "Events",
-    "RoundEnded",
-    "TextDelta",
-    "ThinkingDelta",
-]
 
 
 class Events:

@@ -31,6 +31,7 @@ from pegboard import (
     ConfigError,
     ErrorCode,
     Retry,
+    Session,
     TextContent,
     Tool,
     ToolCall,
@@ -38,7 +39,6 @@ from pegboard import (
     ToolError,
     ToolResult,
 )
-from pegboard.session import Session
 from pegboard_chat import many
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
 from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop, TextDelta
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 
     import trio
 
-    from pegboard import Content
-    from pegboard.host import Host
+    from pegboard import Content, Host
     from pegboard_chat.contract import Model, ModelDialect, ModelExport, ToolChoice
     from pegboard_chat.events import Event
 

@@ -20,7 +20,7 @@ from pegboard.schema.jsontext import JsonTextError, loads, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pegboard.host import Host
+    from pegboard import Host
 
 CHARACTERS_PER_TOKEN = 4
 LINE = 100

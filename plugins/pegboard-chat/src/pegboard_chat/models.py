@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pegboard import ConfigError, PluginError
-from pegboard.schema.near import NearNames
+from pegboard.schema import NearNames
 from pegboard_chat.wire.transport import REQUEST_TIMEOUT_S
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from pegboard_chat.conversation import Conversation, Message
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pegboard import Content
-    from pegboard.session import Sampler, Session
+    from pegboard import Content, Sampler, Session
     from pegboard_chat.contract import Reply
 
 MAX_TOKENS = 4_096

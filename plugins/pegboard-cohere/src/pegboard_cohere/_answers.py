@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, TextContent, ToolCall
-from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage, tokens_of
-from pegboard_chat.portable.calls import kept_arguments, kept_text, take_id, take_name
-from pegboard_chat.wire.faults import error_of, half_answer, read_json
+from pegboard_chat import CallDelta, Message, ModelError, Reply, Stop, TextDelta, ThinkingDelta, Usage
+from pegboard_chat.portable import kept_arguments, kept_text, take_id, take_name
+from pegboard_chat.wire import error_of, half_answer, read_json, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pegboard import ToolResult
-    from pegboard_chat.contract import Delta
+    from pegboard_chat import Delta
     from pegboard_chat.portable import PortableExport
 
 DIALECT = PROVIDER = "cohere"

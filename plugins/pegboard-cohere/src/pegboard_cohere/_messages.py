@@ -18,14 +18,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard import BinaryContent, ImageContent
-from pegboard_chat.portable.content import label, split, text_of, text_of_block
+from pegboard_chat.portable import label_of, split_blocks, text_of, text_of_block
 from pegboard_cohere._answers import DIALECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard import Content, ToolResult
-    from pegboard_chat.conversation import Conversation, Message
+    from pegboard_chat import Conversation, Message
     from pegboard_chat.portable import PortableExport
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
@@ -151,13 +151,13 @@ def results_of(results: Sequence[ToolResult], asked: Sequence[str], *, images: b
         shown = result.content if result.ok else ()
         documents = [document_of(block) for block in shown if _is_document(block)]
         rest = [block for block in shown if not _is_document(block)]
-        lines, after = split(rest, lambda block: images and is_image(block))
+        lines, after = split_blocks(rest, lambda block: images and is_image(block))
         text = "\n".join(lines) if lines or documents else text_of(result)
         parts = [{"type": "text", "text": text}] if text else []
         content = [*parts, *documents] if documents else text or NOTHING
         messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
         for number, block in enumerate(after, 1):
-            following += [{"type": "text", "text": label(block, number, result)}, part_of(block, images)]
+            following += [{"type": "text", "text": label_of(block, number, result)}, part_of(block, images)]
     return [*messages, {"role": "user", "content": following}] if following else messages
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_chat.contract import ForcedTool
-from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.profiles import COHERE_PLAIN, COHERE_STRICT
+from pegboard_chat import ForcedTool
+from pegboard_chat.portable import COHERE_PLAIN, COHERE_STRICT, PortableExport
 from pegboard_cohere._answers import DIALECT, calls_in, read_call
 from pegboard_cohere._messages import messages_of, results_of
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard import Tool, ToolCall, ToolResult
-    from pegboard_chat.contract import ModelRequest, Reply, StreamReader
+    from pegboard_chat import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
 SEEING = ("vision", "command-a-plus")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard_chat.wire.keyed import KeyedProvider
+from pegboard_chat.wire import KeyedProvider
 from pegboard_cohere.settings import CohereSettings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CohereProvider(KeyedProvider[CohereSettings]):
 
     async def list_models(self) -> list[str]:
         """The names of the models that chat; see `Provider.list_models`."""
-        from pegboard_chat.wire.listing import list_entries
+        from pegboard_chat.wire import list_entries
 
         place = await self.place("")
         url = f"{self.base_url}/v1/models?endpoint=chat&page_size=1000"

@@ -68,7 +68,7 @@ def find_codec(name: str) -> str:
     found = CODECS.get(folded)
     if found is not None:
         return found
-    from pegboard.schema.near import NearNames
+    from pegboard.schema import NearNames
 
     near = NearNames().find(folded, CODECS, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "write utf-8, utf-16, latin-1 or windows-1252"

@@ -339,7 +339,7 @@ class Scope:
             return []
         import itertools
 
-        from pegboard.schema.near import NearNames
+        from pegboard.schema import NearNames
 
         try:
             with root.open(parts[:-1], FOLDER) as folder, os.scandir(folder.fd) as found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pegboard import CallContext, Example, Tool, ToolError, ToolResult, tool
-from pegboard.schema.markers import Ge, Le, MaxLen, MinLen
+from pegboard.schema import Ge, Le, MaxLen, MinLen
 from pegboard_files._schema import (
     EDIT_SCHEMA,
     LIST_SCHEMA,

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import AudioContent, BinaryContent, ErrorCode, ImageContent, TextContent, ToolCall
 from pegboard.schema.jsontext import shorten_text
-from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.conversation import Message, Usage, tokens_of
-from pegboard_chat.portable.calls import INVALID_JSON, MAX_BROKEN, draw_id, refused
-from pegboard_chat.wire.faults import error_of, half_answer, read_json
+from pegboard_chat import CallDelta, Message, ModelError, Reply, Stop, TextDelta, ThinkingDelta, Usage
+from pegboard_chat.portable import INVALID_JSON, MAX_BROKEN, draw_id, refused
+from pegboard_chat.wire import error_of, half_answer, read_json, tokens_of
 from pegboard_gemini._parts import (
     DIALECT,
     FOREIGN_SIGNATURE,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pegboard import Content, ToolResult
-    from pegboard_chat.contract import Delta, ModelRequest
+    from pegboard_chat import Delta, ModelRequest
     from pegboard_chat.portable import PortableExport
 
 STOPS = {

@@ -18,14 +18,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
-from pegboard_chat.portable.content import label, split, text_of, text_of_block
+from pegboard_chat.portable import label_of, split_blocks, text_of, text_of_block
 from pegboard_gemini._parts import DIALECT, cleaned, given_parts, is_latest, signed, text_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pegboard import Content, ToolResult
-    from pegboard_chat.conversation import Conversation, Message
+    from pegboard_chat import Conversation, Message
 
 RESULT_MEDIA = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
 """What a `functionResponse` of Gemini 3 and later carries itself; other media follow in a content of the user."""
@@ -120,7 +120,7 @@ def results_of(
     for result, (call_id, name) in zip(results, asked, strict=True):
         shown = result.content if result.ok else ()
         inside = [block for block in shown if latest and _is_carried(block)]
-        lines, after = split([block for block in shown if block not in inside], _is_inline)
+        lines, after = split_blocks([block for block in shown if block not in inside], _is_inline)
         text = "\n".join(lines) if lines or inside else text_of(result)
         response: dict[str, Any] = {"id": call_id} if call_id else {}
         response |= {"name": name, "response": {"output" if result.ok else "error": text}}
@@ -128,7 +128,7 @@ def results_of(
             response["parts"] = [part_of(block) for block in inside]
         responses.append({"functionResponse": response})
         for number, block in enumerate(after, 1):
-            following += [{"text": label(block, number, result)}, part_of(block)]
+            following += [{"text": label_of(block, number, result)}, part_of(block)]
     return _content("user", responses) + _content("user", following)
 
 

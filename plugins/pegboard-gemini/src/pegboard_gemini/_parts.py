@@ -9,8 +9,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard_chat.conversation import own_id
-from pegboard_chat.portable.calls import NO_NAME, draw_id, kept_arguments, take_id
+from pegboard_chat.portable import NO_NAME, draw_id, kept_arguments, own_id, take_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

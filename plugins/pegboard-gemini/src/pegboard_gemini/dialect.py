@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard_chat.contract import ForcedTool
-from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.profiles import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS
+from pegboard_chat import ForcedTool
+from pegboard_chat.portable import GEMINI_JSON_SCHEMA, GEMINI_PARAMETERS, PortableExport
 from pegboard_gemini._contents import contents_of, results_of
 from pegboard_gemini._parts import DIALECT, given_parts, member, read_call
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard import Tool, ToolCall, ToolResult
-    from pegboard_chat.contract import ModelRequest, Reply, StreamReader
+    from pegboard_chat import ModelRequest, Reply, StreamReader
     from pegboard_chat.portable import Compiled
 
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}

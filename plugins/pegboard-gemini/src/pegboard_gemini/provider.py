@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pegboard_chat.wire.keyed import KeyedProvider
+from pegboard_chat.wire import KeyedProvider
 from pegboard_gemini.settings import GeminiSettings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class GeminiProvider(KeyedProvider[GeminiSettings]):
 
     async def list_models(self) -> list[str]:
         """The names of the models that answer questions; see `Provider.list_models`."""
-        from pegboard_chat.wire.listing import list_entries
+        from pegboard_chat.wire import list_entries
 
         place = await self.place("")
         url = f"{self.base_url}{VERSION}/models?pageSize=1000"

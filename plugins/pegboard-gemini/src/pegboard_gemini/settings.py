@@ -53,6 +53,6 @@ class GeminiSettings:
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
         """An address that is not valid, or holds more than one."""
-        from pegboard_chat.wire.keys import faults_of_address
+        from pegboard_chat.wire import faults_of_address
 
         return faults_of_address(raw.get("base_url"))

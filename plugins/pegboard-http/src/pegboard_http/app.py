@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pegboard import ErrorCode, ToolError, ToolResult, __version__
-from pegboard.dialects.json import listed
+from pegboard.dialects import listed
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_http.document import document_of
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from pegboard.host import Host
-    from pegboard.session import Session
+    from pegboard import Host, Session
     from pegboard_http.settings import HttpSettings
 
 _ID = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from pegboard import Host
     from pegboard.cli import ProgramRun
-    from pegboard.host import Host
 
 
 @click.command()

@@ -10,7 +10,7 @@ import trio
 from pegboard_serving import bound_socket, require_credential
 
 if TYPE_CHECKING:
-    from pegboard.host import Host
+    from pegboard import Host
     from pegboard_http.app import Gateway
     from pegboard_http.settings import HttpSettings
 

@@ -19,19 +19,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault, hookimpl, thaw
-from pegboard.schema.check import faults_of, is_plain
-from pegboard.schema.flat import FlatObject
+from pegboard.schema import DRAFT_7, FlatObject, dialect_of, faults_of_schema, hidden_values, is_plain, may_explode
 from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text
-from pegboard.schema.keywords import DRAFT_7, dialect_of
-from pegboard.schema.traits import hidden_values, may_explode
 from pegboard.validation import MAX_WALKED, declined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pegboard.contract import Validator
-    from pegboard.schema.explain import Document
-    from pegboard.schema.traits import Finder
+    from pegboard import Validator
+    from pegboard.schema import Document, Finder
 
 MAX_FAULTS = 50
 
@@ -41,7 +37,7 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
     """Hold every schema that is one, and that points nowhere outside."""
     if is_plain(schema):
         return RustValidator(schema)
-    if faults_of(schema, foreign=foreign):
+    if faults_of_schema(schema, foreign=foreign):
         return None
     validator = RustValidator(schema)
     if declined(schema) and not validator.compile():
@@ -94,11 +90,11 @@ class RustValidator:
         return self._walk(value) or self._own_faults(value)
 
     def _walk(self, value: Any) -> Sequence[Fault]:
-        from pegboard.schema.explain import Document, explain
+        from pegboard.schema import Document, faults_of_value
 
         if self._document is None:
             self._document = Document(self._schema)
-        return explain(self._schema, value, visits=MAX_WALKED, document=self._document)
+        return faults_of_value(self._schema, value, visits=MAX_WALKED, document=self._document)
 
     def compile(self) -> bool:
         """Compile now, and say whether the library can hold the schema."""

@@ -16,7 +16,7 @@ from pegboard_manifest.projection import ProjectionError, may_refer, references,
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from pegboard.errors import Step
+    from pegboard import Step
 
     Path = tuple[Step, ...]
 
@@ -109,7 +109,7 @@ def _reference_faults(schema: Any, defs: Mapping[str, Any], path: Path) -> Itera
 
 
 def _near(ref: str, defs: Mapping[str, Any]) -> str | None:
-    from pegboard.schema.near import NearNames
+    from pegboard.schema import NearNames
 
     near = NearNames().find(ref.rpartition("/")[2], defs)
     return f"did you mean #/$defs/{near[0]}?" if near else None
@@ -127,7 +127,7 @@ class _Uses:
         name = holder["parameter"]
         self.seen.add(name)
         if name not in self.properties:
-            from pegboard.schema.near import NearNames
+            from pegboard.schema import NearNames
 
             near = NearNames().find(name, self.properties)
             hint = f"did you mean {near[0]!r}?" if near else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.derive import Signature
+from pegboard.schema import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,7 +22,7 @@ from pegboard_manifest.tools import READS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pegboard.board import Board
+    from pegboard import Board
     from pegboard_manifest.document import Manifest
 
 MAX_SHOWN = 10

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from pegboard.errors import Step
+    from pegboard import Step
 
 FILE = "tool.manifest.json"
 MAJOR = 1
@@ -255,9 +255,9 @@ def _faults_of(document: Any, referring: set[str]) -> list[Fault]:
 
 
 def _explained(schema: Any, value: Any) -> list[Fault]:
-    from pegboard.schema.explain import explain
+    from pegboard.schema import faults_of_value
 
-    return explain(schema, value)
+    return faults_of_value(schema, value)
 
 
 def _prefixed(path: tuple[Step, ...], faults: Iterable[Fault]) -> list[Fault]:

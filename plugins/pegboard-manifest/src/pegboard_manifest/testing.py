@@ -472,4 +472,12 @@ _WRITERS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "http": _write_answer,
     "python": _write_value,
 }
-__all__ = ["Case", "contract_cases", "contract_tests", "golden_of", "outcome_of_call", "outcome_of_response"]
+__all__ = [
+    "GOLDEN_FOLDER",
+    "Case",
+    "contract_cases",
+    "contract_tests",
+    "golden_of",
+    "outcome_of_call",
+    "outcome_of_response",
+]

@@ -22,7 +22,7 @@ from pegboard_manifest.texts import clean_line, clean_schema, clean_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard.tools import Risk
+    from pegboard import Risk
     from pegboard_manifest.document import Manifest
 
 TAG = "manifest"

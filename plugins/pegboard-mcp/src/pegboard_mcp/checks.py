@@ -15,7 +15,7 @@ from pegboard import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pegboard.board import Board
+    from pegboard import Board
     from pegboard_mcp.client.discovery import Listing
     from pegboard_mcp.definitions import ServerDefinition
     from pegboard_mcp.settings import McpSettings

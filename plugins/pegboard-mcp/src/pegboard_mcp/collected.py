@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pegboard import Content, ToolError
-    from pegboard.session import Session
+    from pegboard import Content, Session, ToolError
     from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
 
 SOURCES_WAIT_S = 20.0

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard import Dialect, Origin, Tool, ToolSource
-    from pegboard.board import Board
+    from pegboard import Board, Dialect, Origin, Tool, ToolSource
     from pegboard_mcp.collected import Capabilities
 
 

@@ -15,8 +15,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from pegboard import Content, ToolError
-    from pegboard.session import Session
+    from pegboard import Content, Session, ToolError
 
 Role = Literal["user", "assistant"]
 

@@ -208,7 +208,7 @@ def _unset(value: str, known: set[str]) -> list[str]:
 
 
 def _near(key: str) -> str:
-    from pegboard.schema.near import NearNames
+    from pegboard.schema import NearNames
 
     near = NearNames().find(str(key), KINDS)
     return f"did you mean {near[0]!r}?" if near else "take it out"

@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Annotated
 
 from pegboard import CallContext, ErrorCode, Example, ToolError, ToolResult, tool
-from pegboard.schema.markers import Ge, Le
+from pegboard.schema import Ge, Le
 from pegboard_memory._schema import (
     FOUND_SCHEMA,
     MAX_ID,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode
-from pegboard_chat.contract import ModelError
-from pegboard_chat.conversation import Usage, tokens_of
+from pegboard_chat import ModelError, Usage
+from pegboard_chat.wire import tokens_of
 
 if TYPE_CHECKING:
-    from pegboard_chat.conversation import Message
+    from pegboard_chat import Message
 
 _INPUT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")

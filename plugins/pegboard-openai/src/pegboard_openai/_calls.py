@@ -12,14 +12,14 @@ import string
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ToolCall
-from pegboard_chat.contract import ForcedTool
-from pegboard_chat.portable.calls import kept_arguments, kept_text, take_id, take_name
+from pegboard_chat import ForcedTool
+from pegboard_chat.portable import kept_arguments, kept_text, take_id, take_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pegboard import ToolResult
-    from pegboard_chat.contract import ModelRequest
+    from pegboard_chat import ModelRequest
     from pegboard_chat.portable import PortableExport
     from pegboard_openai._flavours import Flavour
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import TextContent
-from pegboard_chat.contract import Reply, Stop
-from pegboard_chat.conversation import Message
-from pegboard_chat.portable import PortableExport
-from pegboard_chat.portable.content import split_results
-from pegboard_chat.portable.profiles import OPENAI_COMPATIBLE, OPENAI_STRICT
+from pegboard_chat import Message, Reply, Stop
+from pegboard_chat.portable import OPENAI_COMPATIBLE, OPENAI_STRICT, PortableExport, split_results
 from pegboard_openai._answers import cleaned, is_of, no_answer, provider_of, usage_of
 from pegboard_openai._calls import read_call, tools_of, written
 from pegboard_openai._chat_stream import (
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pegboard import Content, Tool, ToolCall, ToolResult
-    from pegboard_chat.contract import ModelRequest, StreamReader
+    from pegboard_chat import ModelRequest, StreamReader
     from pegboard_chat.portable import Compiled
 
 BRIDGE = "I have read the result."

@@ -15,14 +15,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_chat.contract import CallDelta, ModelError, TextDelta, ThinkingDelta
-from pegboard_chat.wire.faults import error_of, half_answer, read_json
+from pegboard_chat import CallDelta, ModelError, TextDelta, ThinkingDelta
+from pegboard_chat.wire import error_of, half_answer, read_json
 from pegboard_openai._answers import no_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pegboard_chat.contract import Delta, Reply
+    from pegboard_chat import Delta, Reply
 
 REASONING = ("reasoning_content", "reasoning")
 """Where servers put what the model thinks: DeepSeek, Kimi and llama.cpp, or Groq, vLLM, Ollama and OpenRouter."""

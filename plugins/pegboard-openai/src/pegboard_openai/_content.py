@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
-from pegboard_chat.portable.content import text_of_block
+from pegboard_chat.portable import text_of_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

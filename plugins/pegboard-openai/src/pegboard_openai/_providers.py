@@ -10,15 +10,14 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ErrorCode
-from pegboard_chat.contract import ModelError
+from pegboard_chat import ModelError
 from pegboard_openai._flavours import COMPATIBLE, OPENAI, flavour_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from pegboard_chat.contract import Model, ModelDialect
-    from pegboard_chat.wire.faults import Place
-    from pegboard_chat.wire.transport import Transport
+    from pegboard_chat import Model, ModelDialect
+    from pegboard_chat.wire import Place, Transport
     from pegboard_openai.settings import OpenAISettings, ServerSettings
 
 KEY = "OPENAI_API_KEY"
@@ -62,7 +61,7 @@ class Server:
 
     def missing(self) -> str | None:
         """What has to be set first; the keyring is not asked."""
-        from pegboard_chat.wire.keys import missing_key
+        from pegboard_chat.wire import missing_key
 
         variable = self._settings.key_variable
         if not self._wants_key or variable is None:
@@ -76,7 +75,7 @@ class Server:
         Raises:
             ModelError: reason `no_key`; `no_model`, `no_network` and the like where the server has to be asked first.
         """
-        from pegboard_chat.wire.transport import open_transport
+        from pegboard_chat.wire import open_transport
 
         place = await self._place()
         async with open_transport() as transport:
@@ -85,7 +84,7 @@ class Server:
 
     async def list_models(self) -> Sequence[str]:
         """The names of its models, as it lists them."""
-        from pegboard_chat.wire.transport import open_transport
+        from pegboard_chat.wire import open_transport
 
         place = await self._place()
         async with open_transport() as transport:
@@ -99,7 +98,7 @@ class Server:
         return kind(flavour_of(self.base_url), self.name)
 
     async def _place(self) -> Place:
-        from pegboard_chat.wire.keys import key_for
+        from pegboard_chat.wire import key_for
 
         base_url, settings = self.base_url, self._settings
         key = await key_for(self.name, base_url, settings.key_variable, settings.api_key, needed=self._wants_key)
@@ -131,7 +130,7 @@ class LocalProvider:
         Raises:
             ModelError: reason `no_network`: no port lists models; `no_model`: none has that one, or any.
         """
-        from pegboard_chat.wire.transport import open_transport
+        from pegboard_chat.wire import open_transport
         from pegboard_openai._chat import ChatDialect
 
         async with open_transport() as transport:
@@ -146,7 +145,7 @@ class LocalProvider:
         Raises:
             ModelError: reason `no_network`: there is none.
         """
-        from pegboard_chat.wire.transport import open_transport
+        from pegboard_chat.wire import open_transport
 
         async with open_transport() as transport:
             found = await self._look(transport)
@@ -229,7 +228,7 @@ def providers_of(settings: OpenAISettings) -> list[Server | LocalProvider]:
 
 
 def _place_of(provider: str, base_url: str, key: str | None, variable: str | None, *, responses: bool = False) -> Place:
-    from pegboard_chat.wire.faults import Place
+    from pegboard_chat.wire import Place
 
     end = "responses" if responses else "chat/completions"
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
@@ -247,7 +246,7 @@ def _model(
 ) -> Any:
     import attrs
 
-    from pegboard_chat.wire.http_model import HttpModel
+    from pegboard_chat.wire import HttpModel
 
     return HttpModel(f"{provider.name}:{model}", dialect, transport, attrs.evolve(place, model=model))
 

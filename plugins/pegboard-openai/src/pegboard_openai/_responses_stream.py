@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard_chat.contract import CallDelta, TextDelta, ThinkingDelta
-from pegboard_chat.wire.faults import half_answer
+from pegboard_chat import CallDelta, TextDelta, ThinkingDelta
+from pegboard_chat.wire import half_answer
 from pegboard_openai._chat_stream import failure, parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pegboard_chat.contract import Delta, Reply
+    from pegboard_chat import Delta, Reply
 
 MAX_ITEMS = 2_000
 _THOUGHTS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})

@@ -48,7 +48,7 @@ class OpenAISettings:
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
         """Addresses that are not valid, and names that no provider can have."""
-        from pegboard_chat.wire.keys import faults_of_address
+        from pegboard_chat.wire import faults_of_address
 
         if raw.get("base_url") is not None:
             yield from faults_of_address(raw["base_url"])

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
+from pegboard import ConfigError
 from pegboard.config import setting
-from pegboard.errors import ConfigError
 
 if TYPE_CHECKING:
     import ipaddress
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import trio
 
 __all__ = [
+    "LAST_S",
     "Caller",
     "HostCheck",
     "TokenSettings",
@@ -48,7 +49,10 @@ MAX_REMEMBERED = 64
 BACKLOG = 100
 """How many connections may wait to be accepted."""
 LAST_S = 3.0
-"""How long answers may take to leave after the last call is done, in seconds."""
+"""How long answers may take to leave after the last call is done, in seconds.
+
+.. versionadded:: 0.1
+"""
 UNREAD_S = 30.0
 """How long a client may leave unread what it is sent, in seconds, before the system ends the connection."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-__all__ = ["Bodies", "BodyError"]
+__all__ = ["SKIPPED", "Bodies", "BodyError"]
 
 AT_ONCE = 256
 """Bodies that are under way at once; one caller has at most half of them."""
@@ -24,7 +24,10 @@ GRACE_S = 5.0
 RATE = 1_000
 """After the grace a body must have come with that many bytes a second."""
 SKIPPED = 2
-"""How many times the longest body is read of one that is too long."""
+"""How many times the longest body is read of one that is too long.
+
+.. versionadded:: 0.1
+"""
 
 
 class BodyError(Exception):

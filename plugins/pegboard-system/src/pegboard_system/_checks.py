@@ -18,7 +18,7 @@ from pegboard_system._rules import RULES, WRAPPERS, starts_programs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pegboard.board import Board
+    from pegboard import Board
     from pegboard_system._judge import Policy
     from pegboard_system._schema import Level
 

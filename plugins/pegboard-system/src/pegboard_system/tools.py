@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
-from pegboard.schema.markers import Ge, Le, MaxLen, MinLen
+from pegboard.schema import Ge, Le, MaxLen, MinLen
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._schema import COMMAND_SCHEMA, ECHO_SCHEMA, LEVELS, SYSTEM_SCHEMA, Level
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
-from pegboard.schema.markers import Ge, Le
+from pegboard.schema import Ge, Le
 from pegboard_tasks._schema import (
     ADDED_SCHEMA,
     COMPLETED_SCHEMA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 
 Json = Any
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.keywords import KEYWORDS
-from pegboard_manifest.hygiene import sanitise
+from pegboard.schema import KEYWORDS
+from pegboard_manifest import sanitise
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
     DEFS,

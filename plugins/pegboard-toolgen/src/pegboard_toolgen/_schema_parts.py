@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.keywords import KEYWORDS
+from pegboard.schema import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

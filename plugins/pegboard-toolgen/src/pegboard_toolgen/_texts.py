@@ -9,7 +9,7 @@ import shlex
 from typing import Any
 
 from pegboard.text import visible
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 

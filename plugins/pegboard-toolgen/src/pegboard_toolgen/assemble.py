@@ -14,8 +14,7 @@ from typing import Any
 import attrs
 
 from pegboard import ErrorCode
-from pegboard_manifest.hygiene import sanitise
-from pegboard_manifest.tools import is_read_only
+from pegboard_manifest import is_read_only, sanitise
 from pegboard_toolgen._texts import shown, to_line
 from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
 from pegboard_toolgen.hints import Hints, Matcher, Strictness, ToolHints, chosen_names

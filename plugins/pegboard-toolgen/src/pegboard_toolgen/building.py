@@ -176,9 +176,9 @@ def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any])
 
 
 def validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> None:
-    from pegboard_manifest.document import of_document
+    from pegboard_manifest import manifest_of
 
-    of_document(document, folder.path, called=called)
+    manifest_of(document, folder.path, called=called)
 
 
 def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def finished(document: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest as it is written: tools by name, with fingerprints."""
-    from pegboard_manifest.canonical import fingerprint_of, fingerprint_of_document
+    from pegboard_manifest import fingerprint_of, fingerprint_of_document
 
     tools = sorted(document["tools"], key=lambda tool: tool["name"])
     whole = {**document, "tools": tools}
@@ -221,7 +221,7 @@ def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def example_command(document: Mapping[str, Any]) -> str | None:
     """A call that a person can type, of a tool that reads if there is one; None where no example is plain enough."""
-    from pegboard_manifest.tools import is_read_only
+    from pegboard_manifest import is_read_only
 
     def rank(tool: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
         example = tool["examples"][0]

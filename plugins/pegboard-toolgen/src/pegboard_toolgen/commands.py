@@ -198,7 +198,7 @@ def _folder(given: Path | None) -> Path:
 
 
 def _tell(report: Report) -> None:
-    from pegboard_manifest.tools import is_read_only
+    from pegboard_manifest import is_read_only
 
     document = report.document
     project = document["project"]

@@ -441,10 +441,10 @@ def assembled(
 
 
 def _bad_tools(document: Mapping[str, Any]) -> dict[str, str]:
-    from pegboard_manifest.document import ManifestError, of_document
+    from pegboard_manifest import ManifestError, manifest_of
 
     try:
-        of_document(document, ".")
+        manifest_of(document, ".")
     except ManifestError as problem:
         bad: dict[str, str] = {}
         for fault in problem.faults:

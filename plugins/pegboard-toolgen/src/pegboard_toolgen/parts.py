@@ -32,12 +32,12 @@ def parts_of(words: str) -> frozenset[str]:
     """
     found = frozenset(word.strip() for word in words.split(","))
     for word in sorted(found - FULL):
-        from pegboard.schema.near import NearNames, listed
+        from pegboard.schema import NearNames, listed_names
         from pegboard_toolgen._texts import shown
 
         near = NearNames().find(word, PARTS)
         meant = f": did you mean {near[0]!r}?" if near else ";"
-        raise ValueError(f"there is no part '{shown(word, 60)}'{meant} {listed(PARTS)}")
+        raise ValueError(f"there is no part '{shown(word, 60)}'{meant} {listed_names(PARTS)}")
     return found
 
 

@@ -20,7 +20,7 @@ import attrs
 
 from pegboard import ConfigError
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen._texts import shown
 
 if TYPE_CHECKING:

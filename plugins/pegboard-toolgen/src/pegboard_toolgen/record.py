@@ -22,8 +22,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard.schema.jsontext import JsonTextError, loads
-from pegboard_manifest.hygiene import is_loopback
-from pegboard_manifest.tools import is_read_only
+from pegboard_manifest import is_loopback, is_read_only
 from pegboard_toolgen._texts import counted, to_bytes, to_line
 from pegboard_toolgen.assemble import is_made_up
 from pegboard_toolgen.folder import MANIFEST

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.profile import files_in
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ class Checker:
     def __init__(self, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> None:
         import jsonschema_rs
 
-        from pegboard_manifest.projection import ProjectionError, project
+        from pegboard_manifest import ProjectionError, project
 
         try:
             self.schema: Mapping[str, Any] = project(schema, defs)

@@ -12,9 +12,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from pegboard.schema.keywords import DRAFT_2020, FORMATS, KEYWORDS, TYPES
-from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError, compiled
-from pegboard_manifest.hygiene import sanitise
+from pegboard.schema import (
+    DRAFT_2020,
+    FORMATS,
+    KEYWORDS,
+    MAX_PATTERN,
+    TYPES,
+    ForeignPatternError,
+    PatternError,
+    compile_pattern,
+)
+from pegboard_manifest import sanitise
 from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
@@ -455,7 +463,7 @@ def is_pattern(text: Json) -> bool:
     if not isinstance(text, str) or len(text) > MAX_PATTERN or not _is_shown(text):
         return False
     try:
-        compiled(text)
+        compile_pattern(text)
     except (PatternError, ForeignPatternError, RecursionError):
         return False
     return True

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pegboard.cli._person import ask_person, forget_typed
+from pegboard.cli import ask_person, forget_typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard.session import Confirmation
+    from pegboard import Confirmation
     from pegboard_chat.commands._shown import Lines, Shown
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import ConfigError, PegboardError
-from pegboard.cli._text import printable_line
+from pegboard.cli import printable_line
 from pegboard_chat.commands import _files
 from pegboard_chat.commands._prompt import Prompt
 from pegboard_chat.contract import ModelError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import trio
 
-    from pegboard.session import Session
+    from pegboard import Session
     from pegboard_chat.commands._talk import Talk
     from pegboard_chat.contract import Model
     from pegboard_chat.loop import Chat
@@ -194,14 +194,14 @@ class Conversing:
             case "/usage":
                 tell(self._talk.totals(), dim=False)
             case _:
-                from pegboard.schema.near import NearNames
+                from pegboard.schema import NearNames
 
                 near = NearNames().find(command, COMMANDS)
                 hint = f"did you mean {near[0]}?" if near else "/help shows the commands"
                 tell(f"there is no command {printable_line(command, 40)}; {hint}", dim=False)
 
     def _list_tools(self, word: str) -> None:
-        from pegboard.cli._sources import held_line
+        from pegboard.cli import held_line
 
         tools = self._talk.tools
         found = [

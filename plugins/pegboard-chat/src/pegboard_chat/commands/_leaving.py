@@ -26,7 +26,7 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
     """Do the work; the exit status, its own or that of the signal which ended it."""
     import trio
 
-    from pegboard.cli._output import note
+    from pegboard.cli import note
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.cli._terminal import moves_cursor
+from pegboard.cli import moves_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,8 +72,7 @@ class Prompt:
     async def _read_plain(self) -> Typed:
         import trio
 
-        from pegboard.cli._output import note
-        from pegboard.cli._person import read_typed_line
+        from pegboard.cli import note, read_typed_line
 
         line = ""
         if not self._left:

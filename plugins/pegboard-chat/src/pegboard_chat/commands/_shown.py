@@ -16,10 +16,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pegboard import TextContent
-from pegboard.cli._output import answer, emit, to_json
-from pegboard.cli._terminal import is_terminal, moves_cursor
-from pegboard.cli._text import printable, printable_line, taken_out_of
-from pegboard.cli._waiting import quiet
+from pegboard.cli import answer_stream, emit, is_terminal, moves_cursor, printable_line, quiet, taken_out_of, to_json
+from pegboard.text import visible
 from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, RoundEnded
 
@@ -62,7 +60,7 @@ class Pieces:
     def _clean(self, text: str) -> str:
         if not text.isascii() and _SURROGATE.search(text):  # halves that came apart belong together
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return printable(text) if self._careful else text
+        return visible(text) if self._careful else text
 
 
 class Shown:
@@ -78,7 +76,7 @@ class Shown:
         self._quiet = quiet
         self._thinking = thinking and self._notes_on_terminal and not quiet
         self._dim = self._notes_on_terminal and not os.environ.get("NO_COLOR") and moves_cursor()
-        self._text = Pieces(careful=is_terminal(answer()))
+        self._text = Pieces(careful=is_terminal(answer_stream()))
         self._thought = Pieces(careful=True)
         self._open = ""
         """What has begun a line and not ended it: the answer, or a thought."""
@@ -120,7 +118,7 @@ class Shown:
     def tell(self, text: str, *, dim: bool = True) -> None:
         """One line on stderr, beside whatever is being said."""
         self.break_line()
-        text = printable(text)
+        text = visible(text)
         self._write(f"\x1b[2m{text}\x1b[0m\n" if dim and self._dim else f"{text}\n")
 
     def break_line(self) -> None:
@@ -214,7 +212,7 @@ class Lines:
         """Only what is not part of the events is said beside them."""
         if not dim:
             with contextlib.suppress(OSError, ValueError, AttributeError):
-                sys.stderr.write(f"{printable(text)}\n")
+                sys.stderr.write(f"{visible(text)}\n")
                 sys.stderr.flush()
 
     def break_line(self) -> None:

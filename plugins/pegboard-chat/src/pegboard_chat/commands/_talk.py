@@ -18,9 +18,7 @@ from pegboard_chat.contract import ModelError, Stop
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
-    from pegboard import Content
-    from pegboard.host import Host
-    from pegboard.session import Session
+    from pegboard import Content, Host, Session
     from pegboard_chat.budget import Budget
     from pegboard_chat.commands._shown import Lines, Shown
     from pegboard_chat.contract import Model
@@ -149,7 +147,7 @@ async def wait_for_sources(host: Host, shown: Shown | Lines) -> None:
 
 def tell_absent(host: Host, shown: Shown | Lines) -> None:
     """Say which sources offer nothing, and why, and what waits to be accepted."""
-    from pegboard.cli._sources import absence_of, held_line
+    from pegboard.cli import absence_of, held_line
 
     for one in host.board.source_statuses():
         if not one.tools:
@@ -240,7 +238,7 @@ class Talk:
 
     def begin(self, host: Host) -> Session:
         """Take the host, and the session of the person in front of it."""
-        from pegboard.cli._person import has_person, say_yes
+        from pegboard.cli import has_person, say_yes
         from pegboard_chat.commands._asking import Asking
 
         confirm = say_yes if self.options.yes else Asking(self.shown).confirm if has_person() else None
@@ -248,7 +246,7 @@ class Talk:
         return host.session(self.options.user, channel="chat", confirm=confirm, on_progress=self._tell_progress)
 
     async def _tell_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
-        from pegboard.cli._text import printable_line
+        from pegboard.cli import printable_line
 
         if not self.options.quiet:
             of = f" of {total:g}" if total is not None else ""
@@ -260,7 +258,7 @@ class Talk:
         Raises:
             ConfigError: one is not.
         """
-        from pegboard.schema.near import NearNames
+        from pegboard.schema import NearNames
 
         for name in self.options.tools:
             if name not in session.tools:
@@ -294,7 +292,7 @@ class Talk:
 
         What was said is kept and saved however it ends.
         """
-        from pegboard.cli._output import OutputError
+        from pegboard.cli import OutputError
         from pegboard_chat.events import AnswerCut, ChatEnded, RoundEnded
 
         status = DONE

@@ -19,8 +19,8 @@ from pegboard_chat.commands._talk import (
 )
 
 if TYPE_CHECKING:
+    from pegboard import Host
     from pegboard.cli import ProgramRun
-    from pegboard.host import Host
 
 
 def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -79,7 +79,7 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     Exit status: 0 answered; 1 the model did not answer, or not in whole; 2 something is wrong with the usage or the
     configuration; 130 after Ctrl-C.
     """
-    from pegboard.cli._output import running_third_party_code
+    from pegboard.cli import running_third_party_code
     from pegboard_chat.commands._leaving import unless_ended
 
     asked = _question(question)
@@ -114,8 +114,7 @@ def _question(given: str | None) -> str | None:
     Raises:
         click.UsageError: there is neither.
     """
-    from pegboard.cli._person import has_person
-    from pegboard.cli._terminal import is_terminal
+    from pegboard.cli import has_person, is_terminal
 
     if given is not None and given != "-":
         if not given.strip():

@@ -17,9 +17,8 @@ from pegboard_chat.commands.chat import _complete_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pegboard import Host, Session
     from pegboard.cli import ProgramRun
-    from pegboard.host import Host
-    from pegboard.session import Session
     from pegboard_chat.evals.questions import Described, EvalFile
     from pegboard_chat.evals.report import Report
     from pegboard_chat.evals.running import Series
@@ -50,7 +49,7 @@ def evaluate(run: ProgramRun, /, file: str, **said: Any) -> int:
     Calls are not carried out unless the file says `run = true`. Exit status: 0 the file's thresholds are reached; 1
     they are not, or a run was not answered; 2 something is wrong with the file or the configuration.
     """
-    from pegboard.cli._output import running_third_party_code
+    from pegboard.cli import running_third_party_code
     from pegboard_chat.commands._leaving import unless_ended
     from pegboard_chat.evals.questions import SUFFIXES, read_descriptions, read_eval
 
@@ -94,7 +93,7 @@ class Options:
         Raises:
             ConfigError: `--only` names a question that is not there.
         """
-        from pegboard.schema.near import NearNames
+        from pegboard.schema import NearNames
 
         ids = [question.id for question in found.questions]
         for name in self.only:
@@ -132,7 +131,7 @@ class Evaluation:
 
     async def run(self, host: Host) -> int:
         """Run both series, or the one; what came of it is the report."""
-        from pegboard.cli._person import say_yes
+        from pegboard.cli import say_yes
         from pegboard_chat.commands._shown import Shown
         from pegboard_chat.evals.report import Report
 
@@ -185,7 +184,7 @@ class Evaluation:
 
     def tell(self, report: Report) -> int:
         """Print the report; the exit status."""
-        from pegboard.cli._output import emit_json, emit_line, note
+        from pegboard.cli import emit_json, emit_line, note
 
         if self._options.as_json:
             emit_json(report.to_json())
@@ -206,11 +205,10 @@ class Evaluation:
 
     def _draw(self, report: Report) -> None:
         """The table and the picture; on a narrow terminal the mistakes stand below the table."""
-        from pegboard.cli._output import answer, emit, emit_line, emit_table
-        from pegboard.cli._terminal import is_terminal
+        from pegboard.cli import answer_stream, emit, emit_line, emit_table, is_terminal
         from pegboard_chat.evals import picture
 
-        stream = answer()
+        stream = answer_stream()
         columns = _columns(stream) if is_terminal(stream) else None
         is_narrow = columns is not None and columns < NARROW
         heads, rows = report.table(NARROW_LABEL) if is_narrow else report.table()

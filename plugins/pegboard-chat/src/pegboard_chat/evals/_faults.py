@@ -38,7 +38,7 @@ class Faults:
 
     def known_keys(self, table: Mapping[str, Any], known: Collection[str]) -> None:
         """Require that a table says nothing that is not read."""
-        from pegboard.schema.near import NearNames
+        from pegboard.schema import NearNames
 
         for key in table:
             if key not in known:

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import attrs
 
 from pegboard import Fault
+from pegboard.schema import NearNames
 from pegboard.schema.jsontext import shorten, shorten_text
-from pegboard.schema.near import NearNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

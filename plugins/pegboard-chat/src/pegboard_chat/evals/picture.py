@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
-from pegboard.cli._text import printable_line
+from pegboard.cli import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

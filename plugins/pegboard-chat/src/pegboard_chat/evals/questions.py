@@ -144,13 +144,12 @@ def read_descriptions(path: str) -> Mapping[str, Described]:
 
 
 def _load(path: str) -> Mapping[str, Any]:
-    from pegboard.config._files import load_bytes, read_file
+    from pegboard.config import read_table
 
     file = Path(path)
     if file.suffix not in SUFFIXES:
         raise ConfigError(f"{path} is not a file of questions", hint=f"its name ends in one of {', '.join(SUFFIXES)}")
-    table = read_file(file, load_bytes(file))
-    return {} if table is None else table
+    return read_table(file)
 
 
 SUFFIXES = (".toml", ".yaml", ".yml", ".json")
@@ -306,7 +305,7 @@ def properties_of(tool: Tool) -> Mapping[str, Any]:
 def _require(
     name: str, known: Collection[str], path: tuple[str | int, ...], faults: Faults, what: str = "a tool on the board"
 ) -> bool:
-    from pegboard.schema.near import NearNames
+    from pegboard.schema import NearNames
 
     if name in known:
         return True

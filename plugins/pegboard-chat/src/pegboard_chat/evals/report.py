@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard.cli._text import printable_line
+from pegboard.cli import printable_line
 from pegboard_chat.evals.picture import Row
 from pegboard_chat.evals.statistics import Comparison, Count, Interval, compare, overall, rate_of
 

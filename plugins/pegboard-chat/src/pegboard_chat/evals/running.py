@@ -21,8 +21,7 @@ from pegboard_chat.evals.statistics import Count
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pegboard import Tool, ToolCall
-    from pegboard.session import Session
+    from pegboard import Session, Tool, ToolCall
     from pegboard_chat.contract import Model
     from pegboard_chat.evals.questions import Described, EvalFile, Question
     from pegboard_chat.prices import Price

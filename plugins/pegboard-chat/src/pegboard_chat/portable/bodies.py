@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard._frozen import FrozenDict, FrozenList
 from pegboard_chat.portable.forms import (
     HOISTED,
     KINDS,
@@ -49,8 +48,6 @@ _QUICK_REST = frozenset({"default", "enum"})
 _QUICK_ARRAY = frozenset({"default", "items"})
 _QUICK_UNION = frozenset({"anyOf", "default", "title", "description"})
 _NULL = {"type": "null"}
-_DICTS = (FrozenDict, dict)
-_LISTS = (FrozenList, list)
 
 
 class Bodies(Gatherer):
@@ -264,7 +261,7 @@ class Bodies(Gatherer):
     def _quick(self, item: Any, path: Path, name: str) -> dict[str, Any] | None:
         """The compiled form of what most properties are: a scalar or a list of such, null beside it, a default; None
         says nothing."""
-        if item.__class__ not in _DICTS or not item:
+        if not isinstance(item, dict) or not item:
             return None
         self._charge(item)
         keywords = self.profile.keywords
@@ -295,12 +292,12 @@ class Bodies(Gatherer):
         if "format" in item:
             return False
         if kind.__class__ is not str:
-            return not rest - _QUICK_DEFAULT and kind.__class__ in _LISTS and self._is_quick_pair(kind)
+            return not rest - _QUICK_DEFAULT and isinstance(kind, list) and self._is_quick_pair(kind)
         if kind == "array":
             items = item.get("items")
             return (
                 rest <= _QUICK_ARRAY
-                and items.__class__ in _DICTS
+                and isinstance(items, dict)
                 and "format" not in items
                 and items.get("type") in SCALARS
                 and items.keys() <= self.simple
@@ -313,12 +310,12 @@ class Bodies(Gatherer):
         """Whether it is one such schema, or null."""
         branches = item.get("anyOf")
         return (
-            branches.__class__ in _LISTS
+            isinstance(branches, list)
             and self.profile.nullable == "type"
             and item.keys() <= _QUICK_UNION
             and len(branches) == 2
             and branches[1] == _NULL
-            and branches[0].__class__ in _DICTS
+            and isinstance(branches[0], dict)
             and "type" in branches[0]
             and branches[0].keys() <= self.simple | {"items"}
             and branches[0]["type"].__class__ is str

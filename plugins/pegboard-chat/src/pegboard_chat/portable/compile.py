@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import Loss
-from pegboard.schema.check import is_plain
+from pegboard.schema import is_plain
 from pegboard_chat.portable.bodies import Bodies
 from pegboard_chat.portable.forms import (
     HOISTED,
@@ -179,12 +179,10 @@ class _Compiler(Bodies):
             else:
                 out = self._value(self.schema, At())
             return out if out.schema is not None else self._open_root("no arguments fit it")
-        from pegboard.schema.check import faults_of
-        from pegboard.schema.keywords import DRAFT_7, dialect_of
-        from pegboard.schema.refs import References
+        from pegboard.schema import DRAFT_7, References, dialect_of, faults_of_schema
 
         dialect = dialect_of(self.schema)
-        if not isinstance(self.schema, dict) or dialect is None or faults_of(self.schema, foreign=True):
+        if not isinstance(self.schema, dict) or dialect is None or faults_of_schema(self.schema, foreign=True):
             return self._open_root("it is not a schema of draft 7 or 2020-12")
         self.old = dialect == DRAFT_7
         self.refs = References(self.schema, dialect)

@@ -82,7 +82,7 @@ def text_of_block(block: Content) -> str:
     return ""
 
 
-def split(blocks: Iterable[Content], carried: Callable[[Content], bool]) -> tuple[list[str], list[Content]]:
+def split_blocks(blocks: Iterable[Content], carried: Callable[[Content], bool]) -> tuple[list[str], list[Content]]:
     """What goes into the tool's own message as text, and the blocks that have to follow it.
 
     Args:
@@ -126,13 +126,13 @@ def split_results(
         if result.error is not None:
             texts.append(error_text(result))
             continue
-        lines, after = split(result.content, carried)
+        lines, after = split_blocks(result.content, carried)
         texts.append("\n".join(lines) if lines else text_of(result))
-        following += [(label(block, n, result), block) for n, block in enumerate(after, 1)]
+        following += [(label_of(block, n, result), block) for n, block in enumerate(after, 1)]
     return texts, following
 
 
-def label(block: Content, number: int, result: ToolResult) -> str:
+def label_of(block: Content, number: int, result: ToolResult) -> str:
     """What a model reads before a block that stands outside of its result."""
     name = getattr(block, "name", None) or getattr(block, "uri", None)
     named = f" {name}" if name else ""

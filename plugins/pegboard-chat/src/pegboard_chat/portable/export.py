@@ -121,8 +121,8 @@ class PortableExport:
 
         What is not a valid call is the INVALID_INPUT result that answers it; a message without calls gives nothing.
         """
+        from pegboard.schema import kind_of
         from pegboard.schema.jsontext import JsonTextError, loads
-        from pegboard.schema.kinds import kind_of
 
         if isinstance(message, (str, bytes)):
             try:
@@ -166,7 +166,7 @@ class PortableExport:
         if arguments is None:
             arguments = {}
         if not isinstance(arguments, dict):
-            from pegboard.schema.kinds import kind_of
+            from pegboard.schema import kind_of
 
             why = f"the arguments: expected a JSON object, got {kind_of(arguments)}; send them as {{...}}"
             return refused(call_id, name, why)

@@ -14,7 +14,7 @@ from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, same
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pegboard.schema.refs import References
+    from pegboard.schema import References
     from pegboard_chat.portable.forms import At, Path
     from pegboard_chat.portable.profiles import Profile
 
@@ -151,8 +151,7 @@ class Gatherer(Ledger):
         return self.bases.get(id(schema), self.refs.root.base)
 
     def _look_for_bases(self, schema: Any, base: str, depth: int) -> None:
-        from pegboard.schema.keywords import subschemas
-        from pegboard.schema.refs import base_inside
+        from pegboard.schema import base_inside, subschemas
 
         bases = self.bases
         if bases is None or not isinstance(schema, dict):

@@ -13,7 +13,7 @@ from pegboard import ErrorCode, thaw
 from pegboard.schema.jsontext import check_value
 from pegboard_chat.contract import CallDelta, Delta, ModelError, Reply, TextDelta
 from pegboard_chat.portable.calls import INVALID_JSON, refused
-from pegboard_chat.wire.faults import Place
+from pegboard_chat.wire.faults import Place  # noqa: TC001 - others import it from here
 from pegboard_chat.wire.transport import LINGER_S
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import ModelDialect, ModelRequest, StreamReader
     from pegboard_chat.wire.sse import ServerEvent
     from pegboard_chat.wire.transport import Answer, Transport
-
-__all__ = ["HttpModel", "Place"]
 
 MAX_KEPT_DEPTH = 150
 """Of a turn, and of the arguments of a call."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pegboard.tools import Run
+    from pegboard import Run
     from pegboard_manifest.document import Manifest
 
 MODULES = {

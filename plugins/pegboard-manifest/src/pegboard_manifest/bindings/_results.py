@@ -198,7 +198,7 @@ class _Writer:
         return written
 
     def write_unknown(self, value: Any, depth: int) -> Any:
-        from pegboard.schema.structure import unstructure
+        from pegboard.schema import to_json_value
 
         to_list = getattr(value, "tolist", None)
         if callable(to_list) and type(value).__module__.partition(".")[0] in ("numpy", "pandas", "array", "cupy"):
@@ -206,7 +206,9 @@ class _Writer:
             if isinstance(size, int) and size <= self.left:
                 return self.write(to_list(), depth)
         try:
-            return self.write(unstructure(value), depth)  # what the core has a form for: dates, decimals, UUIDs, paths
+            return self.write(
+                to_json_value(value), depth
+            )  # what the core has a form for: dates, decimals, UUIDs, paths
         except (TypeError, ValueError):
             return text_of(value)
 

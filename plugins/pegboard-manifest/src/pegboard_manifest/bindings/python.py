@@ -29,7 +29,7 @@ from pegboard_manifest.hygiene import refuse_long_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pegboard.tools import Run
+    from pegboard import Run
     from pegboard_manifest.document import Manifest
 
     Bind = Callable[[Mapping[str, Any]], tuple[Sequence[Any], Mapping[str, Any]]]
@@ -363,10 +363,8 @@ def _make_isolated(entry: Mapping[str, Any], manifest: Manifest) -> Callable[...
 
             _require_processes()
             spec, limiter = spec_of(entry, manifest), trio.CapacityLimiter(WORKERS)
-        from pegboard.pipeline.execution import run_in_process
-
         work = {"spec": spec, "arguments": arguments}
-        return await run_in_process(context.session.host.runtime, ISOLATED, work, limiter)
+        return await context.run_in_process(*ISOLATED, work, limiter=limiter)
 
     return handler
 

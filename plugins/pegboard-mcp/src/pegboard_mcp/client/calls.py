@@ -18,8 +18,7 @@ from pegboard_mcp.client.lifecycle import NO_RETRY
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pegboard import Content
-    from pegboard.session import Session
+    from pegboard import Content, Session
     from pegboard_mcp.client.catalogue import Catalogue
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.elicitation import Elicitation

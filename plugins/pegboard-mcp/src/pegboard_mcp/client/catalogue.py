@@ -22,8 +22,7 @@ from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pegboard import Content, HeldBackError, SourceSlot
-    from pegboard.session import Session
+    from pegboard import Content, HeldBackError, Session, SourceSlot
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.definitions import ServerDefinition

@@ -23,9 +23,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pegboard import CallContext, Tool, ToolError
+from pegboard import CallContext, Origin, Tool, ToolError
 from pegboard.text import clean as sanitised
-from pegboard.tools import Origin
 from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     import trio
     from mcp.client.session import ClientRequestContext, IncomingMessage
 
-    from pegboard.session import Session
+    from pegboard import Session
     from pegboard_mcp.definitions import ServerDefinition
 
 GIVEN_UP_S = 60.0

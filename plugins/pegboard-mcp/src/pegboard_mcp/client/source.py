@@ -19,9 +19,7 @@ from pegboard_mcp.client.lifecycle import Lifecycle
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
-    from pegboard import HeldBackError, SourceSlot, Tool
-    from pegboard.contract import SourceStatus
-    from pegboard.host import Host
+    from pegboard import HeldBackError, Host, SourceSlot, SourceStatus, Tool
     from pegboard_mcp.client._errors import LinkError
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing

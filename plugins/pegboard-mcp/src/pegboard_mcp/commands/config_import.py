@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
-from pegboard.schema.near import hint_of
+from pegboard.schema import hint_of
 from pegboard.text import visible
 
 if TYPE_CHECKING:

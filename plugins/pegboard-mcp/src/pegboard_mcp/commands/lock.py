@@ -148,7 +148,7 @@ def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
 
 
 def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRun) -> None:
-    from pegboard.schema.near import NearNames
+    from pegboard.schema import NearNames
 
     board = run.load_board(lenient=True)
     known = {key.name for key in keys} | set(board.registry.plans) | set(board.rejected_tools)

@@ -15,8 +15,8 @@ import click
 if TYPE_CHECKING:
     from typing import Literal
 
+    from pegboard import Host
     from pegboard.cli import ProgramRun
-    from pegboard.host import Host
     from pegboard_mcp.settings import McpSettings
 
     Transport = Literal["http", "sse", "websocket"]

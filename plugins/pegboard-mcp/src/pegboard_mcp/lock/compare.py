@@ -245,8 +245,8 @@ _WIDER = {"input_schema": "all that was accepted still is", "output_schema": "al
 
 def _draft(schema: Any) -> str | None:
     """The draft of a schema that has no faults, else None."""
-    from pegboard.schema.check import faults_of
-    from pegboard.schema.keywords import dialect_of
+    from pegboard.schema import dialect_of
+    from pegboard.schema import faults_of_schema as faults_of
 
     return None if not isinstance(schema, dict) or faults_of(schema, foreign=True) else dialect_of(schema)
 

@@ -59,9 +59,7 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-    from pegboard import Tool, ToolResult
-    from pegboard.host import Host
-    from pegboard.session import Session
+    from pegboard import Host, Session, Tool, ToolResult
     from pegboard_serving import Caller
 
     Ctx = ServerRequestContext[Any, Any]

@@ -22,7 +22,7 @@ from mcp_types import (
 )
 
 if TYPE_CHECKING:
-    from pegboard.host import Host
+    from pegboard import Host
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.server.sessions import Connected, Sessions
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from pegboard.session import Session
+    from pegboard import Session
 
 MAX_SUSPENDED = 1_000
 """Requests of one server that wait for answers at once."""

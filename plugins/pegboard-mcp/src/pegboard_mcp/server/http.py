@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import Receive, Scope, Send
 
-    from pegboard.host import Host
+    from pegboard import Host
     from pegboard_mcp.server._answers import Endpoint
     from pegboard_mcp.settings import McpSettings
 

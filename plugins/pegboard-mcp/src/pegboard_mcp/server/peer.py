@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard import CallContext
-    from pegboard.session import Session
+    from pegboard import CallContext, Session
     from pegboard_mcp.server.elicitation import Exchange
 
 

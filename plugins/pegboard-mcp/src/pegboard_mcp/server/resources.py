@@ -27,9 +27,7 @@ from pegboard_mcp.prompts_and_resources import Message, Prompt, Resource, Resour
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from pegboard.content import Content
-    from pegboard.host import Host
-    from pegboard.session import Session
+    from pegboard import Content, Host, Session
 
 log = logging.getLogger("pegboard.mcp.serve")
 

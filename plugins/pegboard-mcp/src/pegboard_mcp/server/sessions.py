@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from pegboard.host import Host
-    from pegboard.session import Confirmation, Session
+    from pegboard import Confirmation, Host, Session
     from pegboard_serving import Caller
 
 MAX_CALLERS = 1_000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

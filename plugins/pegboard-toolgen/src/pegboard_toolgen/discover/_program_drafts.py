@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.drafts import Draft, LeftOut
 

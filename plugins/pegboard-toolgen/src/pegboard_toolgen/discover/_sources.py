@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
-from pegboard.schema.near import NearNames
+from pegboard.schema import NearNames
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
 
 if TYPE_CHECKING:

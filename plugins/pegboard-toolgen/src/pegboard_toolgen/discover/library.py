@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import griffe
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover import argparse_actions, click_tree, help_text
 from pegboard_toolgen.discover._child import Finished, run_child

@@ -20,7 +20,7 @@ _PROGRAM = files("pegboard_toolgen.write").joinpath("fixed", "contract.py").read
 
 def render(view: ManifestView) -> dict[str, bytes]:
     """The program, and one golden file a tool."""
-    from pegboard_manifest.document import Manifest
+    from pegboard_manifest import Manifest
     from pegboard_manifest.testing import GOLDEN_FOLDER, golden_of
 
     entries = {tool.name: tool.entry for tool in view.tools}

@@ -10,7 +10,7 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Example, Tool
-from pegboard_http.document import document_of as gateway_document
+from pegboard_http import document_of as gateway_document
 from pegboard_toolgen.write._json import bytes_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs, table
 from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST

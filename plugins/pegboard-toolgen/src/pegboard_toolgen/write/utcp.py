@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegboard_manifest.projection import subschemas
+from pegboard_manifest import subschemas
 from pegboard_toolgen.write._json import bytes_of
 from pegboard_toolgen.write.openapi import GATEWAY
 from pegboard_toolgen.write.view import ManifestView, ToolView, rebase

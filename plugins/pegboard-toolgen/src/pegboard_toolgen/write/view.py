@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_manifest.hygiene import sanitise
-from pegboard_manifest.projection import project, subschemas
-from pegboard_manifest.texts import clean_schema
-from pegboard_manifest.tools import is_read_only
+from pegboard_manifest import clean_schema, is_read_only, project, sanitise, subschemas
 from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write._json import plain
 

@@ -16,7 +16,7 @@ from pegboard_manifest.bindings.http.styles import DEFAULT_STYLE, STYLES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pegboard.errors import Step
+    from pegboard import Step
 
 Path = tuple["Step", ...]
 

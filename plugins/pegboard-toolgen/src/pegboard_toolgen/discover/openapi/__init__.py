@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.schemas import needed
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_manifest.bindings.http.statuses import code_of
+from pegboard_manifest import code_of_status
 from pegboard_toolgen._prose import line
 from pegboard_toolgen.discover.openapi.bodies import is_json, is_text, media_type_of
 from pegboard_toolgen.discover.openapi.parameters import examples_of
@@ -148,7 +148,7 @@ def _error(status: str, answer: Mapping[str, Json]) -> dict[str, Json]:
     if status == "default":
         code = "UPSTREAM_ERROR"
     else:
-        code = OWN_CODES.get(status) or str(code_of(int(status.replace("XX", "99"))))
+        code = OWN_CODES.get(status) or str(code_of_status(int(status.replace("XX", "99"))))
     return {"code": code, "when": f"{which}: {text}" if text else f"{which}."}
 
 

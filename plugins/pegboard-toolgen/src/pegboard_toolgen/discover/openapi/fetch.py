@@ -22,7 +22,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import attrs
 
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.drafts import DiscoveryError
 from pegboard_toolgen.schemas import canonical
 

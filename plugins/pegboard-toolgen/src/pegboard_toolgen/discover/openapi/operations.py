@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_manifest.bindings.http.faults import faults_of_binding
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import faults_of_http_binding, sanitise
 from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
@@ -226,7 +225,7 @@ class OperationReader:
         if properties and not input_schema.get("properties"):
             raise UnusableError(f"its parameters alone take more than {INPUT_BYTES:,} bytes to list")
         binding = _binding(operation, properties)
-        if fault := next(faults_of_binding(binding, {}), None):
+        if fault := next(faults_of_http_binding(binding, {}), None):
             raise UnusableError(f"{fault.where or 'its binding'}: expected {fault.expected}, not {fault.got}")
         output_schema, loosened = self._output(operation.answers.parts)
         said, method, path = operation.said, operation.method, operation.path
@@ -404,7 +403,7 @@ def _examples(
     output_schema: dict[str, Json],
 ) -> list[dict[str, Json]]:
     """The calls that the document itself shows: every required input has an example, and together they fit."""
-    from pegboard.schema.explain import explain
+    from pegboard.schema import faults_of_value
 
     keys = list(dict.fromkeys(key for _, field in properties for key in field.examples))
     answers_said = operation.answers.examples
@@ -415,14 +414,14 @@ def _examples(
         if call is None or any(item["input"] == call for item in found):
             continue
         whole = whole or {**schema, "$defs": needed(schema, defs)}
-        if explain(whole, call, visits=5_000):
+        if faults_of_value(whole, call, visits=5_000):
             continue
         example: dict[str, Json] = {"input": call}
         if key not in ("", "default"):
             example["description"] = sanitise(key, 100, one_line=True)
         output = answers.as_data(answers_said.get(key, answers_said.get("")))
         is_known = (key in answers_said or "" in answers_said) and _is_fit(output)
-        if is_known and not explain(output_schema, output, visits=5_000):
+        if is_known and not faults_of_value(output_schema, output, visits=5_000):
             example["output"] = output
         found.append(example)
     return found[:3]

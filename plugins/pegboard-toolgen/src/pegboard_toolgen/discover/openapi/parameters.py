@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_manifest.bindings.http.faults import is_reserved
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import is_reserved_header, sanitise
 from pegboard_toolgen._prose import prose, shown
 from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
 from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, is_clean
@@ -110,7 +109,7 @@ def fields_of(
             raise UnusableError(f"nothing can be sent in {shown(place)}")
         if (place, name.lower()) in secret:
             notes.append(f"{_called(name)} is sent with the server's credentials.")
-        elif place == "header" and (is_reserved(name) or name.lower() == "accept"):
+        elif place == "header" and (is_reserved_header(name) or name.lower() == "accept"):
             notes.append(f"The header {_called(name)} belongs to whoever sends the request.")
         elif place == "path" and name not in places:
             notes.append(f"{_called(name)} has no place in the path and was left out.")

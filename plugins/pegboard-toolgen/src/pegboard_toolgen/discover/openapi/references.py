@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen._prose import shown
 from pegboard_toolgen.schemas import DEFS, Dialect, UnusableError, Work, break_circles, convert, needed
 

@@ -8,8 +8,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import attrs
 
-from pegboard_manifest.bindings.http.faults import faults_of_server
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import faults_of_http_server, sanitise
 from pegboard_toolgen._prose import shown
 from pegboard_toolgen.discover.openapi.references import Document, pointer_of
 from pegboard_toolgen.discover.openapi.swagger2 import scheme_of
@@ -68,7 +67,7 @@ def credentials_of(document: Document, project: str) -> Credentials:
     for name, where, scheme in _schemes(document):
         try:
             entry = _auth_of(name, document.follow(scheme), project)
-            if fault := next(iter(faults_of_server({"base_url": NO_SERVER, "auth": [entry]})), None):
+            if fault := next(iter(faults_of_http_server({"base_url": NO_SERVER, "auth": [entry]})), None):
                 raise UnusableError(f"it cannot be sent: expected {fault.expected}")
         except UnusableError as problem:
             left_out.append(LeftOut(f"security:{sanitise(name, 100, one_line=True)}", str(problem), where))
@@ -160,7 +159,7 @@ def usable(url: Json, base: str | None) -> str | None:
     found = urlunsplit((parts.scheme.lower(), parts.netloc, parts.path.rstrip("/"), "", ""))
     if base and not is_local(base) and (is_local(found) or _LINK_LOCAL.match(parts.hostname)):
         return None
-    return None if faults_of_server({"base_url": found}) else found
+    return None if faults_of_http_server({"base_url": found}) else found
 
 
 def _said(document: Document) -> Iterator[Json]:

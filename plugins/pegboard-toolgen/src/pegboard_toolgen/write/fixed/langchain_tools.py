@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import StructuredTool, ToolException
 
 from pegboard import open_host_sync
-from pegboard_manifest.projection import project
-from pegboard_manifest.texts import clean_schema, clean_text
+from pegboard_manifest import clean_schema, clean_text, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
