@@ -302,6 +302,9 @@ def test_redirects_stay_on_the_origin(site: Site) -> None:
         discover_openapi(f"{site.url}/out")
     with pytest.raises(DiscoveryError, match="redirects without an end"):
         discover_openapi(f"{site.url}/loop")
+    site.has("/nowhere", b"", 302)
+    with pytest.raises(DiscoveryError, match="redirects to nowhere"):
+        discover_openapi(f"{site.url}/nowhere")
 
 
 def test_cookies_of_a_server_are_not_sent_back(site: Site) -> None:
@@ -349,7 +352,7 @@ def test_a_server_without_a_document_says_so(site: Site) -> None:
         ("http:///x", "not a URL"),
         ("http://127.0.0.1:99999/x", "not a URL"),
         ("http://a b/x", "not a URL"),
-        ("http://127.0.0.1:1/x", "did not answer"),
+        ("http://127.0.0.1:1/x", "did not answer: 127.0.0.1:1 refuses the connection"),
     ],
 )
 def test_a_url_that_cannot_be_asked_is_refused_without_its_secrets(url: str, why: str) -> None:

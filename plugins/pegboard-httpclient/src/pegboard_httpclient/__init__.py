@@ -11,12 +11,13 @@ What every one of them needs is here once; what a failure means to a model or a 
 Importing this is light: httpx2 and trio come in with `pegboard_httpclient.client`.
 """
 
-from pegboard_httpclient.addresses import LOOPBACK, redirect_method, redirect_target, shown_location
+from pegboard_httpclient.addresses import LOOPBACK, REDIRECTS, redirect_method, redirect_target, shown_location
 from pegboard_httpclient.causes import Failure, Kind, cause_of, causes_of, failure_of, masked_http_logs
 from pegboard_httpclient.retries import Retries, retry_after_of
 
 __all__ = [
     "LOOPBACK",
+    "REDIRECTS",
     "Failure",
     "Kind",
     "Retries",

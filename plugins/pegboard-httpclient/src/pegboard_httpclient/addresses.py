@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urljoin, urlsplit
 
-__all__ = ["LOOPBACK", "redirect_method", "redirect_target", "shown_location"]
+__all__ = ["LOOPBACK", "REDIRECTS", "redirect_method", "redirect_target", "shown_location"]
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine: those that mean it on every system, and for which no proxy is asked. Others (127.0.0.2,
@@ -12,31 +12,34 @@ localhost.localdomain) may be answered by a proxy or by DNS.
 
 .. versionadded:: 0.1
 """
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""The statuses that say where else to ask (RFC 9110, section 15.4).
+
+.. versionadded:: 0.1
+"""
 MAX_URL = 8_000
 """Of a whole URL, in characters: what every server should take (RFC 9110, section 4.1)."""
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = "/%:@!$&'()*+,;=~?[]-._|^{}`"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def redirect_target(url: str, status: int, location: str) -> str | None:
-    """Where a redirect leads, on the scheme, host and port of the request (RFC 9110, section 15.4).
+def redirect_target(url: str, location: str) -> str | None:
+    """Where a redirect or a link leads, on the scheme, host and port of the request.
 
     Nothing else is ever followed, so that no credential and no argument reaches anybody who was not named. The origin
     is taken from `url`, never from the answer.
 
     Args:
         url: of the request, absolute.
-        status: of the answer.
-        location: its header.
+        location: the answer's header, absolute or relative.
 
     Returns:
-        the next URL, encoded; None: it is no redirect, or leads elsewhere.
+        the next URL, encoded, without a fragment; None: it leads elsewhere, or nowhere.
 
     .. versionadded:: 0.1
     """
-    if status not in _REDIRECTS or not location or len(location) > MAX_URL or not location.isprintable():
+    if not location or len(location) > MAX_URL or not location.isprintable():
         return None
     if "\\" in location:  # a slash to some readers
         return None

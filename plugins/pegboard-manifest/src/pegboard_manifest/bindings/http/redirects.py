@@ -6,7 +6,7 @@ credential and no argument reaches anybody whom the manifest does not name.
 
 from __future__ import annotations
 
-from pegboard_httpclient import redirect_method, redirect_target
+from pegboard_httpclient import REDIRECTS, redirect_method, redirect_target
 from pegboard_manifest.bindings.http.request import Request
 
 MAX_REDIRECTS = 5
@@ -22,7 +22,7 @@ def redirected(request: Request, status: int, location: str) -> Request | None:
 
     .. versionadded:: 0.1
     """
-    target = redirect_target(request.url, status, location)
+    target = redirect_target(request.url, location) if status in REDIRECTS else None
     if target is None:
         return None
     method = redirect_method(request.method, status)

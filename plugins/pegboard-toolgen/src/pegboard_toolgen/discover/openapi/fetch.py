@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,13 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import attrs
 
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
+from pegboard_httpclient import REDIRECTS, Failure, Kind, redirect_target
 from pegboard_manifest import sanitise
 from pegboard_toolgen.drafts import DiscoveryError
 from pegboard_toolgen.schemas import canonical
 
 if TYPE_CHECKING:
-    import httpx2
+    from pegboard_httpclient.client import Answer, Client
 
 Json = Any
 
@@ -79,7 +79,7 @@ class Source:
 
 
 def read_source(where: str | Path | Mapping[str, Json]) -> Source:
-    """The document that a path, a URL or a mapping names.
+    """The document that a path, a URL or a mapping names. It blocks; a program on trio calls it in a thread.
 
     Raises:
         DiscoveryError: it cannot be read, is too large, or is not an OpenAPI document.
@@ -302,16 +302,29 @@ def _scalar(event: Any) -> Json:
 # A server ------------------------------------------------------------------------------------------------------------
 
 
-def _from_server(url: str) -> Source:
-    import httpx2
+class _UnreachedError(DiscoveryError):
+    """There is no server to ask anything else."""
 
-    url = _clean_url(url)
-    ends = time.monotonic() + DEADLINE_S
-    with httpx2.Client(trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(READ_S)) as client:
+
+def _from_server(url: str) -> Source:
+    import trio
+
+    return trio.run(_find_document, _clean_url(url))
+
+
+async def _find_document(url: str) -> Source:
+    import trio
+
+    from pegboard import __version__
+    from pegboard_httpclient.client import Client
+
+    ends = trio.current_time() + DEADLINE_S
+    client = Client(user_agent=f"pegboard/{__version__}", trust_env=False)
+    try:
         try:
-            data, last = _get(client, url, ends)
-        except httpx2.TransportError as problem:
-            raise DiscoveryError(f"the server did not answer ({type(problem).__name__})") from None
+            data, last = await _get(client, url, ends)
+        except _UnreachedError:
+            raise
         except DiscoveryError as problem:
             data, last, why = b"", url, str(problem)
         else:
@@ -319,14 +332,16 @@ def _from_server(url: str) -> Source:
         if (document := _document_in(data)) is not None:
             return _source(document, url=last, location=last.split("?")[0])
         for place in dict.fromkeys((*_linked(data, last), *_places(url))):
-            if time.monotonic() > ends:
+            if trio.current_time() > ends:
                 break
             try:
-                data, last = _get(client, place, ends)
-            except (httpx2.TransportError, DiscoveryError):
+                data, last = await _get(client, place, ends)
+            except DiscoveryError:
                 continue
             if (document := _document_in(data)) is not None:
                 return _source(document, url=last, location=last.split("?")[0], is_base=True)
+    finally:
+        await client.aclose()
     raise DiscoveryError(f"no OpenAPI document was found there: {why}", hint="name the URL of the document itself")
 
 
@@ -346,13 +361,9 @@ _LINK = re.compile(rb"""\b(?:url|spec-url|data-url|specUrl)["']?\s*[:=]\s*["']([
 
 def _linked(data: bytes, url: str) -> list[str]:
     """What a page of documentation names as its document, on the same origin."""
-    found = []
-    for link in _LINK.findall(data[:200_000])[:3] if data.lstrip()[:1] == b"<" else ():
-        try:
-            found.append(_same_origin(url, link.decode("ascii")))
-        except (DiscoveryError, UnicodeDecodeError):
-            continue
-    return found
+    links = _LINK.findall(data[:200_000])[:3] if data.lstrip()[:1] == b"<" else ()
+    targets = (redirect_target(url, link.decode("ascii")) for link in links if link.isascii())
+    return [target for target in targets if target is not None]
 
 
 def _clean_url(url: str) -> str:
@@ -375,36 +386,48 @@ def _places(url: str) -> list[str]:
     return [urljoin(root, place) for root in roots for place in PLACES]
 
 
-def _get(client: httpx2.Client, url: str, ends: float) -> tuple[bytes, str]:
-    headers = {"Accept": "application/json, application/yaml;q=0.9, */*;q=0.5", "Accept-Encoding": "identity"}
+async def _get(client: Client, url: str, ends: float) -> tuple[bytes, str]:
+    headers = (("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5"), ("Accept-Encoding", "identity"))
     for _ in range(MAX_REDIRECTS + 1):
-        with client.stream("GET", url, headers=headers) as answer:
-            client.cookies.clear()
-            if answer.is_redirect:
-                url = _same_origin(url, answer.headers.get("location", ""))
-                continue
-            if answer.status_code != 200:
-                raise DiscoveryError(f"the server answered {answer.status_code}")
-            return _body(answer, ends), url
+        answer = await client.send("GET", url, headers, deadline=ends, idle_s=READ_S)
+        if isinstance(answer, Failure):
+            raise _fault_of(answer, url)
+        try:
+            if answer.status not in REDIRECTS:
+                return await _body(answer, url), url
+        finally:
+            await answer.aclose()
+        location = answer.headers.get("location", "")
+        target = redirect_target(url, location)
+        if target is None and not location:
+            raise DiscoveryError("the server redirects to nowhere")
+        if target is None:
+            raise DiscoveryError("the server redirects to another origin", hint="name that URL itself")
+        url = target
     raise DiscoveryError("the server redirects without an end")
 
 
-def _same_origin(url: str, location: str) -> str:
-    try:
-        target = _clean_url(urljoin(url, location))
-    except ValueError:
-        raise DiscoveryError("the server names no URL") from None
-    if urlsplit(target)[:2] != urlsplit(url)[:2]:
-        raise DiscoveryError("the server redirects to another origin", hint="name that URL itself")
-    return target
+async def _body(answer: Answer, url: str) -> bytes:
+    if answer.status != 200:
+        raise DiscoveryError(f"the server answered {answer.status}")
+    body = await answer.whole(MAX_BYTES)
+    if isinstance(body, Failure):
+        raise _fault_of(body, url)
+    return body
 
 
-def _body(answer: httpx2.Response, ends: float) -> bytes:
-    data = bytearray()
-    for chunk in answer.iter_bytes(65_536):
-        data += chunk
-        if len(data) > MAX_BYTES:
-            raise DiscoveryError(f"the document is larger than {MAX_BYTES:,} bytes")
-        if time.monotonic() > ends:
-            raise DiscoveryError(f"the server took more than {DEADLINE_S:g} seconds")
-    return bytes(data)
+def _fault_of(failure: Failure, url: str) -> DiscoveryError:
+    """Why there is no document."""
+    match failure.kind:
+        case Kind.LATE:
+            return DiscoveryError(f"the server took more than {DEADLINE_S:g} seconds")
+        case Kind.IDLE:
+            return DiscoveryError(f"the server sent nothing more for {READ_S:g} seconds")
+        case Kind.TOO_LONG:
+            return DiscoveryError(f"the document is larger than {MAX_BYTES:,} bytes")
+        case Kind.PACKED:
+            return DiscoveryError(f"the server {failure.said}")
+        case Kind.LOST | Kind.UNSENDABLE:
+            return _UnreachedError("the server did not answer: the connection broke")
+    why, fix = failure.words(urlsplit(url).netloc, "the URL")
+    return _UnreachedError(f"the server did not answer: {why}", hint=fix)
