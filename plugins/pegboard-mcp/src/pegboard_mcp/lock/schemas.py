@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from pegboard.schema.explain import explain, same
+from pegboard.schema.equality import same
+from pegboard.schema.explain import explain
 from pegboard.schema.jsontext import count_nodes
 from pegboard.schema.patterns import search
 from pegboard_mcp.lock.documents import INERT, Document, Path, Schema
