@@ -28,7 +28,6 @@ CIRCLES = {
     "pegboard.cli._output": "pegboard.cli gets its public modules first",
     "pegboard.schema.envelope": "with the work on validation",
     "pegboard.schema.explain": "with the work on validation",
-    "pegboard_mcp.settings": "with the one definition of a server",
 }
 """A module of each circle that is not open yet, and when it will be."""
 
@@ -43,7 +42,6 @@ LARGE = {
     "pegboard_chat.portable.bodies._object": "with the work on portable schemas",
     "pegboard_chat.wire.transport": "with the one HTTP client",
     "pegboard_mcp.lock.schemas": "with the one definition of a server",
-    "pegboard_mcp.table": "with the one definition of a server",
     "pegboard_toolgen.discover._program_drafts._assembled": "with the lean folder of init",
     "pegboard_toolgen.discover._program_drafts.draft_of": "with the lean folder of init",
     "pegboard_toolgen.discover._types": "with the lean folder of init",

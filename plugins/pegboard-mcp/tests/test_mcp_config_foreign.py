@@ -16,7 +16,8 @@ from pegboard import ConfigError, Fault
 from pegboard.config import load_config
 from pegboard_mcp import jsonc, jsonc_edit
 from pegboard_mcp.definitions import ServerDefinition
-from pegboard_mcp.foreign import read_servers, read_tables, variable_of
+from pegboard_mcp.files import variable_of
+from pegboard_mcp.foreign import read_servers, read_tables
 from pegboard_mcp.places import PROGRAMS, Surroundings, found_files, places, project_place, user_place
 from pegboard_mcp.settings import McpSettings
 

@@ -116,6 +116,22 @@ def test_only_those_that_are_named_come_over(run: Import, here: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("key", "table"),
+    [("env", {"command": "npx"}), ("headers", {"url": "https://h/mcp"})],
+)
+@pytest.mark.parametrize("text", ["${NOT_SET}", "${input:github-token}", "${workspaceFolder}", "plain"])
+@pytest.mark.parametrize("options", [[], ["--with-secrets"]])
+def test_a_text_where_a_table_stands_is_a_fault_whatever_variables_it_names(
+    run: Import, here: Path, key: str, table: dict[str, Any], text: str, options: list[str]
+) -> None:
+    (here / "odd.json").write_text(json.dumps({"mcpServers": {"one": {**table, key: text}}}))
+    with pytest.raises(ConfigError) as caught:
+        run("odd.json", *options)
+    assert [fault.path for fault in caught.value.faults] == [("mcpServers", "one", key)]
+    assert not (here / "pegboard.toml").exists()
+
+
 def test_print_writes_nothing(run: Import, here: Path) -> None:
     result = run("claude.json", "other", "--print")
     assert tomllib.loads(result.stdout)["plugins"]["mcp"]["servers"]["other"]["command"] == "docker"

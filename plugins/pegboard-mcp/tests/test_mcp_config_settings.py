@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from pegboard import ConfigError, Fault
 from pegboard.config import load_config
-from pegboard_mcp.definitions import ServerDefinition
+from pegboard_mcp.definitions import KEYS, ServerDefinition
 from pegboard_mcp.packages import runner_of
 from pegboard_mcp.secrets import secrets_of_args, secrets_of_url
 from pegboard_mcp.settings import McpSettings, ServerSettings
-from pegboard_mcp.table import KINDS
 
 Load = Callable[..., McpSettings]
 
@@ -161,12 +160,15 @@ def test_the_list_of_a_yaml_file_is_the_same(tmp_path: Path) -> None:
     assert (second.transport, second.sse_read_s) == ("sse", 9)
 
 
-def test_every_key_of_the_settings_is_read_and_documented() -> None:
-    import attrs
+def test_every_key_says_what_it_is_for_and_shows_what_is_right() -> None:
+    import tomllib
 
-    fields = {field.alias or field.name: field for field in attrs.fields(ServerSettings)}
-    assert set(fields) == set(KINDS)
-    assert all(field.metadata["help"] for field in fields.values())
+    from pegboard.schema import structure_all
+
+    for key, field in KEYS.items():
+        assert field.metadata["help"]
+        shown = tomllib.loads(f"{key} = {field.metadata['example']}")
+        assert structure_all(shown, ServerSettings)[1] == [], key
 
 
 def test_a_table_without_servers_has_none() -> None:
@@ -232,7 +234,7 @@ def _set(key: str, *values: Any) -> Mutation:
 
 
 def _nonsense(rng: random.Random, table: dict[str, Any]) -> dict[str, Any]:
-    key = rng.choice([*table, *KINDS])
+    key = rng.choice([*table, *KEYS])
     return {**table, key: rng.choice(NONSENSE[key])}
 
 
@@ -402,7 +404,7 @@ json_values = st.recursive(
 @settings(max_examples=150)
 @given(
     st.dictionaries(
-        st.text(max_size=5), st.dictionaries(st.sampled_from([*KINDS, "other"]), json_values, max_size=5), max_size=2
+        st.text(max_size=5), st.dictionaries(st.sampled_from([*KEYS, "other"]), json_values, max_size=5), max_size=2
     )
 )
 def test_any_tables_give_definitions_or_faults_never_both_and_never_an_exception(servers: dict[str, Any]) -> None:

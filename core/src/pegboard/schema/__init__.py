@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError
     from pegboard.schema.patterns import compiled as compile_pattern
     from pegboard.schema.refs import References, base_inside
+    from pegboard.schema.structure import structure_all
     from pegboard.schema.traits import Finder, hidden_values, may_explode
     from pegboard.schema.unstructure import unstructure as to_json_value
 
@@ -73,6 +74,7 @@ __all__ = [
     "kind_of",
     "listed_names",
     "may_explode",
+    "structure_all",
     "subschemas",
     "to_json_value",
 ]
@@ -90,6 +92,7 @@ __getattr__ = lazy_names(
         ".near": ("NearNames", "hint_of", "listed_names = listed"),
         ".patterns": ("MAX_PATTERN", "ForeignPatternError", "PatternError", "compile_pattern = compiled"),
         ".refs": ("References", "base_inside"),
+        ".structure": ("structure_all",),
         ".traits": ("Finder", "hidden_values", "may_explode"),
         ".unstructure": ("to_json_value = unstructure",),
     },

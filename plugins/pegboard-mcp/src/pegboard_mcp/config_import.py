@@ -15,15 +15,16 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard.config import looks_secret, mask_text
-from pegboard_mcp.foreign import ForeignFile, ForeignTable, Names, Reference, fill, missing, project_of, variable_of
+from pegboard_mcp.files import Names, Path_, Reference, fill, missing, project_of, variable_of
+from pegboard_mcp.rules import TableRules
 from pegboard_mcp.secrets import secrets_of_args, secrets_of_url
-from pegboard_mcp.table import Path_, ServerTableReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from pegboard import Fault
+    from pegboard_mcp.foreign import ForeignFile, ForeignTable
 
 Hide = Callable[[str, Path_, bool], str]
 """Writes a plain part of a text; told where it stands, and whether there are variables beside it."""
@@ -91,9 +92,11 @@ def _faults_of(one: ForeignTable, names: Names, path: Path) -> list[Fault]:
 
     _changed(one.table, note)
     filled, _ = fill(one.table, names, _Anything())
-    reader = ServerTableReader(one.name, filled, project_of(path))
-    reader.read()
-    return [*unknown, *(fault for fault in reader.faults if fault.path not in open_places)]
+    rules = TableRules(one.name, filled, project_of(path))
+    rules.define()
+    # A variable may hold a number or a list, but never a table: see "Variables" of the configuration.
+    open_places -= {("env",), ("headers",)}
+    return [*unknown, *(fault for fault in rules.faults if fault.path not in open_places)]
 
 
 class _Anything(dict[str, str]):

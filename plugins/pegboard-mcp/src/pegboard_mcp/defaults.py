@@ -1,10 +1,27 @@
-"""What holds for a server where nothing else is said. Settings are made of it alone, without `definitions`."""
+"""What holds for a server where nothing else is said, and between which bounds. Settings and servers share it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 CONNECT_S = 30.0
 INSTALL_S = 120.0
 REQUEST_S = 60.0
 SSE_READ_S = 300.0
+MAX_S = 7 * 24 * 3600.0
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest message that a server may send; a longer one ends the connection."""
+LEAST_MESSAGE_BYTES = 1024
+MOST_MESSAGE_BYTES = 1024**3
+
+
+def check_seconds(_: Any, field: Any, value: float) -> None:
+    """A validator of attrs."""
+    if not 0 < value <= MAX_S:
+        raise ValueError(f"a number of seconds above zero, at most {MAX_S:.0f}")
+
+
+def check_message_bytes(_: Any, field: Any, value: int) -> None:
+    """A validator of attrs."""
+    if not LEAST_MESSAGE_BYTES <= value <= MOST_MESSAGE_BYTES:
+        raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")

@@ -1,57 +1,174 @@
-"""What is known of an MCP server before it is started: one value, whatever file it was written in."""
+"""One MCP server: what a person says of it, and what that comes to, whatever file it was written in.
+
+Every key is declared once, as a field with its type, its default and its marks; the core structures a table into
+`ServerSettings`. `pegboard_mcp.rules` holds what no field can say alone, and makes the `ServerDefinition`.
+
+Made where a configuration has such a table: `ServerSettings` alone costs as much as all else that a start takes from
+this package.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Mapping  # noqa: TC003 - attrs may be asked for the types of the fields
+from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
 from typing import Any, Literal
 
 import attrs
 
-from pegboard_mcp.defaults import CONNECT_S, INSTALL_S, MAX_MESSAGE_BYTES, REQUEST_S, SSE_READ_S
+from pegboard import setting
+from pegboard_mcp.defaults import (
+    CONNECT_S,
+    INSTALL_S,
+    LEAST_MESSAGE_BYTES,
+    MAX_MESSAGE_BYTES,
+    MAX_S,
+    MOST_MESSAGE_BYTES,
+    REQUEST_S,
+    SSE_READ_S,
+    check_message_bytes,
+    check_seconds,
+)
 
 Transport = Literal["stdio", "http", "sse", "websocket"]
 
 MASKED = "***"
 
+TEXT, TEXTS, TEXTS_BY_NAME = "a text", "a list of texts", "a table of texts"
+YES_OR_NO = "true or false, without quotes"
+SECONDS = f"seconds above 0, at most {MAX_S:.0f}"
+BYTES = f"a whole number, {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}"
+STDIO, WEB, STREAMS, HTTP = ("stdio",), ("http", "sse", "websocket"), ("http", "sse"), ("http",)
+VALUES: Literal["values"] = "values"
+_VALIDATORS = {SECONDS: check_seconds, BYTES: check_message_bytes}
 
-@attrs.frozen(kw_only=True)
-class ServerDefinition:
+
+def key(
+    default: Any, help: str, example: str = "", takes: str = TEXT, *, only: tuple[str, ...] = (), **marks: Any  # noqa: A002 - as of `setting`
+) -> Any:  # fmt: skip
+    """Declare a key: a `setting` that says more where its value is wrong.
+
+    Args:
+        default: the value where nothing is said; `dict` makes an empty table.
+        help: as of `setting`.
+        example: a value that is right, as a file has it.
+        takes: what it takes, in the words of files.
+        only: the transports that have a use for it; none: all.
+        marks: others of `setting`.
+    """
+    if isinstance(default, bool):
+        takes, example = YES_OR_NO, str(not default).lower()
+    of_nothing: dict[str, Any] = {"factory": dict} if default is dict else {"default": default}
+    field = setting(**of_nothing, help=help, validator=_VALIDATORS.get(takes), **marks)
+    field.metadata |= {"takes": takes, "example": example, "only": only}
+    return field
+
+
+# fmt: off
+@attrs.frozen(kw_only=True, repr=False)
+class _Server:
+    """The keys that reach the definition as they are."""
+
+    env: Mapping[str, str] = key(
+        dict, "variables that are set for it", '{ PORT = "3000" }', TEXTS_BY_NAME, only=STDIO, secret=VALUES)
+    cwd: str | None = key(None, "the folder it starts in", '"folder"', only=STDIO)
+    encoding: str = key("utf-8", "of its lines", '"utf-8"', only=STDIO)
+    url: str | None = key(None, "where it is: http(s) or ws(s)", '"https://host/mcp"')
+    headers: Mapping[str, str] = key(
+        dict, "sent with every request", '{ X-Tenant = "7" }', TEXTS_BY_NAME, only=WEB, secret=VALUES)
+    oauth: bool = key(False, "fetch tokens through OAuth when it asks for them; http alone", only=HTTP)
+    oauth_client_id: str | None = key(
+        None, "as what we are registered; nothing: we register ourselves", '"pegboard"', only=HTTP)
+    oauth_client_secret: str | None = key(
+        None, "the secret that goes with it", '"${CLIENT_SECRET}"', only=HTTP, secret=True)
+    oauth_issuer: str | None = key(
+        None, "the authorization server that the secret is for", '"https://login.host"', only=HTTP)
+    oauth_metadata_url: str | None = key(
+        None, "where the authorization server may read who we are", '"https://host/client.json"', only=HTTP)
+    oauth_scope: str | None = key(
+        None, "what tokens are asked to allow; nothing: what the server names", '"read write"', only=HTTP)
+    terminate_on_close: bool = key(True, "end the session with DELETE; http alone", only=HTTP)
+    load_tools: bool = key(True, "offer its tools")
+    load_prompts: bool = key(True, "offer its prompts")
+    prefix: str | None = key(None, "put before each of its names", '"fs_"')
+    required: bool = key(False, "do not open the host without it; it is started then")
+    start: Literal["lazy", "eager"] = key(
+        "lazy", "start it at the first use, or when the host opens", '"eager"', "lazy or eager")
+    results: Literal["clean", "raw"] = key(
+        "clean", "take out what hides in the texts of its results; raw: they are data, and stay as they are", '"raw"',
+        "clean or raw")
+    config: Mapping[str, Any] | None = key(None, "reaches it in the initialization", "{ depth = 3 }", "a table")
+    roots: tuple[str, ...] = key((), "folders that it is told to work in", '["."]', TEXTS)
+    description: str = key("", "what it is for, for people", '"what it is for"')
+
+
+def _own_first(cls: type, fields: list[Any]) -> list[Any]:
+    """The keys in the order that people are shown them: what runs, or where it is, before what goes with it."""
+    return sorted(fields, key=lambda field: field.inherited)
+
+
+@attrs.frozen(kw_only=True, repr=False, field_transformer=_own_first)
+class ServerSettings(_Server):
+    """`[plugins.mcp.servers.NAME]`: one MCP server, as a person configures it.
+
+    What runs or where it is: `command` with `args`, or `server` (a package on npm or PyPI), or `url`.
+
+    .. versionadded:: 0.1
+    """
+
+    command: str | None = key(None, "the program to start", '"npx"')
+    args: tuple[str, ...] = key(
+        (), "its arguments; after those that `server` needs", '["-y", "3000"]', TEXTS, only=STDIO)
+    server: str | None = key(None, "a package on npm, run by npx, or on PyPI, run by uvx", '"@scope/name"')
+    env_file: str | None = key(None, "a file of more such variables, as python-dotenv reads it", '".env"', only=STDIO)
+    envFile: str | None = key(None, "the same as `env_file`", '".env"', only=STDIO)  # noqa: N815 - editors write it so
+    transport: Literal["stdio", "sse", "websocket", "http"] | None = key(
+        None, "how it is reached; nothing: stdio for a command, http or websocket by the URL", '"http"',
+        "stdio, sse, websocket or http")
+    timeout: float = key(CONNECT_S, "how long it may take to start, in seconds", "30", SECONDS)
+    install_timeout: float = key(
+        INSTALL_S, "how long npx, uvx, docker and the like may take to install it, in seconds", "120", SECONDS,
+        only=STDIO)
+    sse_read_timeout: float = key(
+        SSE_READ_S, "how long a stream may stay silent, in seconds; http and sse", "300", SECONDS, only=STREAMS)
+    request_timeout: float = key(REQUEST_S, "how long a call may take, in seconds", "60", SECONDS)
+    max_message_bytes: int = key(
+        MAX_MESSAGE_BYTES, "a longer message ends the connection, in bytes", "65536", BYTES)
+    allowed_tools: tuple[str, ...] | None = key(
+        None, "the only tools that are offered, by its own names", '["read_file"]', TEXTS)
+    disabled_tools: tuple[str, ...] = key(
+        (), "tools that are not offered, by its own names", '["write_file"]', TEXTS)
+    config_env: str | None = key(None, "the variable that holds `config` as JSON for it", '"SERVER_CONFIG"', only=STDIO)
+    # fmt: on
+
+    def __repr__(self) -> str:
+        """Arguments, the URL and `config` may hold secrets that no mark tells."""
+        return f"<ServerSettings {self.command or self.server or 'of a URL'}>"
+
+
+KEYS: Mapping[str, attrs.Attribute[Any]] = {field.name: field for field in attrs.fields(ServerSettings)}
+"""Every key of a server's table."""
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class ServerDefinition(_Server):
     """One MCP server as configured: variables are resolved, a bare package has become a command.
+
+    Beside what `ServerSettings` says under the same name (`env` holds the variables of its files too, `cwd` and `roots`
+    are whole paths, and a server that is `required` starts eagerly):
 
     Args:
         name: the configured one, unique.
         transport: how it is reached.
         argv: the program and its arguments; stdio alone.
-        env: variables that are set for it, over the safe few of the host; stdio alone.
-        cwd: the folder it starts in; stdio alone.
-        encoding: of its lines; stdio alone.
-        url: where it is; not for stdio.
-        headers: sent with every request; not for stdio.
-        oauth_client_id, oauth_client_secret: as what the host is registered with the authorization server already;
-            None: it registers itself.
-        oauth_issuer: whose registration that is; the secret goes to no other authorization server.
-        oauth_metadata_url: where the authorization server may read about the host instead of a registration.
-        oauth_scope: what the tokens are asked to allow; None: what the server names.
-        oauth: whether tokens are fetched through OAuth when the server asks for them; http alone.
         connect_s: how long it may take to start and to answer the first requests.
         install_s: how long its package may take to be installed before that; stdio alone.
         request_s: how long a call may take as a whole.
         sse_read_s: how long a stream may stay silent; http and sse.
-        terminate_on_close: whether the session is ended with DELETE; http alone.
         max_message_bytes: the longest message that it may send.
-        description: what a person reads.
-        config: reaches the server in the initialization, under `capabilities.experimental`.
-        load_tools, load_prompts: whether its tools and its prompts are offered.
         allowed_tools: the only tools that are offered, by the server's own names; None: all.
         disabled_tools: tools that are not offered.
-        prefix: put before each of its names; None: nothing.
-        required: whether the host must not open without it.
-        start: when it is started: at the first use, or when the host opens.
-        results: whether what hides in texts of results, prompts and resources is taken out ("clean") or stays ("raw").
-        roots: folders that are shown to it as its roots.
         secrets: values that must not be shown.
         env_file: the file from which some of `env` came.
 
@@ -60,37 +177,19 @@ class ServerDefinition:
 
     name: str
     transport: Transport
-    argv: tuple[str, ...] = attrs.field(default=(), repr=False)
-    env: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    cwd: str | None = None
-    encoding: str = "utf-8"
-    url: str | None = attrs.field(default=None, repr=False)
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    oauth: bool = False
-    oauth_client_id: str | None = None
-    oauth_client_secret: str | None = attrs.field(default=None, repr=False)
-    oauth_issuer: str | None = None
-    oauth_metadata_url: str | None = None
-    oauth_scope: str | None = None
+    argv: tuple[str, ...] = ()
     connect_s: float = CONNECT_S
     install_s: float = INSTALL_S
     request_s: float = REQUEST_S
     sse_read_s: float = SSE_READ_S
-    terminate_on_close: bool = True
     max_message_bytes: int = MAX_MESSAGE_BYTES
-    description: str = ""
-    config: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
-    load_tools: bool = True
-    load_prompts: bool = True
     allowed_tools: frozenset[str] | None = None
     disabled_tools: frozenset[str] = frozenset()
-    prefix: str | None = None
-    required: bool = False
-    start: Literal["lazy", "eager"] = "lazy"
-    results: Literal["clean", "raw"] = "clean"
-    roots: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
-    env_file: str | None = attrs.field(default=None, eq=False, repr=False)
+    secrets: tuple[str, ...] = ()
+    env_file: str | None = attrs.field(default=None, eq=False)
+
+    def __repr__(self) -> str:
+        return f"<ServerDefinition {self.name}: {self.shown}>"
 
     def mask(self, text: str) -> str:
         """The text without any secret of this server."""
@@ -124,3 +223,24 @@ class ServerDefinition:
         parts += [self.config, self.load_tools, self.load_prompts, self.prefix]
         parts += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+
+
+SHARED = frozenset(field.name for field in attrs.fields(_Server))
+"""The keys that reach the definition as they are."""
+
+
+@attrs.frozen(kw_only=True)
+class OAuthSettings:
+    """`[plugins.mcp.oauth]`: served over HTTP, the board is a resource server of OAuth 2.1.
+
+    .. versionadded:: 0.1
+    """
+
+    issuer: str = setting(help="the authorization server, as clients are told")
+    introspection_url: str = setting(help="where it says whether a token is good (RFC 7662)")
+    resource_url: str = setting(help="the address of the board, for which tokens have to be issued")
+    client_id: str | None = setting(None, help="who asks about tokens")
+    client_secret: str | None = setting(None, secret=True, help="the secret of who asks")
+    required_scopes: tuple[str, ...] = setting((), help="scopes that a token has to have")
+    user_claim: str = setting("sub", help="what of the answer is the user")
+    profile: str | None = setting(None, help="the profile of the sessions")

@@ -4,30 +4,26 @@ Such a file becomes tables in our own keys (`read_tables`), in which variables a
 definitions (`read_servers`). Whatever the file holds, the answer is servers or faults, never an exception; paths of
 faults begin at the file's own root. Keys that mean nothing here are left out and named in `ForeignTable.ignored`.
 
-Variables: `${VAR}` and `${VAR:-default}` as in our own files, and what editors have: `${env:VAR}`, `${userHome}`,
-`${workspaceFolder}`, `${workspaceFolderBasename}`, `${cwd}`, `${pathSeparator}`. What VS Code asks a person for,
-`${input:ID}`, comes from the variable of that name in capitals (`github-token`: `GITHUB_TOKEN`), else from the input's
-own default. Anything else in `${...}` is a fault: a server would get it as it stands. A `$` without a brace is one.
-
-The folder of a file's project is the one that holds it, or holds its `.vscode` or `.cursor`.
+Variables are filled in by `pegboard_mcp.files`. The folder of a file's project is the one that holds it, or holds its
+`.vscode` or `.cursor`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard import Fault
 from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp import jsonc
-from pegboard_mcp.reading import read_bytes
+from pegboard_mcp.definitions import KEYS
+from pegboard_mcp.files import Names, Path_, fill, project_of, read_bytes
+from pegboard_mcp.rules import TableRules, type_of
 from pegboard_mcp.secrets import secrets_of_host
-from pegboard_mcp.table import Path_, ServerTableReader, type_of
 
 if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
@@ -39,20 +35,12 @@ ROOTS: tuple[tuple[str, ...], ...] = (("servers",), ("mcpServers",), ("mcp", "se
 
 _RENAMED = {"serverUrl": "url", "httpUrl": "url", "includeTools": "allowed_tools", "excludeTools": "disabled_tools"}
 _RENAMED |= {"disabledTools": "disabled_tools", "enabledTools": "allowed_tools"}
-_SAME = (
-    "command", "args", "env", "envFile", "env_file", "cwd", "url", "headers", "description", "encoding", "roots",
-    # Ours alone, for those who keep such a file for pegboard; `timeout` is not among them: others mean milliseconds.
-    "server", "prefix", "allowed_tools", "disabled_tools", "load_tools", "load_prompts", "required", "start", "results",
-    "config", "config_env", "install_timeout", "request_timeout", "sse_read_timeout", "terminate_on_close",
-    "max_message_bytes",
-)  # fmt: skip
+_SAME = frozenset(key for key in KEYS if key not in ("timeout", "transport") and not key.startswith("oauth"))
+"""Keys that mean the same here. `timeout` is not among them: others mean milliseconds."""
 _TRANSPORTS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamable-http": "http", "streamablehttp": "http",
     "streamable_http": "http", "remote": "http", "sse": "sse", "websocket": "websocket", "ws": "websocket",
 }  # fmt: skip
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)(\}?)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL | re.ASCII)
 
 
 @attrs.frozen
@@ -105,10 +93,10 @@ def read_servers(path: Path, *, environ: Mapping[str, str] | None = None) -> tup
     servers = []
     for one in file.tables:
         table, wrong = fill(one.table, Names(path, file.inputs), environ)
-        reader = ServerTableReader(one.name, table, project_of(path), host)
-        definition = reader.read()
-        value = {fault.path for fault in wrong}
-        wrong += [fault for fault in reader.faults if fault.path not in value]
+        rules = TableRules(one.name, table, project_of(path), host)
+        definition = rules.define()
+        unset = {fault.path for fault in wrong}
+        wrong += [fault for fault in rules.faults if fault.path not in unset]
         faults += [attrs.evolve(fault, path=one.place_of(fault.path)) for fault in wrong]
         if definition is not None and not wrong:
             servers.append(ForeignServer(one.name, one.path, definition))
@@ -279,117 +267,3 @@ def _inputs(value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     if not isinstance(inputs, list):
         return {}
     return {one["id"]: one for one in inputs if isinstance(one, Mapping) and isinstance(one.get("id"), str)}
-
-
-def project_of(path: Path) -> Path:
-    """The folder of the project that a file belongs to."""
-    folder = Path(os.path.abspath(path)).parent  # noqa: PTH100 - a link is where it lies
-    return folder.parent if folder.name in (".vscode", ".cursor") else folder
-
-
-# -- variables
-
-
-class Reference(NamedTuple):
-    """A `${...}` in a text.
-
-    Args:
-        written: as it stands there.
-        variable: the variable of the host that it names, or None.
-        default: what it is where the variable is not set.
-        value: what it is in any case, where it names a folder.
-        asked: whether VS Code would ask a person for it.
-    """
-
-    written: str
-    variable: str | None = None
-    default: str | None = None
-    value: str | None = None
-    asked: bool = False
-
-
-class Names:
-    """What names in `${...}` mean in one file."""
-
-    def __init__(self, path: Path, inputs: Mapping[str, Mapping[str, Any]]) -> None:
-        self._path = path
-        self._inputs = inputs
-
-    def parts(self, text: str) -> list[str | Reference]:
-        """A text taken apart into plain texts and references."""
-        parts: list[str | Reference] = []
-        at = 0
-        for match in _PLACEHOLDER.finditer(text):
-            parts += [text[at : match.start()], self._reference(match)]
-            at = match.end()
-        return [part for part in [*parts, text[at:]] if part != ""]
-
-    def _reference(self, match: re.Match[str]) -> Reference:
-        written, body = match[0], match[1]
-        kind, colon, name = body.partition(":")
-        if not match[2]:
-            return Reference(written)
-        if colon and kind == "env" and _NAME.fullmatch(name):
-            return Reference(written, name)
-        if colon and kind == "input" and name:
-            default = self._inputs.get(name, {}).get("default")
-            return Reference(written, variable_of(name), default if isinstance(default, str) else None, asked=True)
-        variable = _VARIABLE.fullmatch(body)
-        folder = self._folder(body)
-        if folder is not None or variable is None:
-            return Reference(written, value=folder)
-        return Reference(written, variable[1], variable[2])
-
-    def _folder(self, name: str) -> str | None:
-        if name == "userHome":
-            return os.path.expanduser("~")  # noqa: PTH111 - this one answers also where nobody has a home
-        if name == "cwd":
-            return str(Path.cwd())
-        if name in ("pathSeparator", "/"):
-            return os.sep
-        if name in ("workspaceFolder", "workspaceRoot"):
-            return str(project_of(self._path))
-        return project_of(self._path).name if name == "workspaceFolderBasename" else None
-
-
-def variable_of(name: str) -> str:
-    """The variable that stands for an input, or another name: `github-token` is `GITHUB_TOKEN`."""
-    variable = re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:100]).upper()).strip("_")
-    return variable if variable and not variable[0].isdigit() else f"INPUT_{variable}".rstrip("_")
-
-
-def fill(table: Mapping[str, Any], names: Names, environ: Mapping[str, str]) -> tuple[dict[str, Any], list[Fault]]:
-    """The table with its variables filled in, and a fault for each that could not be; its place holds nothing then."""
-    faults: list[Fault] = []
-
-    def one(part: str | Reference, path: Path_) -> str:
-        if isinstance(part, str):
-            return part
-        value = part.value if part.variable is None else environ.get(part.variable)
-        if not value and part.default is not None:
-            value = part.default
-        if value is None:
-            faults.append(missing(part, path))
-        return value or ""
-
-    def change(value: Any, path: Path_) -> Any:
-        if isinstance(value, str):
-            return "".join(one(part, path) for part in names.parts(value)) if "${" in value else value
-        if isinstance(value, Mapping):
-            return {key: change(item, (*path, key)) for key, item in value.items()}
-        if isinstance(value, list):
-            return [change(item, (*path, at)) for at, item in enumerate(value)]
-        return value
-
-    return change(table, ()), faults
-
-
-def missing(part: Reference, path: Path_) -> Fault:
-    """The fault of a reference that means nothing, or whose variable is not set."""
-    shown = part.written if len(part.written) <= 60 else f"{part.written[:57]}..."
-    if part.variable is None:
-        return Fault(path, "a variable that is known here", shown, "write ${VAR}, or what it stands for")
-    hint = f"set {part.variable}, or write ${{{part.variable}:-default}}"
-    if part.asked:
-        hint = f"nobody is asked here: set {part.variable}"
-    return Fault(path, f"the variable {part.variable} to be set", "nothing", hint)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import ConfigError, Fault
+from pegboard_mcp.definitions import KEYS
+from pegboard_mcp.files import Path_, files_of
+from pegboard_mcp.rules import TableRules, is_http_url, type_of
 from pegboard_mcp.secrets import secrets_of_host
-from pegboard_mcp.settings import McpSettings, ServerSettings
-from pegboard_mcp.table import Path_, ServerTableReader, is_http_url, type_of
 
 if TYPE_CHECKING:
-    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.definitions import ServerDefinition, ServerSettings
     from pegboard_mcp.foreign import ForeignServer
 
 
@@ -25,36 +26,30 @@ def find_faults(raw: Mapping[str, Any]) -> list[Fault]:
 
 def find_files(raw: Mapping[str, Any]) -> Iterator[tuple[Path_, Path]]:
     """The files that decide what the servers are, with the place that names each; paths from the table on."""
-    from pegboard_mcp.named import files_of
-
     for definition, path in _all(raw).definitions:
         for key, file in files_of(definition):
             yield (path[:1] if path[0] == "config_file" else (*path, key)), file
 
 
-def definitions_of(settings: McpSettings) -> tuple[ServerDefinition, ...]:
+def definitions_of(servers: Mapping[str, ServerSettings], config_file: str | None) -> tuple[ServerDefinition, ...]:
     """The definitions of settings that were found to be right.
 
     Raises:
         ConfigError: they are no longer.
     """
-    tables = {name: table_of(server) for name, server in settings.servers.items()}
-    known = _all({"servers": tables, "config_file": settings.config_file})
+    known = _all({"servers": {name: _table_of(one) for name, one in servers.items()}, "config_file": config_file})
     if known.faults:
         raise ConfigError("the MCP servers are no longer as they were configured", known.faults)
     return tuple(definition for definition, _ in known.definitions)
 
 
-def table_of(settings: ServerSettings) -> dict[str, Any]:
+def _table_of(settings: ServerSettings) -> dict[str, Any]:
     """The table that would be structured into these settings; keys with their defaults are left out."""
-    import attrs
-
-    fields = {field.alias or field.name: field for field in attrs.fields(ServerSettings)}
-    values = {key: getattr(settings, field.name) for key, field in fields.items()}
+    values = {key: getattr(settings, key) for key in KEYS}
     return {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in values.items()
-        if value not in (fields[key].default, {}, ())
+        if value not in (KEYS[key].default, {}, ())
     }
 
 
@@ -89,9 +84,9 @@ def _add(known: _Known, name: str, table: Any, base: Path, host: Sequence[str]) 
     if not isinstance(table, Mapping):
         known.faults.append(Fault(path, "a table", type_of(table), _EXAMPLE))
         return
-    reader = ServerTableReader(name, table, base, host)
-    definition = reader.read()
-    known.faults.extend(_below(path, fault) for fault in reader.faults)
+    rules = TableRules(name, table, base, host)
+    definition = rules.define()
+    known.faults.extend(_below(path, fault) for fault in rules.faults)
     if definition is not None:
         known.definitions.append((definition, path))
 

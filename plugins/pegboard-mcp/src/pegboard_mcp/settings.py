@@ -5,7 +5,7 @@ names that are one - is said by `McpSettings.find_faults`. Both are asked when t
 about a server is found out later which its words alone could have told.
 
 This module is imported by every board: it imports nothing that is heavy, and the classes of the tables below are made
-where a configuration has such a table (`pegboard_mcp.tables`).
+where a configuration has such a table (`pegboard_mcp.definitions`).
 """
 
 from __future__ import annotations
@@ -18,26 +18,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard_mcp.defaults import check_message_bytes, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from pegboard import Fault
+    from pegboard_mcp.definitions import OAuthSettings as OAuthSettings
     from pegboard_mcp.definitions import ServerDefinition
-    from pegboard_mcp.tables import OAuthSettings as OAuthSettings
-    from pegboard_mcp.tables import ServerSettings as ServerSettings
+    from pegboard_mcp.definitions import ServerSettings as ServerSettings
     from pegboard_serving import TokenSettings
 
 LOCKS = ("off", "warn", "enforce")
 """What becomes of tools that changed, the loosest first."""
-MAX_S = 7 * 24 * 3600.0
-LEAST_MESSAGE_BYTES = 1024
-MOST_MESSAGE_BYTES = 1024**3
-
 _LATER = {
-    "OAuthSettings": "pegboard_mcp.tables",
-    "ServerSettings": "pegboard_mcp.tables",
+    "OAuthSettings": "pegboard_mcp.definitions",
+    "ServerSettings": "pegboard_mcp.definitions",
     "TokenSettings": "pegboard_serving",
 }
 """The types of fields that are imported when somebody asks for them here (PEP 562), and where they are."""
@@ -49,11 +46,6 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATER[name]), name)
 
 
-def check_seconds(_: Any, field: attrs.Attribute[Any], value: float) -> None:
-    if not 0 < value <= MAX_S:
-        raise ValueError(f"a number of seconds above zero, at most {MAX_S:.0f}")
-
-
 def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
     if not 0 <= value < math.inf:
         raise ValueError("a number not below zero")
@@ -62,11 +54,6 @@ def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
 def _positive(_: Any, field: attrs.Attribute[Any], value: int) -> None:
     if value < 1:
         raise ValueError("a number above zero")
-
-
-def check_message_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if not LEAST_MESSAGE_BYTES <= value <= MOST_MESSAGE_BYTES:
-        raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")
 
 
 @attrs.frozen(kw_only=True)
@@ -132,4 +119,4 @@ class McpSettings:
         """
         from pegboard_mcp.servers import definitions_of
 
-        return definitions_of(self)
+        return definitions_of(self.servers, self.config_file)
