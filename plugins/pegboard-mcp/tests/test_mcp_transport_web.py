@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -827,3 +828,49 @@ def test_a_group_is_unwrapped_to_its_first_leaf() -> None:
     group = ExceptionGroup("a", [ExceptionGroup("b", [httpx2.ConnectError("no")])])
     group.exceptions[0].exceptions[0].__cause__ = ExceptionGroup("c", [inner])  # type: ignore[union-attr]
     assert _web.fault_of(group, define("http://x")).why.startswith("nothing listens")
+
+
+def _because(problem: Exception, cause: BaseException) -> Exception:
+    problem.__cause__ = cause
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "why"),
+    [
+        (ssl.SSLCertVerificationError(1, "bad"), "tls", "its certificate is refused"),
+        (ssl.SSLError(1, "bad"), "tls", "TLS fails: no handshake"),
+        (socket.gaierror(socket.EAI_NONAME, "unknown"), "refused", "its host name is not known"),
+        (ConnectionRefusedError(111, "refused"), "refused", "nothing listens there"),
+        (httpx2.ProxyError("407"), "refused", "the proxy refuses"),
+        (httpx2.ConnectTimeout("late"), "timeout", "it cannot be reached in time"),
+    ],
+)
+def test_what_kept_a_connection_from_standing_is_named_wherever_it_stands(
+    fault: Exception, kind: str, why: str
+) -> None:
+    for one in (fault, ExceptionGroup("g", [fault]), _because(httpx2.ConnectError("no"), ExceptionGroup("g", [fault]))):
+        found = _web.fault_of(one, define("http://x"))
+        assert (found.kind, found.why[: len(why)]) == (kind, why)
+
+
+def test_a_connection_that_does_not_stand_and_does_not_say_why_cannot_be_reached() -> None:
+    assert _web.fault_of(httpx2.ConnectError("no"), define("http://x")).why == "it cannot be reached"
+
+
+async def test_no_proxy_is_asked_for_this_very_machine(web: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def respond(asked: Asked) -> Reply:
+        return 200, {}, b"{}"
+
+    for name in ("no_proxy", "NO_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    server, proxy = await web(respond), await web(respond)
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    elsewhere = define("http://mcp.example/mcp")
+    async with _web.open_client(_web.WebLink(elsewhere, Told()), answering=False) as client:
+        await client.get("http://mcp.example/mcp")
+    assert len(proxy.asked) == 1
+    for url in (server.url, server.url.replace("127.0.0.1", "localhost")):
+        async with _web.open_client(_web.WebLink(define(url + "/mcp"), Told()), answering=False) as client:
+            await client.get(url + "/mcp")
+    assert (len(server.asked), len(proxy.asked)) == (2, 1)

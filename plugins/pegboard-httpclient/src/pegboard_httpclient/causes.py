@@ -13,11 +13,14 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Failure", "Kind", "cause_of", "causes_of", "failure_of", "masked_http_logs"]
+__all__ = ["HTTP_LOGGERS", "Failure", "Kind", "cause_of", "causes_of", "failure_of", "masked_http_logs"]
 
 MAX_CAUSES = 50
-LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
-"""Those of httpx2 and below that write addresses, headers and what was sent."""
+HTTP_LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
+"""The loggers of httpx2 and below that write addresses, headers and what was sent.
+
+.. versionadded:: 0.1
+"""
 
 
 class Kind(StrEnum):
@@ -110,7 +113,7 @@ def cause_of(problem: BaseException) -> Failure | None:
     causes = list(causes_of(problem))
     for cause in causes:  # first, wherever it stands: what it says is the most exact
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return Failure(Kind.CERTIFICATE, str(cause.verify_message)[:100])
+            return Failure(Kind.CERTIFICATE, str(getattr(cause, "verify_message", ""))[:100])
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
             return Failure(Kind.TLS, str(getattr(cause, "reason", None) or "")[:60])
@@ -165,7 +168,7 @@ def masked_http_logs(hide: Callable[[str], str]) -> Iterator[None]:
     .. versionadded:: 0.1
     """
     mask = _Mask(hide)
-    loggers = [logging.getLogger(name) for name in LOGGERS]
+    loggers = [logging.getLogger(name) for name in HTTP_LOGGERS]
     for logger in loggers:
         logger.addFilter(mask)
     try:

@@ -16,23 +16,22 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import os
-import socket
-import ssl
 import urllib.request
 from typing import TYPE_CHECKING, TypeVar
 
 import httpx2
 import trio
 
+from pegboard_httpclient import HTTP_LOGGERS, LOOPBACK, Kind, cause_of, causes_of
+from pegboard_httpclient.client import tls_context
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._codes import NOT_RUN, NUMBER_HEADER
 from pegboard_mcp.client.transports._link import Link, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from pegboard_mcp.client._errors import Kind
+    from pegboard_mcp.client import _errors
     from pegboard_mcp.definitions import ServerDefinition
 
 T = TypeVar("T")
@@ -40,10 +39,7 @@ T = TypeVar("T")
 LOST_S = 0.2
 """How long answers that are on their way still come in after a link is lost."""
 WRITE_S = 60.0
-QUIET = (
-    "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy",
-    "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils",
-)  # fmt: skip
+QUIET = (*HTTP_LOGGERS, "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils")
 """Loggers of libraries that write out URLs, headers and answers."""
 
 
@@ -306,60 +302,27 @@ def open_client(link: WebLink, auth: httpx2.Auth | None = None, *, answering: bo
     )
 
 
-def tls_context() -> ssl.SSLContext:
-    """The one of this process: to load the authorities takes 20 ms and more."""
-    return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@functools.lru_cache(4)
-def _tls_context(file: str | None, folder: str | None) -> ssl.SSLContext:
-    return httpx2.create_ssl_context()  # it reads the two variables itself
-
-
 def _proxy(url: str) -> str | None:
-    """The proxy that the host's environment names for this server."""
+    """The proxy that the host's environment names for this server; none is asked for this very machine."""
     parsed = httpx2.URL(url)
-    if urllib.request.proxy_bypass(parsed.host):
+    if parsed.host in LOOPBACK or urllib.request.proxy_bypass(parsed.host):
         return None
     proxies = urllib.request.getproxies()
     return proxies.get(parsed.scheme) or proxies.get("all")
 
 
-def leaves(fault: BaseException) -> Iterator[BaseException]:
-    """The exceptions within a group, however deep; itself where it is not one."""
-    if isinstance(fault, BaseExceptionGroup):
-        for one in fault.exceptions:
-            yield from leaves(one)
-    else:
-        yield fault
-
-
-def chain(fault: BaseException) -> Iterator[BaseException]:
-    """An exception and what it came from."""
-    seen: set[int] = set()
-    current: BaseException | None = fault
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = next(leaves(current))
-        if id(current) not in seen:
-            seen.add(id(current))
-            yield current
-        current = current.__cause__ or current.__context__
-
-
 def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
     """What a library raised, in words: of a group the first leaf."""
-    fault = next(leaves(fault))
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
     if isinstance(fault, LinkError):
         return fault
-    for one in chain(fault):
+    for one in causes_of(fault):
         if isinstance(one, httpx2.HTTPStatusError):
             return status_fault(one.response, definition)
-        known = _connection_fault(one, definition)
-        if known is not None:
-            return known
-    kind: Kind = "closed"
+    if (known := _connection_fault(fault)) is not None:
+        return known
+    kind: _errors.Kind = "closed"
     if type(fault).__module__.startswith("mcp.client.auth"):
         reason = shorten(definition.mask(str(fault)).partition(":")[0], 100)  # behind it stand answers of the server
         return LinkError("unauthorized", f"the login failed: {reason}", "Log in again; look into the server's log.")
@@ -380,32 +343,33 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
     return LinkError(kind, why, fix)
 
 
-def _connection_fault(fault: BaseException, definition: ServerDefinition) -> LinkError | None:
-    if isinstance(fault, ssl.SSLCertVerificationError):
-        text = shorten(fault.verify_message or "it is not trusted", 100)
-        return LinkError(
-            "tls",
-            f"its certificate is refused: {text}",
-            "Correct the certificate, or name the authority that signed it: SSL_CERT_FILE=/path/to/ca.pem.",
-        )
-    if isinstance(fault, ssl.SSLError):
-        text = shorten(fault.reason or "no handshake", 60)
-        return LinkError(
-            "tls", f"TLS fails: {text}", "Check whether it speaks TLS at all: http:// or https://, ws:// or wss://."
-        )
-    if isinstance(fault, socket.gaierror):
-        return LinkError("refused", "its host name is not known", "Check the host in `url`, and the network.")
-    if isinstance(fault, ConnectionRefusedError):
-        return LinkError(
-            "refused",
-            "nothing listens there: the connection is refused",
-            "Start the server, or correct host and port in `url`.",
-        )
-    if isinstance(fault, httpx2.ProxyError):
-        return LinkError("refused", "the proxy refuses the connection", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.")
-    if isinstance(fault, httpx2.ConnectTimeout):
-        return LinkError("timeout", "it cannot be reached in time", "Check host and port in `url`, and the network.")
-    if isinstance(fault, httpx2.ConnectError) and fault.__cause__ is None and fault.__context__ is None:
+_CONNECTION: dict[Kind, tuple[_errors.Kind, str, str]] = {
+    Kind.CERTIFICATE: (
+        "tls",
+        "its certificate is refused: {said}",
+        "Correct the certificate, or name the authority that signed it: SSL_CERT_FILE=/path/to/ca.pem.",
+    ),
+    Kind.TLS: ("tls", "TLS fails: {said}", "Check whether it speaks TLS at all: http:// or https://, ws:// or wss://."),
+    Kind.NAME: ("refused", "its host name is not known", "Check the host in `url`, and the network."),
+    Kind.REFUSED: (
+        "refused",
+        "nothing listens there: the connection is refused",
+        "Start the server, or correct host and port in `url`.",
+    ),
+    Kind.PROXY: ("refused", "the proxy refuses the connection", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."),
+    Kind.SILENT: ("timeout", "it cannot be reached in time", "Check host and port in `url`, and the network."),
+}
+"""What kept a connection from standing, as it is said of a server."""
+_UNSAID = {Kind.CERTIFICATE: "it is not trusted", Kind.TLS: "no handshake"}
+
+
+def _connection_fault(fault: BaseException) -> LinkError | None:
+    """What kept the connection from standing; None: it stood, or nothing is known of it."""
+    cause = cause_of(fault)
+    if cause is not None:
+        kind, why, fix = _CONNECTION[cause.kind]
+        return LinkError(kind, why.format(said=shorten(cause.said, 100) or _UNSAID.get(cause.kind)), fix)
+    if any(isinstance(one, httpx2.ConnectError) and not (one.__cause__ or one.__context__) for one in causes_of(fault)):
         return LinkError("refused", "it cannot be reached", "Check host and port in `url`, and the network.")
     return None
 

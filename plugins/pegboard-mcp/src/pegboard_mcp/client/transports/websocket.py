@@ -20,10 +20,11 @@ import trio
 import trio_websocket
 from mcp.shared.message import SessionMessage
 
+from pegboard_httpclient.client import tls_context
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import read_message
-from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault, tls_context
+from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault
 from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
