@@ -200,7 +200,7 @@ def _site_packages(venv: Path) -> Path:
 
 class Environments:
     """Fresh environments, in which pip has installed what a reader was told to; of the packages of this repository
-    their wheels.
+    their wheels. What one worker has made the others use.
 
     Args:
         peers: how things are installed.
@@ -209,57 +209,78 @@ class Environments:
 
     def __init__(self, peers: Peers, folder: Path) -> None:
         self.peers, self.folder = peers, folder
-        self._made: dict[tuple[tuple[str, ...], ...], Path] = {}
-        self._compiled: Path | None = None
-        packages = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
-        wheels = folder / "wheels"
-        if uv := shutil.which("uv"):
-            peers.programs.run([uv, "build", "-q", "--wheel", "--all-packages", "-o", str(wheels)], cwd=ROOT)
-        else:
-            places = [str(path) for path in packages]
-            peers.programs.run([*peers.installer(sys.executable, "wheel"), "--no-deps", "-w", str(wheels), *places])
-        # An index may have packages of these names, too: it is said from where they come.
-        built = [
-            f"{path.name.split('-')[0].replace('_', '-')} @ {path.as_uri()}" for path in sorted(wheels.glob("*.whl"))
-        ]
-        assert len(built) == len(packages)
+        self._wheels, self._whole = folder / "wheels", folder / "whole"
         self.constraints = folder / "constraints.txt"
-        pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-        self.constraints.write_text(pins + "\n".join(built) + "\n", encoding="utf-8")
         # Where no index can be reached this skips; from here on what cannot be installed is the fault of who asks.
-        whole = self.environment((("hatchling", "pegboard[process,testing]", *(one.split(" @ ")[0] for one in built)),))
-        peers.programs.run(
-            [str(whole / "python"), "-m", "compileall", "-q", "-j", "0", str(_site_packages(whole.parent))]
-        )
-        self._compiled = _site_packages(whole.parent)
+        self._once(self._whole, self._make_whole)
 
     def environment(self, installs: tuple[tuple[str, ...], ...]) -> Path:
         """The folder of the programs of an environment in which each of these `pip install` was done, in turn."""
-        if installs not in self._made:
-            place = Path(tempfile.mkdtemp(dir=self.folder)) / "venv"
+
+        def make(place: Path) -> None:
             self.peers.new_venv(place)
             for words in installs:
                 self.peers.pip_for(place, "-c", str(self.constraints), *words)
             self._lend_bytecode(_site_packages(place))
-            self._made[installs] = place / "bin"
-        return self._made[installs]
+
+        name = hashlib.sha256(json.dumps(installs).encode()).hexdigest()[:12]
+        return self._once(self.folder / name, make) / "bin"
+
+    @staticmethod
+    def _once(place: Path, make: Callable[[Path], None]) -> Path:
+        """What is made in this place, by whoever comes first; the next one tries anew where that did not work."""
+        done = place.with_suffix(".done")
+        with _waiting_for_others(place.with_suffix(".lock")):
+            if not done.exists():
+                shutil.rmtree(place, ignore_errors=True)
+                make(place)
+                done.touch()
+        return place
+
+    def _make_whole(self, place: Path) -> None:
+        """An environment with all that there is, whose bytecode the others are lent."""
+        built = self._build()
+        pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+        self.constraints.write_text(pins + "\n".join(built) + "\n", encoding="utf-8")
+        self.peers.new_venv(place)
+        every = ("hatchling", "pegboard[process,testing]", *(one.split(" @ ")[0] for one in built))
+        self.peers.pip_for(place, "-c", str(self.constraints), *every)
+        compiling = ["-m", "compileall", "-q", "-j", "0", str(_site_packages(place))]
+        self.peers.programs.run([str(place / "bin" / "python"), *compiling])
+
+    def _build(self) -> list[str]:
+        """Every package as a wheel. An index may have packages of these names, too: it is said from where they come."""
+        packages = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
+        shutil.rmtree(self._wheels, ignore_errors=True)
+        if uv := shutil.which("uv"):
+            self.peers.programs.run([uv, "build", "-q", "--wheel", "--all-packages", "-o", str(self._wheels)], cwd=ROOT)
+        else:
+            places = [str(path) for path in packages]
+            pip = self.peers.installer(sys.executable, "wheel")
+            self.peers.programs.run([*pip, "--no-deps", "-w", str(self._wheels), *places])
+        wheels = sorted(self._wheels.glob("*.whl"))
+        assert len(wheels) == len(packages)
+        return [f"{path.name.split('-')[0].replace('_', '-')} @ {path.as_uri()}" for path in wheels]
 
     def _lend_bytecode(self, site: Path) -> None:
         """What was compiled once is compiled: the same source lies in every environment. Python looks whether it is."""
-        if self._compiled is not None:
-            for folder, _, names in os.walk(site):
-                cache = self._compiled / Path(folder).relative_to(site) / "__pycache__"
-                if Path(folder).name != "__pycache__" and cache.is_dir() and any(one.endswith(".py") for one in names):
-                    (Path(folder) / "__pycache__").mkdir(exist_ok=True)
-                    for made in cache.iterdir():
-                        with contextlib.suppress(FileExistsError):
-                            (Path(folder) / "__pycache__" / made.name).hardlink_to(made)
+        compiled = _site_packages(self._whole)
+        for folder, _, names in os.walk(site):
+            cache = compiled / Path(folder).relative_to(site) / "__pycache__"
+            if Path(folder).name != "__pycache__" and cache.is_dir() and any(one.endswith(".py") for one in names):
+                (Path(folder) / "__pycache__").mkdir(exist_ok=True)
+                for made in cache.iterdir():
+                    with contextlib.suppress(FileExistsError):
+                        (Path(folder) / "__pycache__" / made.name).hardlink_to(made)
 
 
 @pytest.fixture(scope="session")
 def environments(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Environments:
     """Environments of readers."""
-    return Environments(peers, tmp_path_factory.mktemp("environments"))
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "environments"
+    folder.mkdir(exist_ok=True)
+    return Environments(peers, folder)
 
 
 @pytest.fixture(scope="session")
