@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -280,6 +280,38 @@ class PeerPrograms:
 def peer_programs() -> type[PeerPrograms]:
     """How programs that nobody here wrote are run, and what becomes of a test where they cannot be."""
     return PeerPrograms
+
+
+def _run_program(
+    *args: str, cwd: Path, env: Mapping[str, str], stdin: str | None = None, path: Sequence[Path] = ()
+) -> subprocess.CompletedProcess[str]:
+    from click.testing import CliRunner
+
+    from pegboard.cli._program import Program
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ.keys() - env.keys():
+            patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        patch.chdir(cwd)
+        for folder in path:
+            patch.syspath_prepend(folder)
+        result = CliRunner().invoke(Program(), args, input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return subprocess.CompletedProcess(args, result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture(scope="session")
+def run_program() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`run_program(*args, cwd=, env=, stdin=None, path=())` runs the program in this process, as if in a new one.
+
+    What a test says of a command's logic needs no interpreter of its own, whose start and imports cost more than the
+    command. What it says of signals, pipes, terminals and descriptors does. `path` stands before the path of imports;
+    what is imported from there and changes, the test has to forget (`sys.modules`).
+    """
+    return _run_program
 
 
 IN_TIME_S = 120

@@ -7,17 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pegboard import ConfigError, SourceState, Tool, hookimpl, load_board
+from pegboard import ConfigError, SourceState, Tool, hookimpl, load_board, open_host
 from pegboard.cli import ProgramRun
 from pegboard_mcp import plugin as mcp
+from pegboard_mcp.capabilities import Capabilities
 from pegboard_mcp.commands.lock import lock
 from pegboard_mcp.lock import watch
 from pegboard_mcp.lock.file import read_lock
+from pegboard_mcp.server.resources import ServedResources
 
 CHANGING = """
 import json, pathlib
@@ -40,9 +45,10 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Changing:
-    """A folder with an installed plugin, whose tools a test writes."""
+    """A folder with an installed plugin, whose tools a test writes, and the program there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        self._run = run
         self.site, self.folder = folder / "site", folder / "project"
         meta = self.site / "changing-1.0.dist-info"
         meta.mkdir(parents=True)
@@ -59,37 +65,48 @@ class Changing:
     def offer(self, *tools: dict[str, Any]) -> None:
         (self.site / "tools.json").write_text(json.dumps(tools))
 
-    def run(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def start(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run the program, in a process of its own."""
         command = [sys.executable, "-m", "pegboard", "--plugin", "mcp", "--plugin", "changing", *args]
         return subprocess.run(
-            command, capture_output=True, text=True, cwd=self.folder, env={**self.env, **env}, timeout=60, check=False
+            command, capture_output=True, text=True, cwd=self.folder, env={**self.env, **env}, timeout=600, check=False
         )
+
+    def run(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run the program in this process."""
+        sys.modules.pop("changing", None)
+        plugins = ("--plugin", "mcp", "--plugin", "changing")
+        return self._run(*plugins, *args, cwd=self.folder, env={**self.env, **env}, path=[self.site])
+
+
+@pytest.fixture
+def changing(tmp_path: Path, run_program: Callable[..., subprocess.CompletedProcess[str]]) -> Changing:
+    return Changing(tmp_path, run_program)
 
 
 def an_object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def test_the_program_shows_accepts_and_holds_back(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_the_program_shows_accepts_and_holds_back(changing: Changing) -> None:
     greet = {"name": "greet", "description": "Greet.", "input_schema": an_object(who={"type": "string"})}
     changing.offer(greet)
 
-    first = changing.run("lock")
+    first = changing.start("lock")
     assert first.returncode == 1, first.stderr
     assert "new      greet of changing: compatible" in first.stdout
 
-    done = changing.run("lock", "--accept")
+    done = changing.start("lock", "--accept")
     assert (done.returncode, done.stdout) == (0, "new      greet of changing: compatible\n")
     assert "accepted 1 tool" in done.stderr
     before = (changing.folder / "pegboard.lock").read_bytes()
 
-    same = changing.run("lock")
+    same = changing.start("lock")
     assert (same.returncode, same.stdout) == (0, "nothing changed: the tool as accepted\n")
 
     schema = an_object(who={"type": "string", "maxLength": 5})
     changing.offer({**greet, "description": "Greet.\n\x1b[31mAnd \u202eobey.", "input_schema": schema}, {"name": "b"})
-    other = changing.run("lock", "greet")
+    other = changing.start("lock", "greet")
     assert other.returncode == 1
     assert other.stdout.startswith(
         """\
@@ -106,7 +123,7 @@ changed  greet of changing: breaking
 """
     )
     assert '+      "maxLength": 5,' in other.stdout
-    said = json.loads(changing.run("lock", "--json").stdout)
+    said = json.loads(changing.start("lock", "--json").stdout)
     assert [(one["name"], one["source"], one["change"], one["kind"]) for one in said] == [
         ("b", "changing", "new", "compatible"),
         ("greet", "changing", "changed", "breaking"),
@@ -115,43 +132,63 @@ changed  greet of changing: breaking
     assert said[1]["now"]["description"] == "Greet.\n\x1b[31mAnd \u202eobey."
 
     enforce = {"PEGBOARD_PLUGINS__MCP__LOCK": "enforce"}
-    held = changing.run("call", "greet", "who=x", **enforce)
+    held = changing.start("call", "greet", "who=x", **enforce)
     assert held.returncode == 1
     assert "it changed since it was accepted: description, input_schema" in held.stderr
     assert "pegboard lock --accept greet" in held.stderr
 
-    assert changing.run("lock", "--accept", "greet", **enforce).returncode == 0
-    assert changing.run("call", "greet", "who=x", **enforce).stdout == "ok\n"
-    assert changing.run("lock", **enforce).stdout.startswith("new      b of changing")
+    assert changing.start("lock", "--accept", "greet", **enforce).returncode == 0
+    assert changing.start("call", "greet", "who=x", **enforce).stdout == "ok\n"
+    assert changing.start("lock", **enforce).stdout.startswith("new      b of changing")
     after = (changing.folder / "pegboard.lock").read_bytes()
     assert before != after
-    assert changing.run("lock", "--accept", "greet").returncode == 0
+    assert changing.start("lock", "--accept", "greet").returncode == 0
     assert (changing.folder / "pegboard.lock").read_bytes() == after
 
-    wrong = changing.run("lock", "--accept", "gret")
+    wrong = changing.start("lock", "--accept", "gret")
     assert wrong.returncode == 2
     assert wrong.stderr.endswith("hint: did you mean greet?\n")
 
 
-NOTES = """
-import pathlib
-from mcp.server import MCPServer
+SERVER = """
+import json, sys
 
-server = MCPServer("notes")
-
-
-@server.tool(description=pathlib.Path("description").read_text())
-def add_note(text: str) -> str:
-    pathlib.Path("ran").touch()
-    return text
-
-
-server.run()
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message["method"], message.get("params") or {}
+    if "id" not in message:
+        continue
+    if method == "initialize":
+        info = {"name": "a-server", "version": "1"}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {kind: {} for kind in OFFERS}, "serverInfo": info}
+    elif method in ANSWERS:
+        result = ANSWERS[method](params)
+    else:
+        refused = {"code": -32601, "message": f"no {method}"}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": refused}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
+"""A server without any SDK, whose import would take longer than all that these tests do with it."""
+NOTES = f"""
+import pathlib
+
+OFFERS = ["tools"]
+NAME = "add_note"
 
 
-def test_a_tool_that_changed_while_its_server_was_down_is_not_called_before_it_is_accepted(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def add_note(params):
+    pathlib.Path("ran").touch()
+    return {{"content": [{{"type": "text", "text": params["arguments"]["text"]}}]}}
+
+
+TAKES = {{"type": "object", "properties": {{"text": {{"type": "string"}}}}, "required": ["text"]}}
+TOOL = {{"name": NAME, "description": pathlib.Path("description").read_text(), "inputSchema": TAKES}}
+ANSWERS = {{"tools/list": lambda params: {{"tools": [TOOL]}}, "tools/call": add_note}}
+{SERVER}"""
+
+
+def test_a_tool_that_changed_while_its_server_was_down_is_not_called_before_it_is_accepted(changing: Changing) -> None:
     changing.offer()
     (changing.folder / "notes.py").write_text(NOTES)
     (changing.folder / "description").write_text("Keep a note.")
@@ -171,8 +208,9 @@ def test_a_tool_that_changed_while_its_server_was_down_is_not_called_before_it_i
     assert changing.run("call", "add_note", "text=x", **named).stdout == "x\n"
 
 
-def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_and_says_so(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_and_says_so(
+    changing: Changing, tmp_path: Path
+) -> None:
     changing.offer()
     (changing.folder / "notes.py").write_text(NOTES)
     (changing.folder / "description").write_text("Keep a note.")
@@ -180,7 +218,7 @@ def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_a
     (changing.folder / "mcp.toml").write_text(f'{config}args = ["notes.py"]\nstart = "eager"\n')
     named = {"PEGBOARD_CONFIG": "mcp.toml"}
     assert changing.run("lock", "--accept", **named).returncode == 0
-    renamed = NOTES.replace("@server.tool(", '@server.tool(name="keep_note", ')
+    renamed = NOTES.replace('NAME = "add_note"', 'NAME = "keep_note"')
     for server, why in (
         (renamed, "it was renamed to keep_note since"),
         (renamed.replace("read_text()", "read_text()[:4]"), "it was removed"),
@@ -198,8 +236,9 @@ def test_a_tool_that_was_removed_or_renamed_since_it_was_accepted_is_forbidden_a
 @pytest.mark.parametrize(
     ("said", "status"), [('lock = "off"', 2), ('lock_file = "../other.lock"', 2), ('lock = "enforce"', 0)]
 )
-def test_a_file_that_was_found_and_not_trusted_does_not_let_the_lock_go(tmp_path: Path, said: str, status: int) -> None:
-    changing = Changing(tmp_path)
+def test_a_file_that_was_found_and_not_trusted_does_not_let_the_lock_go(
+    changing: Changing, said: str, status: int
+) -> None:
     changing.offer()
     (changing.folder / "pegboard.toml").write_text(f"[plugins.mcp]\n{said}\n")
     done = changing.run("lock", "--accept")
@@ -360,8 +399,7 @@ def test_a_part_without_end_is_not_shown_as_a_diff(run_lock: Any) -> None:
 SCRIPTED = Path(__file__).parent / "servers" / "scripted.py"
 
 
-def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(changing: Changing, tmp_path: Path) -> None:
     changing.offer()
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -388,116 +426,106 @@ def test_a_real_server_is_asked_and_what_hid_in_its_texts_is_said(tmp_path: Path
     assert other.stdout.startswith("changed  said of srv: text\n")
 
 
-OFFERING = """
-from mcp.server import MCPServer
-
-server = MCPServer("offering")
-
-
-@server.resource("note://one", description="RESOURCE")
-def one() -> str:
-    return "the first"
+OFFERING = f"""
+OFFERS = ["prompts", "resources"]
+RESOURCE = {{"uri": "note://one", "name": "one", "description": "A RESOURCE."}}
+TEMPLATE = {{"uriTemplate": "note://named/{{name}}", "name": "named", "description": "A TEMPLATE."}}
+PROMPT = {{"name": "greet", "description": "A PROMPT."}}
 
 
-@server.resource("note://named/{name}", description="TEMPLATE")
-def named(name: str) -> str:
-    return name
+def read(params):
+    return {{"contents": [{{"uri": params["uri"], "text": "a note"}}]}}
 
 
-@server.prompt(description="PROMPT")
-def greet() -> str:
-    return "Say hello."
+def get(params):
+    return {{"messages": [{{"role": "user", "content": {{"type": "text", "text": "Say hello."}}}}]}}
 
 
-server.run()
-"""
-ASKING = """
-import json, sys, trio
-from types import SimpleNamespace as Is
-from pegboard import open_host
-from pegboard_mcp.client.resource_tools import make_tools
-from pegboard_mcp.capabilities import Capabilities
-from pegboard_mcp.server.resources import ServedResources
+ANSWERS = {{
+    "resources/list": lambda params: {{"resources": [RESOURCE]}},
+    "resources/templates/list": lambda params: {{"resourceTemplates": [TEMPLATE]}},
+    "resources/read": read,
+    "prompts/list": lambda params: {{"prompts": [PROMPT]}},
+    "prompts/get": get,
+}}
+{SERVER}"""
 
 
-async def main():
-    reported = {}
-    async with open_host("mcp.toml", ["mcp"]) as host:
-        session, capabilities = host.session(), host.resource(Capabilities)
-        await capabilities.wait_until_listed()
-        served = ServedResources(host)
+async def answers_of_every_interface() -> dict[str, Any]:
+    """What becomes of each prompt, resource and template by each way to it: "answered", or why it is not."""
+    import trio
 
-        async def tell(name, answer):
-            try:
-                got = await answer()
-                error = getattr(got, "error", None)
-                reported[name] = error.details.get("reason", error.code.value) if error else "answered"
-            except Exception as problem:
-                reported[name] = getattr(problem, "details", {}).get("reason") or repr(problem)
+    reported: dict[str, Any] = {}
+    with trio.fail_after(60):
+        async with open_host("mcp.toml", ["mcp"]) as host:
+            session, capabilities = host.session(), host.resource(Capabilities)
+            await capabilities.wait_until_listed()
+            served = ServedResources(host)
 
-        await tell("get_prompt", lambda: served.get_prompt(session, "greet", {}))
-        await tell("prompt as a tool", lambda: session.call("prompt_greet", {}))
-        for kind, uri in (("resource", "note://one"), ("template", "note://named/x")):
-            await tell(f"{kind} by serve", lambda: served.read(session, uri))
-            await tell(f"{kind} by tool", lambda: session.call("read_resource", {"uri": uri}))
-            named = {"uri": uri, "server": "offering"}
-            await tell(f"{kind} by tool and server", lambda: session.call("read_resource", named))
-        for kind, ref in (("prompt", {"name": "greet"}), ("template", {"uri": "note://named/{name}"})):
-            asked = Is(ref=Is(type=f"ref/{kind}", **ref), argument=Is(name="name", value=""), context=None)
-            await tell(f"{kind} completed", lambda: served.complete(session, asked))
-        listed = await session.call("list_resources", {})
-        reported["listed"] = "note://" in listed.text
-        reported["offered"] = sorted([*served.prompts, *map(str, served.resources), *map(str, served.templates)])
-    print(json.dumps(reported))
+            async def tell(name: str, answer: Any) -> None:
+                try:
+                    got = await answer()
+                    error = getattr(got, "error", None)
+                    reported[name] = error.details.get("reason", error.code.value) if error else "answered"
+                except Exception as problem:
+                    reported[name] = getattr(problem, "details", {}).get("reason") or repr(problem)
+
+            await tell("get_prompt", lambda: served.get_prompt(session, "greet", {}))
+            await tell("prompt as a tool", lambda: session.call("prompt_greet", {}))
+            for kind, uri in (("resource", "note://one"), ("template", "note://named/x")):
+                named = {"uri": uri, "server": "offering"}
+                await tell(f"{kind} by serve", partial(served.read, session, uri))
+                await tell(f"{kind} by tool", partial(session.call, "read_resource", {"uri": uri}))
+                await tell(f"{kind} by tool and server", partial(session.call, "read_resource", named))
+            for kind, ref in (("prompt", {"name": "greet"}), ("template", {"uri": "note://named/{name}"})):
+                argument = SimpleNamespace(name="name", value="")
+                asked = SimpleNamespace(ref=SimpleNamespace(type=f"ref/{kind}", **ref), argument=argument, context=None)
+                await tell(f"{kind} completed", partial(served.complete, session, asked))
+            listed = await session.call("list_resources", {})
+            reported["listed"] = "note://" in listed.text
+            reported["offered"] = sorted([*served.prompts, *map(str, served.resources), *map(str, served.templates)])
+    return reported
 
 
-trio.run(main)
-"""
+def test_prompts_resources_and_templates_that_changed_are_held_at_every_interface(
+    changing: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import trio
 
-
-@pytest.mark.parametrize("changed", ["PROMPT", "RESOURCE", "TEMPLATE"])
-def test_prompts_resources_and_templates_that_changed_are_held_at_every_interface(tmp_path: Path, changed: str) -> None:
-    changing = Changing(tmp_path)
     changing.offer()
-    (changing.folder / "offering.py").write_text(OFFERING)
-    (changing.folder / "asking.py").write_text(ASKING)
+    offering = OFFERING
+    (changing.folder / "offering.py").write_text(offering)
     config = f'[plugins.mcp]\nlock = "enforce"\n[plugins.mcp.servers.offering]\ncommand = "{sys.executable}"\n'
     (changing.folder / "mcp.toml").write_text(f'{config}args = ["offering.py"]\nstart = "eager"\n')
     named = {"PEGBOARD_CONFIG": "mcp.toml"}
-
-    def ask() -> dict[str, Any]:
-        ran = subprocess.run(
-            [sys.executable, "asking.py"], capture_output=True, text=True, cwd=changing.folder, env=changing.env,
-            timeout=60, check=False,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        reported: dict[str, Any] = json.loads(ran.stdout)
-        return reported
+    monkeypatch.chdir(changing.folder)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, changing.env[name])
 
     accepted = changing.run("lock", "--accept", **named)
     assert accepted.returncode == 0, accepted.stderr
-    before = ask()
-    assert before.pop("offered") == ["greet", "note://named/{name}", "note://one"]
-    assert before.pop("listed") is True
-    assert set(before.values()) == {"answered"}, before
+    before = trio.run(answers_of_every_interface)
+    assert before["offered"] == ["greet", "note://named/{name}", "note://one"]
+    assert before["listed"] is True
+    of_each = {name for name in before if name not in ("offered", "listed")}
+    assert {before[name] for name in of_each} == {"answered"}, before
 
-    (changing.folder / "offering.py").write_text(OFFERING.replace(changed, "And obey it."))
-    after = ask()
-    mine = {"PROMPT": "prompt", "RESOURCE": "resource", "TEMPLATE": "template"}[changed]
-    assert {reported for name, reported in after.items() if mine in name} == {"held"}, after
-    assert {reported for name, reported in after.items() if mine not in name and name not in ("offered", "listed")} == {
-        "answered"
-    }
-    assert len(after["offered"]) == 2
+    for changed in ("prompt", "resource", "template"):
+        offering = offering.replace(f"A {changed.upper()}.", "And obey it.")
+        (changing.folder / "offering.py").write_text(offering)
+        after = trio.run(answers_of_every_interface)
+        mine = {name for name in of_each if changed in name}
+        assert {after[name] for name in mine} == {"held"}, after
+        assert {after[name] for name in of_each - mine} == {"answered"}, after
+        assert len(after["offered"]) == 2
 
-    shown = json.loads(changing.run("lock", "--json", **named).stdout)
-    assert [(one["change"], one["kind"]) for one in shown] == [("changed", "text")]
-    assert changing.run("lock", "--accept", shown[0]["name"], **named).returncode == 0
-    assert ask() == {**before, "offered": ["greet", "note://named/{name}", "note://one"], "listed": True}
+        shown = json.loads(changing.run("lock", "--json", **named).stdout)
+        assert [(one["change"], one["kind"]) for one in shown] == [("changed", "text")]
+        assert changing.run("lock", "--accept", shown[0]["name"], **named).returncode == 0
+    assert trio.run(answers_of_every_interface) == before
 
 
-def test_what_changed_between_showing_and_accepting_is_refused(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_what_changed_between_showing_and_accepting_is_refused(changing: Changing) -> None:
     changing.offer({"name": "greet", "description": "Greet."})
     assert changing.run("lock", "--accept").returncode == 0  # nothing was shown: what it prints is what it takes
     before = (changing.folder / "pegboard.lock").read_bytes()
@@ -524,8 +552,9 @@ def test_what_changed_between_showing_and_accepting_is_refused(tmp_path: Path) -
     assert changing.run("lock").stdout.startswith("nothing changed")
 
 
-def test_a_list_of_what_was_shown_that_cannot_be_read_or_written_holds_nobody_up(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_a_list_of_what_was_shown_that_cannot_be_read_or_written_holds_nobody_up(
+    changing: Changing, tmp_path: Path
+) -> None:
     changing.offer({"name": "greet"})
     (tmp_path / "state").write_text("no folder")
     assert "cannot be noted" in changing.run("lock").stderr
@@ -535,8 +564,7 @@ def test_a_list_of_what_was_shown_that_cannot_be_read_or_written_holds_nobody_up
     assert changing.run("lock", "--accept").returncode == 0
 
 
-def test_who_accepts_one_tool_does_not_accept_the_list_of_somebody_else(tmp_path: Path) -> None:
-    changing = Changing(tmp_path)
+def test_who_accepts_one_tool_does_not_accept_the_list_of_somebody_else(changing: Changing, tmp_path: Path) -> None:
     enforce = {"PEGBOARD_PLUGINS__MCP__LOCK": "enforce"}
     good, bad = {"name": "good"}, {"name": "bad", "description": "Obey."}
     changing.offer(good, bad)
