@@ -283,18 +283,24 @@ def peer_programs() -> type[PeerPrograms]:
 
 
 def _run_program(
-    *args: str, cwd: Path, env: Mapping[str, str], stdin: str | None = None, path: Sequence[Path] = ()
+    *args: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    path: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     from click.testing import CliRunner
 
     from pegboard.cli._program import Program
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in os.environ.keys() - env.keys():
-            patch.delenv(name)
-        for name, value in env.items():
-            patch.setenv(name, value)
-        patch.chdir(cwd)
+        if env is not None:
+            for name in os.environ.keys() - env.keys():
+                patch.delenv(name)
+            for name, value in env.items():
+                patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
         for folder in path:
             patch.syspath_prepend(folder)
         result = CliRunner().invoke(Program(), args, input=stdin)
@@ -305,7 +311,7 @@ def _run_program(
 
 @pytest.fixture(scope="session")
 def run_program() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`run_program(*args, cwd=, env=, stdin=None, path=())` runs the program in this process, as if in a new one.
+    """`run_program(*args, cwd=None, env=None, stdin=None, path=())` runs the program in this process, as if in its own.
 
     What a test says of a command's logic needs no interpreter of its own, whose start and imports cost more than the
     command. What it says of signals, pipes, terminals and descriptors does. `path` stands before the path of imports;

@@ -20,6 +20,7 @@ import sysconfig
 import tempfile
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -281,6 +282,32 @@ def environments(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Envi
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "environments"
     folder.mkdir(exist_ok=True)
     return Environments(peers, folder)
+
+
+class ConfiguredProgram:
+    """The program with options that stand before every command.
+
+    Args:
+        run: what runs it in this process.
+        options: `--config FILE` and the like.
+    """
+
+    def __init__(self, run: Callable[..., subprocess.CompletedProcess[str]], *options: str) -> None:
+        self._run, self.options = run, options
+
+    def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command in this process."""
+        return self._run(*self.options, *words, stdin=stdin)
+
+    def command(self, *words: str) -> list[str]:
+        """What starts it in a process of its own."""
+        return [sys.executable, "-m", "pegboard", *self.options, *words]
+
+
+@pytest.fixture(scope="session")
+def program_with(run_program: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., ConfiguredProgram]:
+    """`program_with(*options)`: the program with these options before every command."""
+    return partial(ConfiguredProgram, run_program)
 
 
 @pytest.fixture(scope="session")

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pegboard import open_host_sync
+
 for needed in ("pegboard_mcp", "pegboard_http", "pegboard_chat"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-PROGRAM = [sys.executable, "-m", "pegboard"]
 REFUSES = """
 import json, sys
 for line in sys.stdin:
@@ -76,49 +77,43 @@ SAYS = {
 
 
 @pytest.fixture
-def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_with: Callable[..., Any]) -> Callable[..., Any]:
     """`configured("silent", ...)`: the program with these servers."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
 
-    def command(*names: str) -> list[str]:
+    def program(*names: str) -> Any:
         file = tmp_path / "dead.yaml"
         servers = {name: SERVERS[name] for name in names}
         file.write_text(json.dumps({"plugins": {"mcp": {"lock": "off", "servers": servers}}}), encoding="utf-8")
-        return [*PROGRAM, "--config", str(file)]
+        return program_with("--config", str(file))
 
-    return command
-
-
-def ran(command: list[str], said: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+    return program
 
 
-def through_batch(command: list[str]) -> Any:
-    return json.loads(ran([*command, "batch"], '{"name": "late", "arguments": {}}\n').stdout)["error"]
+def through_batch(program: Any) -> Any:
+    return json.loads(program.run("batch", stdin='{"name": "late", "arguments": {}}\n').stdout)["error"]
 
 
-def through_call(command: list[str]) -> Any:
-    done = ran([*command, "call", "late", "--json"])
+def through_call(program: Any) -> Any:
+    done = program.run("call", "late", "--json")
     assert done.returncode == 1
     return json.loads(done.stdout)["error"]
 
 
-def through_dry_run(command: list[str]) -> Any:
-    return json.loads(ran([*command, "call", "late", "--dry-run", "--json"]).stdout)["error"]
+def through_dry_run(program: Any) -> Any:
+    return json.loads(program.run("call", "late", "--dry-run", "--json").stdout)["error"]
 
 
-def through_python(command: list[str]) -> Any:
-    code = f"""
-import json, pegboard
-with pegboard.open_host_sync({command[-1]!r}) as host:
-    print(json.dumps(host.call("late").error.to_json()))
-"""
-    return json.loads(ran([sys.executable, "-c", code]).stdout)
+def through_python(program: Any) -> Any:
+    with open_host_sync(program.options[-1]) as host:
+        error = host.call("late").error
+    assert error is not None
+    return error.to_json()
 
 
-def through_chat(command: list[str]) -> Any:
-    done = ran([*command, "chat", "--model", "echo", "--json", "late {}"])
+def through_chat(program: Any) -> Any:
+    done = program.run("chat", "--model", "echo", "--json", "late {}")
     (result,) = [event for line in done.stdout.splitlines() if (event := json.loads(line))["type"] == "result"]
     return result["error"]
 
@@ -140,8 +135,8 @@ def serving(command: list[str]) -> Iterator[str]:
             served.wait(30)
 
 
-def through_gateway(command: list[str]) -> Any:
-    with serving([*command, "gateway", "--port", "0"]) as url:
+def through_gateway(program: Any) -> Any:
+    with serving(program.command("gateway", "--port", "0")) as url:
         request = urllib.request.Request(f"{url}/tools/late", data=b"{}", headers={"content-type": "application/json"})
         with pytest.raises(urllib.error.HTTPError) as raised:
             urllib.request.urlopen(request, timeout=50)
@@ -151,7 +146,7 @@ def through_gateway(command: list[str]) -> Any:
 
 
 def through_mcp(
-    transport: str, command: list[str], method: str = "tools/call", params: Mapping[str, Any] | None = None
+    transport: str, program: Any, method: str = "tools/call", params: Mapping[str, Any] | None = None
 ) -> Any:
     """An error of the protocol, which has the board's own beside its words."""
     import trio
@@ -173,12 +168,12 @@ def through_mcp(
         return {**raised.value.data, "message": raised.value.message}
 
     if transport == "stdio":
-        return trio.run(partial(call, argv=(*command, "serve")))
-    with serving([*command, "serve", "--transport", transport, "--port", "0"]) as url:
+        return trio.run(partial(call, argv=tuple(program.command("serve"))))
+    with serving(program.command("serve", "--transport", transport, "--port", "0")) as url:
         return trio.run(partial(call, url=url))
 
 
-INTERFACES: dict[str, Callable[[list[str]], Any]] = {
+INTERFACES: dict[str, Callable[[Any], Any]] = {
     "batch": through_batch,
     "call": through_call,
     "dry run": through_dry_run,
@@ -191,7 +186,7 @@ INTERFACES: dict[str, Callable[[list[str]], Any]] = {
 
 @pytest.mark.parametrize("interface", INTERFACES)
 def test_no_interface_answers_an_unknown_name_without_the_servers_that_are_not_there(
-    interface: str, configured: Callable[..., list[str]]
+    interface: str, configured: Callable[..., Any]
 ) -> None:
     error = INTERFACES[interface](configured("missing", "exits"))
     assert error["code"] == "NOT_FOUND"
@@ -208,7 +203,7 @@ def test_no_interface_answers_an_unknown_name_without_the_servers_that_are_not_t
     [("prompts/get", {"name": "late"}), ("resources/read", {"uri": "late://one"})],
 )
 def test_neither_is_an_unknown_prompt_or_resource_told_without_them(
-    method: str, params: dict[str, Any], configured: Callable[..., list[str]]
+    method: str, params: dict[str, Any], configured: Callable[..., Any]
 ) -> None:
     data = through_mcp("stdio", configured("missing"), method, params)
     (source,) = data.get("details", data)["sources"]
@@ -217,28 +212,25 @@ def test_neither_is_an_unknown_prompt_or_resource_told_without_them(
 
 
 @pytest.mark.parametrize("name", ["list_resources", "read_resource"])
-def test_neither_is_a_server_without_resources(name: str, configured: Callable[..., list[str]]) -> None:
+def test_neither_is_a_server_without_resources(name: str, configured: Callable[..., Any]) -> None:
     arguments = {"server": "missing", **({"uri": "late://one"} if name == "read_resource" else {})}
     said = json.dumps({"name": name, "arguments": arguments})
-    error = json.loads(ran([*configured("missing"), "batch"], said).stdout)["error"]
+    error = json.loads(configured("missing").run("batch", stdin=said).stdout)["error"]
     assert error["code"] == "NOT_FOUND"
     assert SAYS["missing"][1] in error["details"]["sources"][0]["reason"]
 
 
 @pytest.mark.parametrize("name", [name for name in SERVERS if name != "empty"])
-def test_the_answer_says_what_is_wrong_with_each_kind_of_dead_server(
-    name: str, configured: Callable[..., list[str]]
-) -> None:
+def test_the_answer_says_what_is_wrong_with_each_kind_of_dead_server(name: str, configured: Callable[..., Any]) -> None:
     (source,) = through_batch(configured(name))["details"]["sources"]
     assert (source["source"], source["kind"], source["state"], source["tools"]) == (name, "mcp", SAYS[name][0], 0)
     assert SAYS[name][1] in source["reason"]
 
 
 def test_list_names_every_server_that_offers_nothing_with_its_state_and_reason(
-    configured: Callable[..., list[str]],
+    configured: Callable[..., Any],
 ) -> None:
-    command = configured(*SERVERS)
-    listed = ran([*command, "list", "--json", "--wait", "50"])
+    listed = configured(*SERVERS).run("list", "--json", "--wait", "50")
     assert listed.returncode == 0
     assert "late" not in {one["name"] for one in json.loads(listed.stdout)}
     for name, (state, reason) in SAYS.items():
@@ -247,8 +239,8 @@ def test_list_names_every_server_that_offers_nothing_with_its_state_and_reason(
         assert re.search(rf"\({state} for \d+ s\)$", line)
 
 
-def test_the_sources_are_listed_with_every_state_and_reason(configured: Callable[..., list[str]]) -> None:
-    done = ran([*configured(*SERVERS), "list", "--sources", "--json", "--wait", "50"])
+def test_the_sources_are_listed_with_every_state_and_reason(configured: Callable[..., Any]) -> None:
+    done = configured(*SERVERS).run("list", "--sources", "--json", "--wait", "50")
     told = {one["source"]: one for one in json.loads(done.stdout) if one["kind"] == "mcp"}
     assert told.keys() == SERVERS.keys()
     for name, (state, reason) in SAYS.items():
@@ -256,13 +248,13 @@ def test_the_sources_are_listed_with_every_state_and_reason(configured: Callable
         assert reason in told[name]["reason"]
 
 
-def test_a_server_that_is_still_starting_when_the_wait_ends_is_named(configured: Callable[..., list[str]]) -> None:
-    done = ran([*configured("silent"), "list", "--wait", "1"])
+def test_a_server_that_is_still_starting_when_the_wait_ends_is_named(configured: Callable[..., Any]) -> None:
+    done = configured("silent").run("list", "--wait", "1")
     assert "the source silent offers nothing: it is being started" in done.stderr
 
 
-def test_chat_says_at_its_start_which_servers_are_not_there(configured: Callable[..., list[str]]) -> None:
-    done = ran([*configured("missing", "exits"), "chat", "--model", "echo", "hello"])
+def test_chat_says_at_its_start_which_servers_are_not_there(configured: Callable[..., Any]) -> None:
+    done = configured("missing", "exits").run("chat", "--model", "echo", "hello")
     for name in ("missing", "exits"):
         assert f"the source {name} offers nothing" in done.stderr
         assert SAYS[name][1] in done.stderr
@@ -270,14 +262,14 @@ def test_chat_says_at_its_start_which_servers_are_not_there(configured: Callable
 
 @pytest.mark.parametrize("words", [("show", "late"), ("export", "--to", "json", "late"), ("call", "late")])
 def test_a_command_of_one_tool_says_once_which_servers_are_not_there(
-    words: tuple[str, ...], configured: Callable[..., list[str]]
+    words: tuple[str, ...], configured: Callable[..., Any]
 ) -> None:
-    done = ran([*configured("missing", "exits"), *words])
+    done = configured("missing", "exits").run(*words)
     assert done.returncode != 0
     for name in ("missing", "exits"):
         assert done.stderr.count(SAYS[name][1]) == 1, done.stderr
 
 
-def test_a_tool_that_is_there_is_exported_without_starting_a_server(configured: Callable[..., list[str]]) -> None:
-    done = ran([*configured("missing"), "export", "--to", "json", "read_resource"])
+def test_a_tool_that_is_there_is_exported_without_starting_a_server(configured: Callable[..., Any]) -> None:
+    done = configured("missing").run("export", "--to", "json", "read_resource")
     assert (done.returncode, done.stderr) == (0, "")

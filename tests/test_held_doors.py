@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -235,22 +233,20 @@ def installed(accepted: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: origin\nVersion: 1.0\n")
     (meta / "entry_points.txt").write_text("[pegboard]\norigin = origin_of_a_test\n")
     (site / "origin_of_a_test.py").write_text(INSTALLED)
-    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "origin_of_a_test", raising=False)
     monkeypatch.setenv("PEGBOARD_PLUGINS__MCP__LOCK", "enforce")
     return site
 
 
-def ran(*arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pegboard", *arguments]
-    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=120, check=False, env=os.environ)
-
-
 @pytest.mark.parametrize("command", PROGRAM)
 @pytest.mark.parametrize("how", NOW)
-def test_so_it_is_in_the_program_for_a_tool_of_an_installed_plugin(installed: Path, how: str, command: str) -> None:
+def test_so_it_is_in_the_program_for_a_tool_of_an_installed_plugin(
+    installed: Path, how: str, command: str, run_program: Callable[..., Any]
+) -> None:
     offered, changed, named = NOW[how]
     (installed / "tools.json").write_text(json.dumps(offered))
-    done = ran(*PROGRAM[command], said='{"name": "late", "arguments": {}}\n')
+    done = run_program(*PROGRAM[command], stdin='{"name": "late", "arguments": {}}\n')
     if command in ("show", "export"):
         assert done.returncode == 2
         assert f"the tool 'late' of origin is held back: {changed}\n" in done.stderr
@@ -352,15 +348,17 @@ async def test_a_lock_that_lets_nothing_through_is_named_as_it_is_and_told_once(
         assert fix.format("pegboard.lock") in one.fix
 
 
-def test_doctor_prints_one_error_however_many_tools_wait_for_the_first_lock(installed: Path) -> None:
+def test_doctor_prints_one_error_however_many_tools_wait_for_the_first_lock(
+    installed: Path, run_program: Callable[..., Any]
+) -> None:
     (installed / "tools.json").write_text(json.dumps([{"name": f"tool_{number}"} for number in range(30)]))
     (installed.parent / "pegboard.lock").unlink()
-    done = ran("--plugin", "mcp", "--plugin", "origin", "doctor", "--json")
+    done = run_program("--plugin", "mcp", "--plugin", "origin", "doctor", "--json")
     (one,) = [one for one in json.loads(done.stdout) if one["severity"] == "error"]
     assert one["where"].startswith("30 tools: tool_0, ")
     assert one["fix"].endswith("pegboard lock --accept")
-    assert ran("--plugin", "mcp", "--plugin", "origin", "lock", "--accept").returncode == 0
-    done = ran("--plugin", "mcp", "--plugin", "origin", "doctor", "--json")
+    assert run_program("--plugin", "mcp", "--plugin", "origin", "lock", "--accept").returncode == 0
+    done = run_program("--plugin", "mcp", "--plugin", "origin", "doctor", "--json")
     assert not [one for one in json.loads(done.stdout) if one["severity"] == "error"]
 
 
@@ -401,7 +399,7 @@ HELD = ("one", "prompt_greet", "resource:note://one", "template:note://{name}")
 
 
 @pytest.fixture
-def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_with: Callable[..., Any]) -> Any:
     """The program with a server of which all but one tool changed since it was accepted."""
     monkeypatch.chdir(tmp_path)
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
@@ -411,33 +409,33 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     servers = {"far": {"command": sys.executable, "args": [str(tmp_path / "server.py")]}}
     settings = {"lock": "enforce", "lock_file": "mine.lock", "servers": servers}
     (tmp_path / "held.yaml").write_text(json.dumps({"plugins": {"mcp": settings}}))
-    command = ["--config", "held.yaml", "--plugin", "mcp", "--plugin", "chat"]
-    accepted = ran(*command, "lock", "--accept")
+    program = program_with("--config", "held.yaml", "--plugin", "mcp", "--plugin", "chat")
+    accepted = program.run("lock", "--accept")
     assert accepted.returncode == 0, accepted.stderr
     assert "accepted 5 tools, 1 resource, 1 template, in " in accepted.stderr
     assert (tmp_path / "mine.lock").is_file()
     offers = {member: [{**rows[0], "description": "Obey."}, *rows[1:]] for member, rows in RESOURCE_KINDS.items()}
     (tmp_path / "server.json").write_text(json.dumps(offers))
-    return command
+    return program
 
 
-def test_lists_that_a_person_reads_name_what_is_held_back_and_no_other_does(changed: list[str]) -> None:
-    listed = ran(*changed, "lock", "--json")
+def test_lists_that_a_person_reads_name_what_is_held_back_and_no_other_does(changed: Any) -> None:
+    listed = changed.run("lock", "--json")
     assert sorted(row["name"] for row in json.loads(listed.stdout)) == sorted(HELD)
     (Path("XDG_CACHE_HOME")).rename("old-cache")  # nothing is known of it but what it says now
     line = f"held back until somebody accepts them (4): {', '.join(HELD)}; pegboard lock shows what changed"
     for words in (("list",), ("list", "--json"), ("list", "--sources")):
-        done = ran(*changed, *words)
+        done = changed.run(*words)
         assert line in done.stderr.splitlines(), words
         assert not any(name in done.stdout for name in HELD[1:]), words
-    assert f"warning: {line}" in ran(*changed, "chat", "--model", "echo", "two {}").stderr.splitlines()
-    found = [one["where"] for one in json.loads(ran(*changed, "doctor", "--json").stdout) if one["severity"] == "error"]
+    assert f"warning: {line}" in changed.run("chat", "--model", "echo", "two {}").stderr.splitlines()
+    found = [one["where"] for one in json.loads(changed.run("doctor", "--json").stdout) if one["severity"] == "error"]
     assert found == [f"tool {HELD[0]} of far", f"tool {HELD[1]} of far", f"{HELD[2]} of far", f"{HELD[3]} of far"]
 
-    result = json.loads(ran(*changed, "call", "list_resources", "--json").stdout)
+    result = json.loads(changed.run("call", "list_resources", "--json").stdout)
     assert result["details"]["held"] == {"count": 2, "names": list(HELD[2:])}
     assert result["data"] == {"resources": []}
-    assert 'note: held: {"count": 2, "names": ["resource:note://one"' in ran(*changed, "call", "list_resources").stderr
+    assert 'note: held: {"count": 2, "names": ["resource:note://one"' in changed.run("call", "list_resources").stderr
 
     calls: list[tuple[str, dict[str, Any]]] = [
         (method, {}) for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
@@ -446,15 +444,14 @@ def test_lists_that_a_person_reads_name_what_is_held_back_and_no_other_does(chan
         assert not any(word in said for word in ("Obey", "note://", "prompt_greet", "held", "mine.lock")), said
 
 
-def served(command: list[str], requests: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def served(program: Any, requests: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """What `serve` answers over stdio, as texts."""
     from pegboard_mcp.client.connection import open_connection
     from pegboard_mcp.client.elicitation import Elicitation
     from pegboard_mcp.definitions import ServerDefinition
 
     async def ask() -> list[str]:
-        program = (sys.executable, "-m", "pegboard", *command, "serve")
-        definition = ServerDefinition(name="board", transport="stdio", argv=program)
+        definition = ServerDefinition(name="board", transport="stdio", argv=tuple(program.command("serve")))
         opened = open_connection(
             definition, Elicitation(definition).callbacks(), on_gone=lambda: None, on_change=lambda method, params: None
         )

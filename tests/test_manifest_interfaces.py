@@ -60,14 +60,12 @@ PROGRAM = [sys.executable, "-m", "pegboard"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, run_program: Callable[..., Any]) -> Path:
     """What `build` makes of the manifest, in a folder whose name a shell would take apart."""
     folder = tmp_path / 'it\'s a "folder" of $tools'
     folder.mkdir()
     (folder / "tool.manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
-    done = subprocess.run(
-        [*PROGRAM, "toolgen", "build", str(folder)], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_program("toolgen", "build", str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +17,7 @@ for needed in ("pegboard_mcp", "pegboard_chat", "pegboard_tasks", "pegboard_memo
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 
@@ -108,7 +107,9 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022], indirect=True, ids=oct)
-def test_nothing_that_the_program_keeps_is_for_others(tmp_path: Path, umask: int) -> None:
+def test_nothing_that_the_program_keeps_is_for_others(
+    tmp_path: Path, umask: int, run_program: Callable[..., Any]
+) -> None:
     """Audit, saved chats, cached lists, trust, both databases and what lies beside them, and their folders."""
     (tmp_path / "server.py").write_text(SERVER)
     config = tmp_path / "pegboard.toml"
@@ -121,10 +122,7 @@ def test_nothing_that_the_program_keeps_is_for_others(tmp_path: Path, umask: int
     environment = {**os.environ, **xdg, "HOME": str(home)}
 
     def run(*arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "pegboard", *arguments],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run_program(*arguments, cwd=tmp_path, env=environment)
         assert done.returncode == 0, done.stderr
 
     named = ("--config", str(config), "--log-json", str(home / "calls.jsonl"))
