@@ -76,10 +76,23 @@ def texts_pattern() -> re.Pattern[str]:
 
 
 @functools.cache
-def quick_pattern() -> re.Pattern[str]:
-    """What every file with a retired word has: most files are read no further."""
-    parts = [f"(?:(?<![A-Za-z]){word}|{word.capitalize()}|{word.upper()})(?![a-z])" for word in WORDS]
-    return re.compile("|".join([*parts, *(rf"\b{name}\b" for name in NAMES), texts_pattern().pattern]))
+def quick_patterns() -> dict[frozenset[str], list[re.Pattern[str]]]:
+    """What a file with an entry of the list has: all its words somewhere, and the entry as it is written."""
+    found: dict[frozenset[str], list[re.Pattern[str]]] = {}
+    for entry in (*WORDS, *NAMES, *PHRASES):
+        flags = re.IGNORECASE if entry in WORDS else 0
+        written = re.compile(re.escape(entry).replace(r"\ ", r"\s+(?:#\s*)?"), flags)
+        found.setdefault(frozenset(parts_of(entry)), []).append(written)
+    return found
+
+
+def may_hold_one(source: str) -> bool:
+    """Whether a file may hold an entry: most are read no further."""
+    words = {part for run in set(re.findall(r"[A-Za-z]+", source)) for part in parts_of(run)}
+    return any(
+        needed <= words and any(written.search(source) for written in patterns)
+        for needed, patterns in quick_patterns().items()
+    )
 
 
 def is_allowed(word: str, path: str) -> bool:
@@ -97,7 +110,7 @@ def names_and_texts(source: str) -> Iterator[tuple[int, str, bool]]:
 
 def retired_in(path: str, source: str) -> Iterator[str]:
     """Every retired word of a file, with its line and what is used instead."""
-    if not quick_pattern().search(source):
+    if not may_hold_one(source):
         return
     found = names_and_texts(source) if path.endswith(".py") else [(1, source, False)]
     for line, text, is_name in found:

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -60,7 +60,7 @@ NOT_REQUIRED = {
 def imported(tree: ast.AST) -> Iterator[str]:
     """The top-level names of what is imported at run time, at any depth."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.expr) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             continue
         if isinstance(node, ast.Import):
             yield from (one.name.partition(".")[0] for one in node.names)
@@ -83,10 +83,15 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.fixture(scope="module")
+def brings() -> Mapping[str, list[str]]:
+    """The distributions that bring each top-level name, for which every installed file is looked at."""
+    return importlib.metadata.packages_distributions()
+
+
 @pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.name)
-def test_what_a_package_imports_it_requires(path: Path) -> None:
+def test_what_a_package_imports_it_requires(path: Path, brings: Mapping[str, list[str]]) -> None:
     """Alone it would fail at run time, and here where everything is installed nobody would see it."""
-    brings = importlib.metadata.packages_distributions()
     known = required(read(path)["project"]["name"])
     missing = []
     for file in sorted((path / "src").rglob("*.py")):
