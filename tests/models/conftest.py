@@ -11,6 +11,7 @@ How the servers are installed and started is said in `tests/conftest.py`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -191,7 +192,11 @@ def recordings() -> Any:
 
 def _recordings(config: pytest.Config) -> list[Any]:
     named = config.getoption("--cassettes")
-    folder = Path(named) if named else config.rootpath.parent / "shared" / "cassettes"
+    return _recordings_in(Path(named) if named else config.rootpath.parent / "shared" / "cassettes")
+
+
+@functools.cache
+def _recordings_in(folder: Path) -> list[Any]:
     return recorded.load(folder) if folder.is_dir() else []
 
 
