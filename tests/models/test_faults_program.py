@@ -49,13 +49,27 @@ def clean(tmp_path: Path, faulty: Any) -> Callable[..., dict[str, str]]:
 
 
 @pytest.fixture
-def program(clean: Any, tmp_path: Path, faulty: Any) -> Any:
-    """`await program(words, **variables)`: run `pegboard` and see that no part of the key is shown or saved."""
+def keyless(tmp_path: Path, faulty: Any) -> Callable[..., Ran]:
+    """`keyless(done)`: what a run left, when it was seen that no part of the key is shown or saved."""
     key = faulty.KEY
     parts = {key[at : at + 8].casefold() for at in range(len(key) - 7)}
 
+    def look(done: subprocess.CompletedProcess[str]) -> Ran:
+        for text in (done.stdout, done.stderr, *(file.read_text("utf-8") for file in tmp_path.glob("*.json"))):
+            text = text.casefold()
+            found = next((part for part in parts if part in text), None)
+            assert found is None, f"a part of the key: {text[max(0, text.find(found) - 80) :][:300]}"
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return look
+
+
+@pytest.fixture
+def program(clean: Any, tmp_path: Path, keyless: Any) -> Any:
+    """`await program(words, **variables)`: run `pegboard`, in a process of its own, while a server here answers."""
+
     async def run(*words: str, **variables: str) -> Ran:
-        with trio.fail_after(60):
+        with trio.fail_after(600):
             done = await trio.run_process(
                 [sys.executable, "-m", "pegboard", *words],
                 env=clean(**variables),
@@ -65,14 +79,16 @@ def program(clean: Any, tmp_path: Path, faulty: Any) -> Any:
                 capture_stderr=True,
                 check=False,
             )
-        ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
-        for text in (ran.out, ran.err, *(file.read_text("utf-8") for file in tmp_path.glob("*.json"))):
-            text = text.casefold()
-            found = next((part for part in parts if part in text), None)
-            assert found is None, f"a part of the key: {text[max(0, text.find(found) - 80) :][:300]}"
-        return ran
+        out, err = done.stdout.decode(), done.stderr.decode()
+        return keyless(subprocess.CompletedProcess(done.args, done.returncode, out, err))
 
     return run
+
+
+@pytest.fixture
+def run_here(clean: Any, tmp_path: Path, keyless: Any, run_program: Any) -> Callable[..., Ran]:
+    """`run_here(words, **variables)`: run `pegboard` in this process, where no server has to answer."""
+    return lambda *words, **variables: keyless(run_program(*words, cwd=tmp_path, env=clean(**variables)))
 
 
 def faults(faulty: Any, provider: str) -> dict[str, tuple[Any, str]]:
@@ -165,7 +181,7 @@ async def test_calls_that_no_tool_takes_are_shown_and_the_answer_comes(program, 
     assert [faulty.unanswered(sent.path, sent.body) for sent in server.sent] == [[], []]
 
 
-async def test_nothing_of_a_key_is_shown_wherever_it_was_written(program, faulty, tmp_path) -> None:
+def test_nothing_of_a_key_is_shown_wherever_it_was_written(run_here, faulty, tmp_path) -> None:
     """In its place, and where somebody put it by mistake: a name that is not valid, a value of another kind, an
     address.
     """
@@ -180,57 +196,47 @@ async def test_nothing_of_a_key_is_shown_wherever_it_was_written(program, faulty
     }
     for name, text in wrong.items():
         (tmp_path / name).write_text(text)
-    limiter = trio.CapacityLimiter(3)
 
-    async def see(file: str, status: int, *words: str) -> None:
-        async with limiter:
-            ran = await program("--debug", "--config", file, *words)
+    def see(file: str, status: int, *words: str) -> None:
+        ran = run_here("--debug", "--config", file, *words)
         assert ran.status == status, (file, words, ran.err)
         assert ran.status == 0 or ran.err.strip()
 
-    async with trio.open_nursery() as runs:
-        for words in (["config"], ["config", "--json"], ["plugins"], ["list", "--tokens"]):
-            runs.start_soon(see, "good.toml", 0, *words)
-        for file in wrong:
-            runs.start_soon(see, file, 2, "chat", "--model", "echo", "hi")
-            runs.start_soon(see, file, 2, "config")
+    for words in (["config"], ["config", "--json"], ["plugins"], ["list", "--tokens"]):
+        see("good.toml", 0, *words)
+    for file in wrong:
+        see(file, 2, "chat", "--model", "echo", "hi")
+        see(file, 2, "config")
 
 
-async def test_no_doctor_shows_a_key(program, faulty, tmp_path) -> None:
+def test_no_doctor_shows_a_key(run_here, faulty, tmp_path) -> None:
     text = "".join(f'[plugins.{name}]\napi_key = "{faulty.KEY}"\n' for name in ("openai", "cohere", "gemini"))
     (tmp_path / "good.toml").write_text(text)
     for words in (("doctor",), ("doctor", "--json")):
-        ran = await program("--config", "good.toml", *words, ANTHROPIC_API_KEY=faulty.KEY)
+        ran = run_here("--config", "good.toml", *words, ANTHROPIC_API_KEY=faulty.KEY)
         assert "Traceback" not in ran.err
         assert ran.out.strip()
 
 
-async def test_a_key_in_an_address_of_the_environment_is_not_shown(program, faulty) -> None:
+def test_a_key_in_an_address_of_the_environment_is_not_shown(run_here, faulty) -> None:
     for provider in PROVIDERS:
         _, url = VARIABLES[provider]
         address = f"http://me:{faulty.KEY}@127.0.0.1:1{faulty.PATHS[provider]}?key={faulty.KEY}"
-        ran = await program("--debug", "chat", "--model", f"{provider}:m", "Hello?", **{url: address})
+        ran = run_here("--debug", "chat", "--model", f"{provider}:m", "Hello?", **{url: address})
         assert ran.status in (1, 2)
         assert "error: " in ran.err
 
 
-async def test_a_file_that_is_not_a_conversation_is_told_before_anything_is_asked(program, tmp_path) -> None:
+def test_a_file_that_is_not_a_conversation_is_told_before_anything_is_asked(run_here, tmp_path) -> None:
     """Whatever somebody wrote into it, it is named with its place, and nothing is sent or overwritten."""
     head = '{"pegboard_conversation": 1, "messages": '
     texts = ["", "{", "[]", '{"pegboard_conversation": 99, "messages": []}', head + "5}", head + '[{"role": "x"}]}']
     texts += [head + '[{"role": "tool"}]}', head + "[" * 100_000, '{"pegboard_conversation": NaN}', "\x00\x01"]
-    limiter = trio.CapacityLimiter(3)
-
-    async def see(at: int, text: str) -> None:
+    for at, text in enumerate(texts):
         file = tmp_path / f"odd{at}.txt"
         file.write_text(text)
-        async with limiter:
-            ran = await program("chat", "--model", "echo", "--save", file.name, "hi")
+        ran = run_here("chat", "--model", "echo", "--save", file.name, "hi")
         assert ran.status == 2, ran.err
         assert file.name in ran.err
         assert "Traceback" not in ran.err
         assert file.read_text() == text
-
-    async with trio.open_nursery() as runs:
-        for at, text in enumerate(texts):
-            runs.start_soon(see, at, text)
