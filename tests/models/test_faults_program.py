@@ -3,10 +3,13 @@ the key is nowhere, with the log and the tracebacks of `--debug` on."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -15,7 +18,7 @@ import trio
 from pegboard_chat import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "cohere", "gemini")
@@ -106,46 +109,57 @@ def faults(faulty: Any, provider: str) -> dict[str, tuple[Any, str]]:
     }
 
 
+@contextlib.contextmanager
+def beside(server: Any) -> Iterator[str]:
+    """A server in a thread of its own, while the program runs in this one: its address."""
+    up: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+
+    async def serve() -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(server.run)
+            token = trio.lowlevel.current_trio_token()
+            up.put(lambda: trio.from_thread.run_sync(nursery.cancel_scope.cancel, trio_token=token))
+
+    thread = threading.Thread(target=trio.run, args=(serve,))
+    thread.start()
+    try:
+        stop = up.get(timeout=60)
+        try:
+            yield server.url
+        finally:
+            stop()
+    finally:
+        thread.join()
+
+
 @every_provider
-async def test_the_program_says_what_is_wrong_and_goes_on_another_time(
-    program, faulty, nursery, tmp_path, provider
-) -> None:
+@pytest.mark.parametrize("name", ["wrong key", "no model", "a page", "half", "an error in the middle"])
+def test_the_program_says_what_is_wrong_and_goes_on_another_time(run_here, faulty, tmp_path, provider, name) -> None:
     key, url = VARIABLES[provider]
-    model = f"{provider}:{faulty.MODELS[provider]}"
-
-    async def try_one(name: str, answer: Any, word: str, limiter: trio.CapacityLimiter) -> None:
-        server = await nursery.start(faulty.Server(otherwise=faulty.says(provider, "Well again.")).run)
-        server.answer(answer)
-        file = f"{name.replace(' ', '_')}.json"
-        variables = {key: faulty.KEY, url: server.url + faulty.PATHS[provider]}
-        ask = ("--debug", "chat", "--model", model, "--save", file)
-        async with limiter:
-            ran = await program(*ask, "Hello?", **variables)
-            assert ran.status == 1, ran.err
-            told = [line for line in ran.err.splitlines() if line.startswith("error: ")]
-            assert len(told) == 1, ran.err
-            assert provider in told[0]
-            assert word in told[0], told[0]
-            saved = Conversation.from_json(json.loads((tmp_path / file).read_text("utf-8")))
-            assert [message.role for message in saved.messages if message.cut is None] == ["user"]
-            halves = [message for message in saved.messages if message.cut is not None]
-            assert all(
-                "One two three four.".startswith(half.text.rstrip(".")) and half is saved.messages[-1]
-                for half in halves
-            )
-            assert not halves or name in ("half", "an error in the middle")
-            if name != "half":
-                return
-            again = await program(*ask, "And now?", **variables)
-        assert again.status == 0, again.err
-        assert again.out.strip() == "Well again."
-        saved = Conversation.from_json(json.loads((tmp_path / file).read_text("utf-8")))
-        assert [one.role for one in saved.messages if one.cut is None] == ["user", "user", "assistant"]
-
-    limiter = trio.CapacityLimiter(3)
-    async with trio.open_nursery() as runs:
-        for name, (answer, word) in faults(faulty, provider).items():
-            runs.start_soon(try_one, name, answer, word, limiter)
+    answer, word = faults(faulty, provider)[name]
+    server = faulty.Server(otherwise=faulty.says(provider, "Well again."))
+    server.answer(answer)
+    ask = ("--debug", "chat", "--model", f"{provider}:{faulty.MODELS[provider]}", "--save", "chat.json")
+    with beside(server) as address:
+        variables = {key: faulty.KEY, url: address + faulty.PATHS[provider]}
+        ran = run_here(*ask, "Hello?", **variables)
+        assert ran.status == 1, ran.err
+        told = [line for line in ran.err.splitlines() if line.startswith("error: ")]
+        assert len(told) == 1, ran.err
+        assert provider in told[0]
+        assert word in told[0], told[0]
+        saved = Conversation.from_json(json.loads((tmp_path / "chat.json").read_text("utf-8")))
+        assert [message.role for message in saved.messages if message.cut is None] == ["user"]
+        halves = [message for message in saved.messages if message.cut is not None]
+        assert all(
+            "One two three four.".startswith(half.text.rstrip(".")) and half is saved.messages[-1] for half in halves
+        )
+        assert not halves or name in ("half", "an error in the middle")
+        again = run_here(*ask, "And now?", **variables)
+    assert again.status == 0, again.err
+    assert again.out.strip() == "Well again."
+    saved = Conversation.from_json(json.loads((tmp_path / "chat.json").read_text("utf-8")))
+    assert [one.role for one in saved.messages if one.cut is None] == ["user", "user", "assistant"]
 
 
 async def test_the_program_tells_programs_what_is_wrong(program, faulty, nursery) -> None:
