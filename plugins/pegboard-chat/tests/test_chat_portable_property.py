@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -299,16 +301,18 @@ def test_what_any_schema_of_the_official_suite_takes_its_compiled_form_takes(
     profile: Profile, draft: str, json_schema_suite: dict[str, list[Any]]
 ) -> None:
     wrong: list[str] = []
-    for case in json_schema_suite[draft]:
-        tried = [(case.schema, case.value)]
-        if isinstance(case.schema, dict):
-            tried.append((wrapped(case.schema), {"x": case.value}))
-        for schema, value in tried:
-            if is_told(schema):
+    for _, of_schema in groupby(json_schema_suite[draft], key=lambda case: json.dumps(case.schema)):
+        cases = list(of_schema)
+        schema, values = cases[0].schema, [case.value for case in cases]
+        tried = [(schema, values)]
+        if isinstance(schema, dict):
+            tried.append((wrapped(schema), [{"x": value} for value in values]))
+        for one, some in tried:
+            if is_told(one):
                 try:
-                    check(schema, [value], profile)
+                    check(one, some, profile)
                 except AssertionError:
-                    wrong.append(case.name)
+                    wrong.append(cases[0].name)
     assert not wrong
 
 
