@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from pegboard_chat.portable import compile_schema
@@ -112,6 +112,13 @@ def check(schema: dict[str, Any], values: list[Any], profile: Profile) -> None:
         assert compiled.restore(value) is not None
 
 
+def check_every_profile(schema: dict[str, Any], values: list[Any]) -> None:
+    """One schema is drawn for all profiles: to draw it costs as much as to compile it for each."""
+    for profile in PROFILES:
+        note(f"for {profile.name}")
+        check(schema, values, profile)
+
+
 def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
@@ -131,19 +138,18 @@ def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@by_profile
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_any_schema_takes_its_compiled_form_takes(
-    profile: Profile, data: st.DataObject, schemas_with_values: st.SearchStrategy[tuple[Any, list[Any]]]
+    data: st.DataObject, schemas_with_values: st.SearchStrategy[tuple[Any, list[Any]]]
 ) -> None:
     schema, values = data.draw(schemas_with_values)
     try:
         jsonschema_rs.validator_for(schema, offline=True)
     except ValueError:
         return
-    check(schema, values, profile)
-    check(wrapped(schema), [{"x": value} for value in values], profile)
+    check_every_profile(schema, values)
+    check_every_profile(wrapped(schema), [{"x": value} for value in values])
 
 
 # Schemas as the authors of tools write them.
@@ -275,12 +281,10 @@ def _near(draw: st.DrawFn, schema: Any, root: dict[str, Any], depth: int) -> Any
     return None if name == "null" else draw(table.get(name, texts))
 
 
-@by_profile
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(drawn=tool_schemas())
-def test_what_a_tool_takes_its_compiled_form_takes(profile: Profile, drawn: tuple[dict[str, Any], list[Any]]) -> None:
-    schema, values = drawn
-    check(schema, values, profile)
+def test_what_a_tool_takes_its_compiled_form_takes(drawn: tuple[dict[str, Any], list[Any]]) -> None:
+    check_every_profile(*drawn)
 
 
 # The official suite, and what evaluates without being seen.
@@ -353,7 +357,6 @@ AROUND = st.recursive(
 FEW = st.dictionaries(st.sampled_from(["a", "b", "x1", "zz"]), st.sampled_from([1, "s", None]), max_size=3)
 
 
-@by_profile
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     around=AROUND,
@@ -361,12 +364,12 @@ FEW = st.dictionaries(st.sampled_from(["a", "b", "x1", "zz"]), st.sampled_from([
     values=st.lists(FEW, max_size=6),
 )
 def test_what_is_evaluated_anywhere_beside_it_is_not_closed(
-    profile: Profile, around: Any, own: dict[str, Any], values: list[Any]
+    around: Any, own: dict[str, Any], values: list[Any]
 ) -> None:
     around = around if isinstance(around, dict) else {"allOf": [around]}
     schema = {**around, "$defs": DEFINITIONS, "type": "object", **own, "unevaluatedProperties": False}
-    check(schema, values, profile)
-    check(wrapped(schema), [{"x": value} for value in values], profile)
+    check_every_profile(schema, values)
+    check_every_profile(wrapped(schema), [{"x": value} for value in values])
 
 
 ITEMS = st.recursive(
@@ -395,11 +398,8 @@ ITEMS = st.recursive(
 )  # fmt: skip
 
 
-@by_profile
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(around=ITEMS, values=st.lists(st.lists(st.sampled_from([1, "s", None]), max_size=3), max_size=6))
-def test_what_is_evaluated_anywhere_in_an_array_is_not_closed(
-    profile: Profile, around: dict[str, Any], values: list[Any]
-) -> None:
+def test_what_is_evaluated_anywhere_in_an_array_is_not_closed(around: dict[str, Any], values: list[Any]) -> None:
     schema = {**around, "type": "array", "unevaluatedItems": False}
-    check(wrapped(schema), [{"x": value} for value in values], profile)
+    check_every_profile(wrapped(schema), [{"x": value} for value in values])
