@@ -67,7 +67,7 @@ def nothing_left():
     before = descriptors()
     yield
     gc.collect()
-    give_up = time.monotonic() + 2
+    give_up = time.monotonic() + 20
     while (left := processes()) and time.monotonic() < give_up:
         select.select([], [], [], 0.01)  # what was killed takes a moment to be gone
     assert left == []

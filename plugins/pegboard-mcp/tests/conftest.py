@@ -54,7 +54,7 @@ class Served:
         """Why a source is in its state."""
         return self.host.board.source_states[name or self.source.name][1] or ""
 
-    async def until(self, holds: Callable[[], Any], within_s: float = 15) -> None:
+    async def until(self, holds: Callable[[], Any], within_s: float = 60) -> None:
         """Wait until something outside of the loop has come about."""
         import trio
 

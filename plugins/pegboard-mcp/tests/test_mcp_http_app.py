@@ -194,7 +194,7 @@ async def test_a_modern_client_that_leaves_cancels_its_call(over_http: Callable[
                 await served.tools.started.wait()
                 nursery.cancel_scope.cancel()
         assert not leaving.cancelled_caught
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while not served.tools.outcomes:
                 await trio.sleep(0.01)
         assert served.tools.outcomes == ["cancelled"]
@@ -210,7 +210,7 @@ async def test_a_client_of_a_session_that_leaves_does_not_cancel_its_call(over_h
             nursery.cancel_scope.cancel()
         await trio.sleep(0.3)  # long enough that leaving was seen
         served.tools.go.set()
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while not served.tools.outcomes:
                 await trio.sleep(0.01)
         assert served.tools.outcomes == ["done"]

@@ -220,7 +220,7 @@ async def test_subscribers_hear_of_their_resources_alone(stocked: Any) -> None:
         capabilities.updated("board://x/bytes")
         capabilities.updated("board://x/text")
         capabilities.replace_prompts("server", [])
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while len(heard) < 2:
                 more = trio.Event()
                 await more.wait()
@@ -238,7 +238,7 @@ async def test_listeners_of_the_modern_era_hear_what_they_asked_for(stocked: Any
     from mcp.client.subscriptions import PromptsListChanged, ResourceUpdated
 
     async with stocked("auto") as (client, capabilities):
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             listening = client.listen(prompts_list_changed=True, resource_subscriptions=["board://x/text"])
             async with listening as events:
                 capabilities.updated("board://x/bytes")

@@ -75,7 +75,7 @@ def everything_over(peer_programs: Any, npm_servers: Path) -> Iterator[Callable[
 
 async def try_everything(served: Any) -> None:
     """What server-everything is for: one of each."""
-    await served.until(lambda: served.state() == "ready", within_s=30)
+    await served.until(lambda: served.state() == "ready", within_s=120)
     assert_ok(await served.call("echo", message="hello"), text="Echo: hello")
     assert "3" in assert_ok(await served.call("get-sum", a=1, b=2)).text
     assert_error(await served.call("get-sum", a="one", b=2), ErrorCode.INVALID_INPUT)
@@ -116,7 +116,7 @@ async def test_server_filesystem_reads_and_writes_below_its_folder(
     folder.mkdir()
     (folder / "note.txt").write_text("written before")
     served = await serve(define("files", argv=(str(npm_servers / "mcp-server-filesystem"), str(folder))))
-    await served.until(lambda: served.state() == "ready", within_s=30)
+    await served.until(lambda: served.state() == "ready", within_s=120)
 
     assert "written before" in assert_ok(await served.call("read_text_file", path=str(folder / "note.txt"))).text
     assert_ok(await served.call("write_file", path=str(folder / "new.txt"), content="written here"))
@@ -130,7 +130,7 @@ async def test_server_filesystem_reads_and_writes_below_its_folder(
 async def test_server_memory_remembers(serve: Any, define: Any, npm_servers: Path, tmp_path: Path) -> None:
     environment = {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
     served = await serve(define("memory", argv=(str(npm_servers / "mcp-server-memory"),), env=environment))
-    await served.until(lambda: served.state() == "ready", within_s=30)
+    await served.until(lambda: served.state() == "ready", within_s=120)
 
     entity = {"name": "Ada", "entityType": "person", "observations": ["writes programs"]}
     assert_ok(await served.call("create_entities", entities=[entity]))
@@ -140,7 +140,7 @@ async def test_server_memory_remembers(serve: Any, define: Any, npm_servers: Pat
 
 async def test_mcp_server_time_tells_the_time(serve: Any, define: Any, pypi_servers: Path) -> None:
     served = await serve(define("time", argv=(str(pypi_servers / "mcp-server-time"), "--local-timezone", "UTC")))
-    await served.until(lambda: served.state() == "ready", within_s=30)
+    await served.until(lambda: served.state() == "ready", within_s=120)
 
     told = assert_ok(await served.call("get_current_time", timezone="Europe/Paris"))
     assert json.loads(told.text)["timezone"] == "Europe/Paris"
@@ -155,6 +155,6 @@ async def test_mcp_server_git_shows_a_repository(serve: Any, define: Any, pypi_s
     (folder / "new.txt").write_text("new")
     server = pypi_servers / "mcp-server-git"
     served = await serve(define("git", argv=(str(server), "--repository", str(folder)), roots=(str(folder),)))
-    await served.until(lambda: served.state() == "ready", within_s=30)
+    await served.until(lambda: served.state() == "ready", within_s=120)
 
     assert "new.txt" in assert_ok(await served.call("git_status", repo_path=str(folder))).text

