@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard import Fault
+from pegboard.schema import NearNames, structure_all
 from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp.definitions import (
     BYTES,
@@ -78,6 +79,14 @@ def is_system_text(text: str) -> bool:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False
+
+
+def _unfit_texts(key: str, value: Any) -> list[Path_]:
+    """Where a key has texts that the system does not take."""
+    if key not in SYSTEM_TEXTS:
+        return []
+    texts = {(key, at): one for at, one in enumerate(value)} if isinstance(value, list) else {(key,): value}
+    return [path for path, text in texts.items() if isinstance(text, str) and not is_system_text(text)]
 
 
 def is_http_url(text: str) -> bool:
@@ -161,27 +170,30 @@ class TableRules:
 
     def _structured(self) -> ServerSettings:
         """What was said, of every key whose value is right; one whose value is not counts as said, but unknown."""
-        from pegboard.schema import structure_all
-
-        right: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, value in self._said.items():
             if key not in KEYS:
                 self._fault((key,), "a known key", "an unknown key", _near(key))
-                continue
-            value = dict(value) if isinstance(value, Mapping) else value
-            faults = structure_all({key: value}, ServerSettings)[1]
-            for path in dict.fromkeys((key, *fault.path[1:]) for fault in faults):
-                self._wrong_value(path, value)
-            if isinstance(value, dict) and KEYS[key].metadata["takes"] == TEXTS_BY_NAME:
-                # What is right in it is held to the rules as well, so that all is said at once.
-                value, faults = {name: item for name, item in value.items() if isinstance(item, str)}, []
-            unfit = self._unfit_texts(key, value)
-            self._unfit += unfit
-            if not faults and not unfit:
-                right[key] = value
-        settings, _ = structure_all(right, ServerSettings)
-        assert settings is not None, "each of its keys is right"
+            else:
+                values[key] = dict(value) if isinstance(value, Mapping) else value
+                self._unfit += _unfit_texts(key, value)
+        settings, _ = structure_all(values, ServerSettings)
+        if settings is None or self._unfit:
+            found = {key: self._right(key, value) for key, value in values.items()}
+            right = {key: value for key, value in found.items() if value is not None}
+            settings, _ = structure_all(right, ServerSettings)
+            assert settings is not None, "each of its keys is right"
         return settings
+
+    def _right(self, key: str, value: Any) -> Any:
+        """The value of a key, where it is right; of a table of texts what is right in it, so that all that is wrong is
+        said at once; None: it is wrong."""
+        faults = structure_all({key: value}, ServerSettings)[1]
+        for path in dict.fromkeys((key, *fault.path[1:]) for fault in faults):
+            self._wrong_value(path, value)
+        if isinstance(value, dict) and KEYS[key].metadata["takes"] == TEXTS_BY_NAME:
+            return {name: item for name, item in value.items() if isinstance(item, str)}
+        return None if faults or any(path[0] == key for path in self._unfit) else value
 
     def _wrong_value(self, path: Path_, value: Any) -> None:
         marks = KEYS[str(path[0])].metadata
@@ -193,13 +205,6 @@ class TableRules:
         elif marks["takes"] in (SECONDS, BYTES) and got == "a number":
             got = str(value) if isinstance(value, float) or abs(value) < 10**30 else "a huge number"
         self._fault(path, marks["takes"] if len(path) == 1 else TEXT, got, f"as in {path[0]} = {marks['example']}")
-
-    def _unfit_texts(self, key: str, value: Any) -> list[Path_]:
-        """Where a key has texts that the system does not take."""
-        if key not in SYSTEM_TEXTS:
-            return []
-        texts = {(key, at): one for at, one in enumerate(value)} if isinstance(value, list) else {(key,): value}
-        return [path for path, text in texts.items() if isinstance(text, str) and not is_system_text(text)]
 
     def _tell_unfit(self, path: Path_) -> None:
         if not any(fault.path == path for fault in self.faults):  # one is enough
@@ -310,9 +315,9 @@ class TableRules:
 
     def _check_keys(self, transport: Transport | None) -> None:
         """Require that nothing is said which this transport has no use for: it would be ignored in silence."""
-        for key, field in KEYS.items():
-            only = field.metadata["only"]
-            if transport is None or key not in self._said or not only or transport in only:
+        for key in self._said:
+            only = KEYS[key].metadata["only"] if key in KEYS else ()
+            if transport is None or not only or transport in only:
                 continue
             if only == STDIO:
                 self._fault((key,), "nothing: a URL starts no program", "a value", f"take `{key}` out, or the URL")
@@ -463,8 +468,6 @@ class TableRules:
 
 
 def _near(key: str) -> str:
-    from pegboard.schema import NearNames
-
     near = NearNames().find(str(key), KEYS)
     return f"did you mean {near[0]!r}?" if near else "take it out"
 
