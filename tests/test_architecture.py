@@ -26,8 +26,6 @@ MAX_FUNCTION = 60
 CIRCLES = {
     "pegboard.board": "with the split of the board",
     "pegboard.cli._output": "pegboard.cli gets its public modules first",
-    "pegboard.schema.envelope": "with the work on validation",
-    "pegboard.schema.explain": "with the work on validation",
 }
 """A module of each circle that is not open yet, and when it will be."""
 
@@ -38,7 +36,6 @@ LARGE = {
     "pegboard_chat.loop": "with the split of the board",
     "pegboard_tasks.tools.make_tools": "with the split of the board",
     "pegboard_time.tools.make_tools": "with the split of the board",
-    "pegboard.schema.explain": "with the work on validation",
     "pegboard_chat.portable.bodies._object": "with the work on portable schemas",
     "pegboard_chat.wire.transport": "with the one HTTP client",
     "pegboard_mcp.lock.schemas": "with the one definition of a server",

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.schema.envelope import EDGE, Pieces, TooLong, first_twice, members_of
-from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.schema.envelope import EDGE, Pieces, TooLong, members_of
+from pegboard.schema.jsontext import JsonTextError, first_twice, loads
 
 WRONG = {
     "half a surrogate pair": b'"\\ud800"',

@@ -3,8 +3,8 @@
 Checked are the values of keywords, patterns, references (each points somewhere, and none circles back to the same value
 without a step down into it, or goes on for long before one) and bounds on size and depth. A keyword or format that
 nobody knows is a mistake in a plugin's own schema, where it is misspelt; in a foreign one it is an annotation.
-The table of keywords is `pegboard.schema.keywords`; what the core's own validator leaves to others is in
-`pegboard.schema.lower`.
+The table of keywords is `pegboard.schema.keywords`; what the core's own validator leaves to others is
+`pegboard.validation.DECLINED`.
 """
 
 from __future__ import annotations

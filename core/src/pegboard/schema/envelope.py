@@ -127,18 +127,6 @@ def members_of(text: str | bytes | bytearray) -> dict[str, str | int]:
     return _envelope(_members(text if isinstance(text, str) else _decoded(text), whole=True))
 
 
-def first_twice(text: str | bytes | bytearray) -> str | None:
-    """The first key that the outermost object of a JSON text names twice."""
-    outermost: list[tuple[str, Any]] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        outermost[:] = pairs  # the outermost object ends last
-
-    json.loads(text, object_pairs_hook=note)
-    seen: set[str] = set()
-    return next((key for key, _ in outermost if key in seen or seen.add(key)), None)  # type: ignore[func-returns-value]
-
-
 def _decoded(data: bytes | bytearray) -> str:
     return data.decode("utf-8", "surrogateescape")  # what is not UTF-8 is told from what is
 

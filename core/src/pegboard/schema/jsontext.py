@@ -154,9 +154,19 @@ def loads(
 def _named_twice(text: str, value: dict[str, Any]) -> str | None:
     if "\\" not in text and all(text.count(f'"{key}"') == 1 for key in value):
         return None
-    from pegboard.schema.envelope import first_twice  # seldom needed
-
     return first_twice(text)
+
+
+def first_twice(text: str | bytes | bytearray) -> str | None:
+    """The first key that the outermost object of a JSON text names twice."""
+    outermost: list[tuple[str, Any]] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        outermost[:] = pairs  # the outermost object ends last
+
+    json.loads(text, object_pairs_hook=note)
+    seen: set[str] = set()
+    return next((key for key, _ in outermost if key in seen or seen.add(key)), None)  # type: ignore[func-returns-value]
 
 
 def _decoded(data: bytes | bytearray) -> str:
