@@ -36,7 +36,6 @@ LARGE = {
     "pegboard_chat.loop": "with the split of the board",
     "pegboard_tasks.tools.make_tools": "with the split of the board",
     "pegboard_time.tools.make_tools": "with the split of the board",
-    "pegboard_chat.portable.bodies._object": "with the work on portable schemas",
     "pegboard_chat.wire.transport": "with the one HTTP client",
     "pegboard_mcp.lock.schemas": "with the one definition of a server",
     "pegboard_toolgen.discover._program_drafts._assembled": "with the lean folder of init",

@@ -3,6 +3,7 @@
 The two mean the same by most keywords. What differs is rewritten, where a schema of draft 7 comes in:
 
 - an array of `items` is `prefixItems`, and `additionalItems` beside it is `items`;
+- `dependencies` are `dependentRequired` and `dependentSchemas`;
 - `$ref` hides what stands beside it;
 - whatever is referred to, by pointer, name or URI, gets a place of its own under `$defs`, so no `$id` is needed;
 - keywords that only 2020-12 has are annotations in draft 7, and are left out.
@@ -63,6 +64,8 @@ class _Conversion:
             keyword = KEYWORDS.get(name)
             if keyword is None:
                 out[name] = value
+            elif name == "dependencies":
+                out |= self.dependencies(value, base)
             elif name not in _LEFT_OUT and DRAFT_7 in keyword.dialects:
                 out[name] = self.value(keyword.shape, value, base)
         if isinstance(schema.get("items"), list):
@@ -72,9 +75,15 @@ class _Conversion:
                 out["items"] = self.schema(schema["additionalItems"], base)
         return out
 
+    def dependencies(self, dependencies: dict[str, Any], base: str) -> dict[str, Any]:
+        """One keyword for names and schemas, as one for each."""
+        names = {name: value for name, value in dependencies.items() if isinstance(value, list)}
+        schemas = {name: self.schema(value, base) for name, value in dependencies.items() if name not in names}
+        return ({"dependentRequired": names} if names else {}) | ({"dependentSchemas": schemas} if schemas else {})
+
     def value(self, shape: str, value: Any, base: str) -> Any:
         """What stands behind a keyword."""
-        if shape in ("schemas by name", "schemas by pattern", "dependencies"):
+        if shape in ("schemas by name", "schemas by pattern"):
             return {name: self.value("schema", item, base) for name, item in value.items()}
         if shape in ("schemas", "items") and isinstance(value, list):
             return [self.schema(item, base) for item in value]

@@ -20,15 +20,15 @@ from pegboard_chat.portable.forms import (
     Path,
     takes_null,
 )
-from pegboard_chat.portable.gather import Gatherer
 from pegboard_chat.portable.merge import KIND_OF_KEYWORD, Schema, types_of
 from pegboard_chat.portable.names import alias_for
 from pegboard_chat.portable.restore import ArrayPlan, Member, ObjectPlan, Plan, Shape
 from pegboard_chat.portable.words import described
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from pegboard_chat.portable.ledger import Ledger
     from pegboard_chat.portable.profiles import Profile
 
 _COPIED = (
@@ -50,28 +50,33 @@ _QUICK_UNION = frozenset({"anyOf", "default", "title", "description"})
 _NULL = {"type": "null"}
 
 
-class Bodies(Gatherer):
+class Bodies:
     """What values of one type may be, property by property.
+
+    Args:
+        document: the whole schema.
+        ledger: what is paid for, and what is lost.
+        value: compiles any schema inside; it may ask here again.
 
     Attributes:
         definitions: what is referred to in circles, by name.
         fields, optional, unions, enums, text: what the limits of a provider count.
+        simple: the keywords of a scalar that are taken over with any value of theirs.
     """
 
-    def __init__(self, schema: Any, profile: Profile) -> None:
-        super().__init__(schema, profile)
+    def __init__(self, document: Any, ledger: Ledger, value: Callable[[Any, At], Out]) -> None:
+        self.document = document
+        self.ledger = ledger
+        self.profile = ledger.profile
+        self.value = value
         self.fields = self.optional = self.unions = self.enums = self.text = 0
         self.definitions: dict[str, Any] = {}
-        self.simple = _simple_keywords(profile)
+        self.simple = _simple_keywords(self.profile)
 
-    def _value(self, schema: Any, at: At) -> Out:
-        """Any schema: the recursion."""
-        raise NotImplementedError
-
-    def _body(self, kinds: list[str], flat: Schema, at: At, words: list[str]) -> Out:
+    def body(self, kinds: list[str], flat: Schema, at: At, words: list[str]) -> Out:
         """The keywords that look at values of these types, of which at most one is an object."""
         path = at.path
-        form: dict[str, Any] = {"type": self._type(kinds[0]) if len(kinds) == 1 else [self._type(k) for k in kinds]}
+        form: dict[str, Any] = {"type": self.type(kinds[0]) if len(kinds) == 1 else [self.type(k) for k in kinds]}
         exact = True
         for name in _COPIED:
             if name not in flat or not self._looks_at(name, kinds):
@@ -80,7 +85,7 @@ class Bodies(Gatherer):
             if self._is_kept(name, value):
                 form[name] = int(value) if isinstance(value, float) and value.is_integer() and value < 1e15 else value
             elif name != "uniqueItems" or value:
-                self._say(name, value, path, words)
+                self.ledger.say(name, value, path, words)
                 exact = False
         plan: Plan | None = None
         shape = None
@@ -90,7 +95,7 @@ class Bodies(Gatherer):
                 return NEVER
             plan, exact = out.plan, exact and out.exact
         if "object" in kinds:
-            out = self._object(flat, at, words, form)
+            out = self.object(flat, at, words, form)
             if out.schema is None:
                 return NEVER
             exact = exact and out.exact
@@ -112,10 +117,12 @@ class Bodies(Gatherer):
             return profile.min_items is None or value in profile.min_items
         return True
 
-    def _format_fits(self, schema: Schema) -> bool:
+    def format_fits(self, schema: Schema) -> bool:
+        """Whether the provider takes the format of a text, where it has one."""
         return "format" not in schema or self._is_kept("format", schema["format"])
 
-    def _type(self, kind: str) -> str:
+    def type(self, kind: str) -> str:
+        """A type, as the profile writes it."""
         return kind.upper() if self.profile.upper_types else kind
 
     def _array(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> Out:
@@ -128,7 +135,7 @@ class Bodies(Gatherer):
         first = flat.get("prefixItems")
         most: int | None = None
         if first is not None and "prefixItems" in profile.keywords:
-            outs = [self._value(item, at.inside("prefixItems", n)) for n, item in enumerate(first)]
+            outs = [self.value(item, at.inside("prefixItems", n)) for n, item in enumerate(first)]
             here = next((n for n, out in enumerate(outs) if out.schema is None), None)
             if here is not None:
                 outs, most = outs[:here], here
@@ -136,7 +143,7 @@ class Bodies(Gatherer):
                 form["prefixItems"] = [out.schema for out in outs]
             exact = all(out.exact for out in outs)
         elif first is not None:
-            self._say("prefixItems", first, path, words)
+            self.ledger.say("prefixItems", first, path, words)
             exact = False
             if items is False:
                 most = len(first)
@@ -145,12 +152,12 @@ class Bodies(Gatherer):
         is_expected = profile.typed or (profile.items_required and "type" in flat)
         sub: dict[str, Any] | None = None
         if items is not True or is_expected:
-            got = self._value(items, at.inside("items"))
+            got = self.value(items, at.inside("items"))
             sub, exact = got.schema, exact and got.exact
             plan = ArrayPlan(got.plan) if got.plan is not None else None
             if sub is None:
                 most = min(len(first or ()), len(first or ()) if most is None else most)
-                sub = {"type": self._type("string")} if is_expected else None
+                sub = {"type": self.type("string")} if is_expected else None
         if most is not None:
             if "maxItems" in profile.keywords:
                 form["maxItems"] = min(most, form.get("maxItems", most))
@@ -166,104 +173,101 @@ class Bodies(Gatherer):
         path = at.path
         names = [name for name in ("contains", "minContains", "maxContains") if name in flat]
         if "contains" in self.profile.keywords:
-            out = self._value(flat["contains"], at.inside("contains"))
+            out = self.value(flat["contains"], at.inside("contains"))
             if out.exact or (out.schema is not None and "maxContains" not in flat):
                 form["contains"] = {"not": {}} if out.schema is None else out.schema
                 form.update({name: flat[name] for name in names[1:]})
                 return out.exact
         for name in names:
-            self._say(name, flat[name], path, words)
+            self.ledger.say(name, flat[name], path, words)
         return False
 
-    def _object(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> Out:
-        path = at.path
-        profile = self.profile
+    def object(self, flat: Schema, at: At, words: list[str], form: dict[str, Any]) -> Out:
+        """An object's properties, and what is said of those that have no name of their own."""
+        path, profile = at.path, self.profile
         self._check_level(at)
         given: Mapping[str, Any] = flat.get("properties", {})
         others = flat.get("additionalProperties", True)
         patterns = flat.get("patternProperties") or {}
-        required = dict.fromkeys(flat.get("required", ()))
+        required = list(dict.fromkeys(flat.get("required", ())))
         if profile.closed and patterns:
             raise NotStrictError((*path, "patternProperties"), "it takes names by pattern")
         if profile.closed and others is not False:
             raise NotStrictError(path, "it takes properties that it does not name: say additionalProperties false")
-        exact = True
-        properties: dict[str, Any] = {}
-        members: dict[str, Member] = {}
-        tags: dict[str, list[Any]] = {}
-        aliases = self._aliases(given, path)
+        made = _Made(self._aliases(given, path))
         for name, item in given.items():
-            quick = self._quick(item, path, name) if self.left > 0 else None
-            is_dropped = False
-            if quick is not None:
-                out = Out(quick)
-            elif (
-                profile.nullable == "never"
-                and name not in required
-                and isinstance(item, dict)
-                and item.get("default", NOTHING) is None
-            ):
-                is_dropped = True
-                self._check_presence(flat, (*path, "properties", name))
-                some = {"allOf": [item, {"type": [kind for kind in KINDS if kind != "null"]}]}
-                out = self._value(some, at.inside("properties", name))
-            else:
-                out = self._value(item, at.inside("properties", name))
-            if out.schema is None:
-                if name in required:
-                    return NEVER
-                if "not" in profile.keywords:
-                    properties[aliases.get(name, name)] = {"not": {}}
-                elif others is not False or patterns:
-                    exact = False
-                continue
-            exact = exact and out.exact
-            sub, absent, is_null = out.schema, False, False
-            self.fields += 1
-            self.text += len(name)
-            if profile.all_required and name not in required:
-                sub, is_null = self._nulled(sub, item, (*path, "properties", name))
-                absent, is_null = True, is_null and out.exact
-                if is_null:
-                    self._check_presence(flat, (*path, "properties", name))
-            elif name not in required:
-                self.optional += 1
-            if "anyOf" in sub or isinstance(sub.get("type"), list):
-                self.unions += 1
-            sent = aliases.get(name, name)
-            properties[sent] = sub
-            if "const" in sub or "enum" in sub:
-                tags[name] = [sub["const"]] if "const" in sub else sub["enum"]
-            if sent != name or absent or is_dropped or out.plan is not None:
-                members[sent] = Member(name, absent, is_null, out.plan, is_dropped)
+            if not self._property(name, item, flat, at, made):
+                return NEVER
         unknown = [name for name in required if name not in given]
         if unknown and profile.known_required:
             if others is False:
                 return NEVER
-            self._say("required", unknown, path, words)
-            exact = False
-            required = {name: None for name in required if name in given}
-        self._properties(properties, form, flat, path)
+            self.ledger.say("required", unknown, path, words)
+            made.exact = False
+            required = [name for name in required if name in given]
+        if made.properties or "properties" in flat or profile.typed or not path:
+            form["properties"] = made.properties
         if profile.all_required:
-            form["required"] = list(properties)
+            form["required"] = list(made.properties)
         elif required:
-            form["required"] = [aliases.get(name, name) for name in required]
-        exact = self._others(others, patterns, at, words, form) and exact
+            form["required"] = [made.aliases.get(name, name) for name in required]
+        exact = self._others(others, patterns, at, words, form) and made.exact
         if "propertyNames" in flat:
-            exact = self._property_names(flat["propertyNames"], at, words, form, aliases) and exact
-        if aliases:
-            self._rename_rules(form, aliases, path, words)
+            exact = self._property_names(flat["propertyNames"], at, words, form, made.aliases) and exact
+        if made.aliases:
+            self._rename_rules(form, path, words)
         shape = None
         if path and profile.all_required:
-            shape = Shape(frozenset(properties), frozenset(required), tags)
-        return Out(form, ObjectPlan(members) if members else None, exact, shape)
+            shape = Shape(frozenset(made.properties), frozenset(required), made.tags)
+        return Out(form, ObjectPlan(made.members) if made.members else None, exact, shape)
 
-    def _quick(self, item: Any, path: Path, name: str) -> dict[str, Any] | None:
+    def _property(self, name: str, item: Any, flat: Schema, at: At, made: _Made) -> bool:
+        """Compile one property into what is made; False where no object fits, because nothing fits there."""
+        profile, path = self.profile, (*at.path, "properties", name)
+        is_required = name in flat.get("required", ())
+        quick = self._quick(item, path) if self.ledger.left > 0 else None
+        is_dropped = quick is None and not is_required and profile.nullable == "never" and _is_null_by_default(item)
+        if quick is not None:
+            out = Out(quick)
+        elif is_dropped:
+            self._check_presence(flat, path)
+            some = {"allOf": [item, {"type": [kind for kind in KINDS if kind != "null"]}]}
+            out = self.value(some, at.inside("properties", name))
+        else:
+            out = self.value(item, at.inside("properties", name))
+        sent = made.aliases.get(name, name)
+        if out.schema is None:
+            if "not" in profile.keywords and not is_required:
+                made.properties[sent] = {"not": {}}
+            elif flat.get("additionalProperties", True) is not False or flat.get("patternProperties"):
+                made.exact = False
+            return not is_required
+        made.exact = made.exact and out.exact
+        sub, absent, is_null = out.schema, False, False
+        self.fields += 1
+        self.text += len(name)
+        if profile.all_required and not is_required:
+            sub, is_null = self._nulled(sub, item, path)
+            absent, is_null = True, is_null and out.exact
+            if is_null:
+                self._check_presence(flat, path)
+        elif not is_required:
+            self.optional += 1
+        if "anyOf" in sub or isinstance(sub.get("type"), list):
+            self.unions += 1
+        made.properties[sent] = sub
+        if "const" in sub or "enum" in sub:
+            made.tags[name] = [sub["const"]] if "const" in sub else sub["enum"]
+        if sent != name or absent or is_dropped or out.plan is not None:
+            made.members[sent] = Member(name, absent, is_null, out.plan, is_dropped)
+        return True
+
+    def _quick(self, item: Any, path: Path) -> dict[str, Any] | None:
         """The compiled form of what most properties are: a scalar or a list of such, null beside it, a default; None
         says nothing."""
         if not isinstance(item, dict) or not item:
             return None
-        self._charge(item)
+        self.ledger.charge(item)
         keywords = self.profile.keywords
         if "type" in item:
             if not self._is_quick(item):
@@ -276,14 +280,14 @@ class Bodies(Gatherer):
             form = {key: value for key, value in item.items() if key != "default"}
             if item["default"] is not None:
                 words: list[str] = []
-                self._say("default", item["default"], (*path, "properties", name), words)
+                self.ledger.say("default", item["default"], path, words)
                 form["description"] = described(item.get("description"), words)
         if self.profile.nullable == "never" and item.get("default", NOTHING) is None:
             return None
         if "enum" in item:
             self.enums += len(item["enum"])
             self.text += sum(map(len, item["enum"]))
-        return self._typed_as_expected(form)
+        return self.typed_as_expected(form)
 
     def _is_quick(self, item: dict[str, Any]) -> bool:
         """Whether a typed schema is a scalar or a list of such, all of its keywords taken as they are."""
@@ -322,7 +326,7 @@ class Bodies(Gatherer):
             and self._is_quick(branches[0])
         )
 
-    def _typed_as_expected(self, item: dict[str, Any]) -> dict[str, Any]:
+    def typed_as_expected(self, item: dict[str, Any]) -> dict[str, Any]:
         """A quick property with its type as the profile writes it."""
         if not self.profile.upper_types:
             return item
@@ -332,7 +336,7 @@ class Bodies(Gatherer):
         else:
             form = {**item, "type": kind[kind[0] == "null"].upper(), "nullable": True}
         if kind == "array":
-            form["items"] = self._typed_as_expected(item["items"])
+            form["items"] = self.typed_as_expected(item["items"])
         return form
 
     def _is_quick_pair(self, kinds: list[str]) -> bool:
@@ -344,20 +348,16 @@ class Bodies(Gatherer):
             and kinds[1] in SCALARS
         )
 
-    def _properties(self, properties: dict[str, Any], form: dict[str, Any], flat: Schema, path: Path) -> None:
-        if properties or "properties" in flat or self.profile.typed or not path:
-            form["properties"] = properties
-
     def _nulled(self, sub: dict[str, Any], item: Any, at: Path) -> tuple[dict[str, Any], bool]:
         """An optional property where every one has to be given: null says that it is left out; and whether null is a
         value of it as well, which by its own default means the same."""
         if not takes_null(sub, self.definitions):
-            return self._nullable(sub), False
-        if isinstance(item, dict) and item.get("default", NOTHING) is None:
+            return self.nullable(sub), False
+        if _is_null_by_default(item):
             return sub, True
         raise NotStrictError(at, "it may be left out and may be null, and null can say only one of these")
 
-    def _nullable(self, form: dict[str, Any]) -> dict[str, Any]:
+    def nullable(self, form: dict[str, Any]) -> dict[str, Any]:
         """What also takes null."""
         if takes_null(form, self.definitions):
             return form
@@ -387,14 +387,14 @@ class Bodies(Gatherer):
         keywords = self.profile.keywords
         exact = True
         if patterns and "patternProperties" not in keywords:
-            self._say("patternProperties", patterns, path, words)
+            self.ledger.say("patternProperties", patterns, path, words)
             if others is not True and others != {}:
-                self._say("additionalProperties", others, path, words)
+                self.ledger.say("additionalProperties", others, path, words)
             return False
         if patterns:
             forms = {}
             for pattern, item in patterns.items():
-                out = self._value(item, at.inside("patternProperties", pattern))
+                out = self.value(item, at.inside("patternProperties", pattern))
                 forms[pattern] = {"not": {}} if out.schema is None else out.schema
                 exact = exact and out.exact
             form["patternProperties"] = forms
@@ -402,9 +402,9 @@ class Bodies(Gatherer):
             return exact
         if "additionalProperties" not in keywords:
             if others is not False:
-                self._say("additionalProperties", others, path, words)
+                self.ledger.say("additionalProperties", others, path, words)
             return False
-        out = self._value(others, at.inside("additionalProperties"))
+        out = self.value(others, at.inside("additionalProperties"))
         form["additionalProperties"] = False if out.schema is None else out.schema
         return exact and out.exact
 
@@ -418,10 +418,10 @@ class Bodies(Gatherer):
     ) -> bool:
         path = at.path
         if "propertyNames" in self.profile.keywords and not aliases:
-            out = self._value(names, at.inside("propertyNames"))
+            out = self.value(names, at.inside("propertyNames"))
             form["propertyNames"] = {"not": {}} if out.schema is None else out.schema
             return out.exact
-        self._say("propertyNames", names, path, words)
+        self.ledger.say("propertyNames", names, path, words)
         return False
 
     def _aliases(self, given: Mapping[str, Any], path: Path) -> dict[str, str]:
@@ -436,14 +436,14 @@ class Bodies(Gatherer):
                 if alias in given or alias in aliases.values():
                     alias = alias_for(name, digits=24)
                 aliases[name] = alias
-                self._lose(("properties", name), f"is called {alias} there")
+                self.ledger.lose(("properties", name), f"is called {alias} there")
         return aliases
 
-    def _rename_rules(self, form: dict[str, Any], aliases: Mapping[str, str], path: Path, words: list[str]) -> None:
+    def _rename_rules(self, form: dict[str, Any], path: Path, words: list[str]) -> None:
         """Rules that speak of names stay where they can be said of the aliases."""
         for name in ("dependentRequired", "patternProperties"):
             if name in form:
-                self._say(name, form.pop(name), path, words)
+                self.ledger.say(name, form.pop(name), path, words)
                 if name == "patternProperties":
                     form.pop("additionalProperties", None)
 
@@ -454,7 +454,7 @@ class Bodies(Gatherer):
 
     def _asks(self) -> bool:
         """Whether any rule of the document may ask which properties there are."""
-        waiting: list[Any] = [self.schema]
+        waiting: list[Any] = [self.document]
         while waiting:
             item = waiting.pop()
             if isinstance(item, dict):
@@ -469,6 +469,31 @@ class Bodies(Gatherer):
         most = self.profile.max_levels
         if most is not None and at.level >= most:
             raise NotStrictError(at.path, f"it nests deeper than {most} levels")
+
+
+class _Made:
+    """What was made of the properties of one object so far.
+
+    Attributes:
+        aliases: other names, for properties whose names the provider would refuse.
+        properties: the compiled ones.
+        members: those that are not sent as they are taken, by the name they are sent by.
+        tags: for properties of fixed values, these.
+        exact: whether they take what the original takes, and no more.
+    """
+
+    __slots__ = ("aliases", "exact", "members", "properties", "tags")
+
+    def __init__(self, aliases: dict[str, str]) -> None:
+        self.aliases = aliases
+        self.properties: dict[str, Any] = {}
+        self.members: dict[str, Member] = {}
+        self.tags: dict[str, list[Any]] = {}
+        self.exact = True
+
+
+def _is_null_by_default(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("default", NOTHING) is None
 
 
 def _simple_keywords(profile: Profile) -> frozenset[str]:

@@ -38,7 +38,8 @@ from pegboard_chat.portable.forms import (
     values_of,
     without_integer,
 )
-from pegboard_chat.portable.gather import evaluated_in_secret
+from pegboard_chat.portable.gather import Gatherer, evaluated_in_secret
+from pegboard_chat.portable.ledger import Ledger
 from pegboard_chat.portable.merge import KIND_OF_KEYWORD, NeverError, Schema, merge, normal, types_of
 from pegboard_chat.portable.restore import NamedPlan, Plan, UnionPlan
 from pegboard_chat.portable.words import described
@@ -128,74 +129,83 @@ def shown(path: Path) -> str:
     return format_path(("input_schema", *path))
 
 
-class _Compiler(Bodies):
+def _in_2020_12(schema: Any) -> Any:
+    """The schema in the keywords of 2020-12; None where it is wrong, or of another dialect."""
+    from pegboard.schema import DRAFT_7, dialect_of, faults_of_schema
+
+    if schema is True:
+        return schema
+    dialect = dialect_of(schema)
+    if not isinstance(schema, dict) or dialect is None or faults_of_schema(schema, foreign=True):
+        return None
+    if dialect != DRAFT_7:
+        return schema
+    from pegboard.schema.draft7 import in_2020_12
+
+    return in_2020_12(schema)
+
+
+class _Compiler:
     """One compilation: from any schema to a form, and from the root to the whole.
 
-    It is one recursion in four modules, each a class on the one below: what it costs and loses (`ledger`), which
-    schemas hold at a place (`gather`), what one type may be (`bodies`), and here alternatives, listed values, and the
-    rest.
+    Here are alternatives, listed values and what joins the parts: what it costs and loses (`ledger`), which schemas
+    hold at a place (`gather`), and what values of one type may be (`bodies`), which hands what is inside back to here.
     """
 
     def __init__(self, schema: Any, profile: Profile, tool: str) -> None:
-        super().__init__(schema, profile)
+        self.profile = profile
         self.tool = tool
         self.plans: dict[str, Plan | None] = {}
+        self.is_plain = is_plain(schema)  # it has no references either
+        self.document = schema if self.is_plain else _in_2020_12(schema)
+        self.ledger = Ledger(profile)
+        self.gathered = Gatherer(self.document, self.ledger)
+        self.bodies = Bodies(self.document, self.ledger, self._value)
 
     def compiled(self) -> Compiled:
         out = self._root()
         profile = self.profile
-        if self.definitions:
-            out = out._replace(schema={**(out.schema or {}), "$defs": self.definitions})
+        if self.bodies.definitions:
+            out = out._replace(schema={**(out.schema or {}), "$defs": self.bodies.definitions})
         schema: Mapping[str, Any] = out.schema or {}
         if profile.needs_required and not schema.get("required"):
             raise NotStrictError((), "it has no required property")
         for count, most, what in (
-            (self.fields, profile.max_properties, "properties"),
-            (self.enums, profile.max_enum, "values of enums"),
-            (self.text, profile.max_text, "characters of names and values"),
+            (self.bodies.fields, profile.max_properties, "properties"),
+            (self.bodies.enums, profile.max_enum, "values of enums"),
+            (self.bodies.text, profile.max_text, "characters of names and values"),
         ):
             if most is not None and count > most:
                 raise NotStrictError((), f"it has {count:,} {what}, and {most:,} are taken")
-        if self.untold:
-            self.lost.append(((), f"and {self.untold:,} more"))
+        if self.ledger.untold:
+            self.ledger.lost.append(((), f"and {self.ledger.untold:,} more"))
         return Compiled(
             schema,
             profile.strict,
             self.tool,
-            tuple(self.lost),
-            tuple(self.notes),
+            tuple(self.ledger.lost),
+            tuple(self.ledger.notes),
             out.plan,
-            self.fields,
-            self.optional,
-            self.unions,
+            self.bodies.fields,
+            self.bodies.optional,
+            self.bodies.unions,
         )
 
     def _root(self) -> Out:
-        if self.schema is True or self.schema == {}:
-            self.schema = {"type": "object"}
-        if is_plain(self.schema):  # it has no references either
-            if self.schema.keys() <= _QUICK and self.schema.get("type") == "object":
-                out = self._object(self.schema, At(), self.notes, {"type": self._type("object")})
-            else:
-                out = self._value(self.schema, At())
-            return out if out.schema is not None else self._open_root("no arguments fit it")
-        from pegboard.schema import DRAFT_7, References, dialect_of, faults_of_schema
-
-        dialect = dialect_of(self.schema)
-        if not isinstance(self.schema, dict) or dialect is None or faults_of_schema(self.schema, foreign=True):
+        schema = self.document
+        if schema is None:
             return self._open_root("it is not a schema of draft 7 or 2020-12")
-        self.old = dialect == DRAFT_7
-        self.refs = References(self.schema, dialect)
-        self.bases: dict[int, str] | None = None
-        self.dialect = dialect
-        out = self._value(self.schema, At())
+        if self.is_plain and schema.keys() <= _QUICK and schema.get("type") == "object":
+            out = self.bodies.object(schema, At(), self.ledger.notes, {"type": self.bodies.type("object")})
+        else:
+            out = self._value({"type": "object"} if schema is True or schema == {} else schema, At())
         return out if out.schema is not None else self._open_root("no arguments fit it")
 
     def _open_root(self, why: str) -> Out:
         if self.profile.strict:
             raise NotStrictError((), why)
-        self._lose((), why)
-        return Out({"type": self._type("object"), "properties": {}})
+        self.ledger.lose((), why)
+        return Out({"type": self.bodies.type("object"), "properties": {}})
 
     def _value(self, schema: Any, at: At) -> Out:
         path = at.path
@@ -203,25 +213,25 @@ class _Compiler(Bodies):
             return NEVER
         if schema is True or not schema:
             return self._anything(path)
-        self._charge(schema)
-        if self.left < 0 or at.level > MAX_LEVELS:
+        self.ledger.charge(schema)
+        if self.ledger.left < 0 or at.level > MAX_LEVELS:
             return self._cut(path)
         kind = schema.get("type")
         if (
             path
             and kind.__class__ is str
             and kind in SCALARS
-            and schema.keys() <= self.simple
-            and self._format_fits(schema)
+            and schema.keys() <= self.bodies.simple
+            and self.bodies.format_fits(schema)
         ):
             if kind == "null" and self.profile.nullable == "never":
                 raise NotStrictError(path, "it takes null, which is not a type there")
-            return Out(self._typed_as_expected(schema))
+            return Out(self.bodies.typed_as_expected(schema))
         if "$ref" not in schema and "allOf" not in schema and "$dynamicRef" not in schema:
-            flat = normal(schema, old=self.old)
+            flat = normal(schema)
             words: list[str] = []
             try:
-                exact = self._settle(flat, path, words, whole=True, secret=evaluated_in_secret(schema))
+                exact = self.gathered.settle(flat, path, words, whole=True, secret=evaluated_in_secret(schema))
                 out = self._emit(flat, [], [], at, words)
             except NeverError:
                 return NEVER
@@ -231,7 +241,7 @@ class _Compiler(Bodies):
         flat = {}
         try:
             seen: dict[int, frozenset[str]] = {}
-            exact = self._collect(schema, at, parts, circles, seen, top=True)
+            exact = self.gathered.collect(schema, at, parts, circles, seen, top=True)
             at = At(at.path, (*at.trail, *seen), at.level)
             rest: list[Schema] = []
             for part in parts:
@@ -241,14 +251,14 @@ class _Compiler(Bodies):
             words = []
             secret = frozenset[str]().union(*seen.values())
             whole = exact and not rest and not circles
-            exact = self._settle(flat, path, words, whole=whole, secret=secret) and exact
+            exact = self.gathered.settle(flat, path, words, whole=whole, secret=secret) and exact
             out = self._emit(flat, rest, circles, at, words)
         except NeverError:
             return NEVER
         return out if exact or not out.exact else out._replace(exact=False)
 
     def _cut(self, path: Path) -> Out:
-        self._widen(path, "it is too large or too deep to be written out")
+        self.ledger.widen(path, "it is too large or too deep to be written out")
         return self._anything(path)._replace(exact=False)
 
     def _anything(self, path: Path) -> Out:
@@ -256,8 +266,8 @@ class _Compiler(Bodies):
             raise NotStrictError(path, "it takes any value")
         if not self.profile.typed:
             return Out({})
-        kinds = [{"type": self._type(kind)} for kind in ("string", "number", "boolean", "object")]
-        array = {"type": self._type("array"), "items": {}}
+        kinds = [{"type": self.bodies.type(kind)} for kind in ("string", "number", "boolean", "object")]
+        array = {"type": self.bodies.type("array"), "items": {}}
         return Out({"anyOf": [*kinds, array], "nullable": True})
 
     def _emit(
@@ -281,7 +291,7 @@ class _Compiler(Bodies):
         if rest and "allOf" not in profile.keywords:
             for beside in rest:
                 for name, value in beside.items():
-                    self._say(name, value, path, words)
+                    self.ledger.say(name, value, path, words)
             exact = False
             rest = []
         if "enum" in flat or "const" in flat:
@@ -314,14 +324,14 @@ class _Compiler(Bodies):
         """With its annotations, those that are not taken as words."""
         profile = self.profile
         if not path:
-            self.notes += words
+            self.ledger.notes += words
             return Out(form, exact=exact)
         for name in ("title", "default", "examples", "deprecated", "readOnly", "writeOnly"):
             if name in flat:
                 if name in profile.keywords and not (profile.nullable == "never" and flat[name] is None):
                     form[name] = flat[name]
                 elif name != "title" and not (name == "default" and flat[name] is None):
-                    self._say(name, flat[name], path, words)
+                    self.ledger.say(name, flat[name], path, words)
         text = described(flat.get("description"), words)
         if text is not None:
             form["description"] = text
@@ -335,7 +345,7 @@ class _Compiler(Bodies):
         for beside in (flat, *rest):
             for name in list(beside):
                 if name in _NOT_AT_ROOT or (beside is not flat and name not in _ANNOTATIONS):
-                    self._say(name, beside[name], (), words)
+                    self.ledger.say(name, beside[name], (), words)
         return {name: value for name, value in flat.items() if name not in _NOT_AT_ROOT}
 
     def _hoisted(self, flat: Schema, keyword: str, at: At, words: list[str]) -> Schema:
@@ -343,8 +353,8 @@ class _Compiler(Bodies):
         path = at.path
         flat = {**flat, HOISTED: True}
         branches = flat.pop(keyword)
-        self._say(keyword, branches, path, words)
-        union = self._union_of(branches, at)
+        self.ledger.say(keyword, branches, path, words)
+        union = self.gathered.union_of(branches, at)
         if union is None:
             raise NeverError
         return merge(union, flat)[0]
@@ -376,12 +386,12 @@ class _Compiler(Bodies):
         return self._finished({"allOf": [*refs, *(other.schema for other in others)]}, flat, path, words, exact=False)
 
     def _define(self, node: Any) -> str:
-        name = self.names[id(node)]
-        if name not in self.definitions:
+        name = self.gathered.names[id(node)]
+        if name not in self.bodies.definitions:
             # Whether it takes null is asked while it is being compiled, where it contains itself.
-            self.definitions[name] = {"type": node["type"]} if "type" in node else {}
+            self.bodies.definitions[name] = {"type": node["type"]} if "type" in node else {}
             out = self._value(node, At(("$defs", name), (id(node),), 1))
-            self.definitions[name] = {"not": {}} if out.schema is None else out.schema
+            self.bodies.definitions[name] = {"not": {}} if out.schema is None else out.schema
             self.plans[name] = out.plan
             if out.schema is None and self.profile.strict:
                 raise NotStrictError(("$defs", name), "no value fits it")
@@ -395,17 +405,17 @@ class _Compiler(Bodies):
             return None
         kinds = list(dict.fromkeys(kind_of(value) for value in values))
         if not profile.enum_kinds.issuperset(kinds):
-            self._say("enum", values, path, words)
+            self.ledger.say("enum", values, path, words)
             return {}
-        self.enums += len(values)
-        self.text += sum(len(value) for value in values if isinstance(value, str))
+        self.bodies.enums += len(values)
+        self.bodies.text += sum(len(value) for value in values if isinstance(value, str))
         if "const" in flat and "const" in profile.keywords:
             form: Schema = {"const": values[0]}
         else:
             form = {"enum": values}
         if not profile.typed:
             return form
-        names = list(dict.fromkeys(self._type(kind) for kind in kinds))
+        names = list(dict.fromkeys(self.bodies.type(kind) for kind in kinds))
         return {"type": names[0] if len(names) == 1 else names, **form}
 
     def _typed(
@@ -418,9 +428,9 @@ class _Compiler(Bodies):
         path = at.path
         for name in ("not", "if", "then", "else", "dependentSchemas"):
             if name in flat:
-                self._say(name, flat[name], path, words)
+                self.ledger.say(name, flat[name], path, words)
         if "anyOf" in flat and "oneOf" in flat:
-            self._say("oneOf", flat["oneOf"], path, words)
+            self.ledger.say("oneOf", flat["oneOf"], path, words)
         keyword = "anyOf" if "anyOf" in flat else "oneOf" if "oneOf" in flat else None
         if keyword is not None:
             if not any(name in KIND_OF_KEYWORD for name in flat):
@@ -428,23 +438,23 @@ class _Compiler(Bodies):
             if types is None or "object" in types:
                 flat = self._hoisted(flat, keyword, at, words)
             else:
-                self._say(keyword, flat[keyword], path, words)
+                self.ledger.say(keyword, flat[keyword], path, words)
         kinds = list(types or KINDS)
         is_null = "null" in kinds
         mains = [kind for kind in kinds if kind != "null"]
         if is_null and self.profile.nullable == "never":
             raise NotStrictError(path, "it takes null, which is not a type there")
         if not mains:
-            return Out({"type": self._type("null")})
-        outs = [self._body([kind], flat, at, words) for kind in mains]
+            return Out({"type": self.bodies.type("null")})
+        outs = [self.bodies.body([kind], flat, at, words) for kind in mains]
         outs = [out for out in outs if out.schema is not None]
         if not outs:
-            return Out({"type": self._type("null")}, exact=False) if is_null else NEVER
+            return Out({"type": self.bodies.type("null")}, exact=False) if is_null else NEVER
         if len(outs) == 1:
-            return outs[0]._replace(schema=self._nullable(outs[0].schema or {})) if is_null else outs[0]
+            return outs[0]._replace(schema=self.bodies.nullable(outs[0].schema or {})) if is_null else outs[0]
         form: dict[str, Any] = {"anyOf": [out.schema for out in outs]}
         plan = self._union_plan(outs, path)
-        return Out(self._nullable(form) if is_null else form, plan, exact=all(out.exact for out in outs))
+        return Out(self.bodies.nullable(form) if is_null else form, plan, exact=all(out.exact for out in outs))
 
     def _alternatives(
         self,
@@ -463,13 +473,13 @@ class _Compiler(Bodies):
         if not outs:
             return NEVER
         if keyword == "oneOf":
-            self._lose((*path, keyword), "said as anyOf")
+            self.ledger.lose((*path, keyword), "said as anyOf")
         exact = keyword == "anyOf" and all(out.exact for out in outs)
         if len(outs) == 1:
             return outs[0]._replace(schema=dict(outs[0].schema or {}), exact=exact)
         schemas = [out.schema or {} for out in outs]
-        if self.profile.nullable == "keyword" and any(one.get("type") == self._type("null") for one in schemas):
-            schemas = [one for one in schemas if one.get("type") != self._type("null")]
+        if self.profile.nullable == "keyword" and any(one.get("type") == self.bodies.type("null") for one in schemas):
+            schemas = [one for one in schemas if one.get("type") != self.bodies.type("null")]
             if len(schemas) == 1:
                 return Out({**schemas[0], "nullable": True}, exact=exact)
             return Out({"anyOf": schemas, "nullable": True}, exact=exact)
@@ -502,7 +512,7 @@ class _Compiler(Bodies):
         path = at.path
         keywords = self.profile.keywords
         kinds = list(types or KINDS)
-        out = self._body(kinds, flat, at, words)
+        out = self.bodies.body(kinds, flat, at, words)
         if out.schema is None:
             return self._without_body(kinds, path)
         made = dict(out.schema)
@@ -521,10 +531,10 @@ class _Compiler(Bodies):
                 made[name] = schemas
             elif "anyOf" not in made:
                 made["anyOf"] = schemas
-                self._lose((*path, name), "said as anyOf")
+                self.ledger.lose((*path, name), "said as anyOf")
                 is_exact = False
             else:
-                self._say(name, flat[name], path, words)
+                self.ledger.say(name, flat[name], path, words)
                 is_exact = False
             exact = exact and is_exact
         if "not" in flat:
@@ -533,7 +543,7 @@ class _Compiler(Bodies):
                 if inner.schema is not None:
                     made["not"] = inner.schema
             else:
-                self._say("not", flat["not"], path, words)
+                self.ledger.say("not", flat["not"], path, words)
                 exact = False
         if "if" in flat:
             exact = self._condition(flat, made, at, words) and exact
@@ -546,7 +556,7 @@ class _Compiler(Bodies):
                     exact = exact and form.exact
                 made["dependentSchemas"] = forms
             else:
-                self._say("dependentSchemas", flat["dependentSchemas"], path, words)
+                self.ledger.say("dependentSchemas", flat["dependentSchemas"], path, words)
                 exact = False
         return Out(made, out.plan, exact)
 
@@ -566,5 +576,5 @@ class _Compiler(Bodies):
                     form[name] = {"not": {}} if out.schema is None else out.schema
                 return all(out.exact for out in outs.values())
         for name in names:
-            self._say(name, flat[name], path, words)
+            self.ledger.say(name, flat[name], path, words)
         return False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard_chat.portable.merge import Schema, same, types_of
+from pegboard.schema.equality import same
+from pegboard_chat.portable.merge import Schema, types_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,17 +6,18 @@ References are followed here, and circles cut or kept. What comes out is merged 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pegboard_chat.portable.ledger import Ledger
-from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, same, types_of
+from pegboard.schema.equality import same
+from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, types_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pegboard.schema import References
     from pegboard_chat.portable.forms import At, Path
-    from pegboard_chat.portable.profiles import Profile
+    from pegboard_chat.portable.ledger import Ledger
 
 _UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _APPLICATORS = ("anyOf", "oneOf", "if", "dependentSchemas")
@@ -42,26 +43,35 @@ def evaluated_in_secret(schema: Schema, *, is_inside: bool = False) -> frozenset
     return frozenset(names)
 
 
-class Gatherer(Ledger):
+class Gatherer:
     """The schemas of one document, and what it refers to.
 
     Args:
-        schema: the document.
-        profile: what the provider takes.
+        document: in 2020-12.
+        ledger: what is paid for them, and what is lost of them.
+
+    Attributes:
+        names: what is referred to in circles, by its `id`: the name it gets.
     """
 
-    refs: References
-    """Of a document that may have any: it is looked at where it is not plain."""
-    dialect: Any
-
-    def __init__(self, schema: Any, profile: Profile) -> None:
-        super().__init__(profile)
-        self.schema = schema
-        self.old = False
-        self.bases: dict[int, str] | None = None
+    def __init__(self, document: Any, ledger: Ledger) -> None:
+        self.document = document
+        self.ledger = ledger
         self.names: dict[int, str] = {}
 
-    def _collect(
+    @cached_property
+    def refs(self) -> References:
+        """Looked for where a document is not plain: a plain one has none."""
+        from pegboard.schema import DRAFT_2020, References
+
+        return References(self.document, DRAFT_2020)
+
+    @cached_property
+    def bases(self) -> dict[int, str]:
+        """The base in force inside of each schema, where it is not the document's."""
+        return {id(here.schema): here.base for here in self.refs.reachable() if here.base != self.refs.root.base}
+
+    def collect(
         self,
         schema: Any,
         at: At,
@@ -79,48 +89,46 @@ class Gatherer(Ledger):
         if schema is True or id(schema) in seen:
             return True
         seen[id(schema)] = evaluated_in_secret(schema, is_inside=not top)
-        self._charge(schema)
-        if self.left < 0:
-            self._widen(path, "it is too large to be written out")
+        self.ledger.charge(schema)
+        if self.ledger.left < 0:
+            self.ledger.widen(path, "it is too large to be written out")
             return False
         exact = True
         ref = schema.get("$ref")
         if isinstance(ref, str):
-            target = self.refs.resolve(ref, self._base(schema))
+            target = self.refs.resolve(ref, self.bases.get(id(schema), self.refs.root.base))
             if target is None:
-                self._widen((*path, "$ref"), "it points outside of the schema")
+                self.ledger.widen((*path, "$ref"), "it points outside of the schema")
                 exact = False
             elif not isinstance(target.schema, dict):
-                exact = self._collect(target.schema, at, parts, circles, seen)
+                exact = self.collect(target.schema, at, parts, circles, seen)
             else:
                 rounds = at.trail.count(id(target.schema))
-                if rounds and self.profile.recursion:
+                if rounds and self.ledger.profile.recursion:
                     if not any(target.schema is other for other in circles):
                         circles.append(target.schema)
                         self.names.setdefault(id(target.schema), self._name_for(ref))
-                elif rounds >= self.profile.max_unrolled:
-                    self._widen((*path, "$ref"), "it contains itself, and is cut here")
+                elif rounds >= self.ledger.profile.max_unrolled:
+                    self.ledger.widen((*path, "$ref"), "it contains itself, and is cut here")
                     exact = False
                     if isinstance(target.schema.get("type"), (str, list)):
                         parts.append({"type": target.schema["type"]})
                 else:
-                    exact = self._collect(target.schema, at, parts, circles, seen)
-            if self.old:
-                return exact
-        if "$dynamicRef" in schema and not self.old:
-            self._widen((*path, "$dynamicRef"), "it is a dynamic reference")
+                    exact = self.collect(target.schema, at, parts, circles, seen)
+        if "$dynamicRef" in schema:
+            self.ledger.widen((*path, "$dynamicRef"), "it is a dynamic reference")
             exact = False
         for part in schema.get("allOf", ()):
-            exact = self._collect(part, at, parts, circles, seen) and exact
-        flat = normal(schema, old=self.old)
+            exact = self.collect(part, at, parts, circles, seen) and exact
+        flat = normal(schema)
         if not top:
             words: list[str] = []
             whole = not ("$ref" in schema or "allOf" in schema)
-            exact = self._settle(flat, path, words, whole=whole, secret=evaluated_in_secret(schema)) and exact
+            exact = self.settle(flat, path, words, whole=whole, secret=evaluated_in_secret(schema)) and exact
         parts.append(flat)
         return exact
 
-    def _settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool, secret: Collection[str] = ()) -> bool:
+    def settle(self, flat: Schema, path: Path, words: list[str], *, whole: bool, secret: Collection[str] = ()) -> bool:
         """Say what stands for unevaluated values as what stands for additional ones, where that is the same; else leave
         it out. False where it was left out.
 
@@ -139,42 +147,23 @@ class Gatherer(Ledger):
             if whole and not applied and name not in secret:
                 flat[other] = value
             else:
-                self._say(name, value, path, words)
+                self.ledger.say(name, value, path, words)
                 exact = False
         return exact
-
-    def _base(self, schema: Any) -> str:
-        """The base in force where a schema stands."""
-        if self.bases is None:
-            self.bases = {}
-            self._look_for_bases(self.schema, self.refs.root.base, 0)
-        return self.bases.get(id(schema), self.refs.root.base)
-
-    def _look_for_bases(self, schema: Any, base: str, depth: int) -> None:
-        from pegboard.schema import base_inside, subschemas
-
-        bases = self.bases
-        if bases is None or not isinstance(schema, dict):
-            return
-        base = base_inside(schema, base, self.dialect)
-        if base != self.refs.root.base:
-            bases[id(schema)] = base
-        for _, item in subschemas(schema, self.dialect):
-            self._look_for_bases(item, base, depth + 1)
 
     def _name_for(self, ref: str) -> str:
         word = re.sub(r"[^A-Za-z0-9_]+", "_", ref.rpartition("/")[2])[:40].strip("_") or "root"
         taken = set(self.names.values())
         return next(name for name in (word, *(f"{word}_{n}" for n in range(2, len(taken) + 3))) if name not in taken)
 
-    def _union_of(self, branches: list[Any], at: At) -> Schema | None:
+    def union_of(self, branches: list[Any], at: At) -> Schema | None:
         """An object that takes what any of several alternatives takes."""
         forms: list[Schema] = []
         for branch in branches:
             parts: list[Schema] = []
             circles: list[Any] = []
             try:
-                self._collect(branch, at, parts, circles, {})
+                self.collect(branch, at, parts, circles, {})
                 form: Schema = {}
                 for part in parts:
                     form = merge(form, part)[0]

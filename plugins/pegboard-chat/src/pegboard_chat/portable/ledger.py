@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard_chat.portable.forms import NotStrictError, Path
-from pegboard_chat.portable.words import say
+from pegboard_chat.portable.words import say as say_in_words
 
 if TYPE_CHECKING:
     from pegboard_chat.portable.merge import Schema
@@ -38,26 +38,27 @@ class Ledger:
         self.untold = 0
         self.notes: list[str] = []
 
-    def _lose(self, path: Path, what: str) -> None:
+    def lose(self, path: Path, what: str) -> None:
+        """Note what the provider will not see, or not as it was."""
         if len(self.lost) < MAX_LOSSES:
             self.lost.append((path, what))
         else:
             self.untold += 1
 
-    def _say(self, name: str, value: Any, path: Path, words: list[str]) -> None:
+    def say(self, name: str, value: Any, path: Path, words: list[str]) -> None:
         """Leave a keyword out, and say it in words."""
-        text = say(name, value)
+        text = say_in_words(name, value)
         if text:
             words.append(text)
-        self._lose((*path, name), "said in the description" if text else "left out")
+        self.lose((*path, name), "said in the description" if text else "left out")
 
-    def _widen(self, path: Path, why: str) -> None:
+    def widen(self, path: Path, why: str) -> None:
         """Take more than the original does; impossible where the provider holds the model to the form."""
         if self.profile.strict:
             raise NotStrictError(path, why)
-        self._lose(path, why)
+        self.lose(path, why)
 
-    def _charge(self, schema: Schema) -> None:
+    def charge(self, schema: Schema) -> None:
         """Take what writing out a schema costs from the budget: its size, without what stands inside."""
         cost = 1 + (len(schema.get("properties", ())) + len(schema.get("enum", ()))) // 8
         text = schema.get("description", "")

@@ -1,4 +1,4 @@
-"""Schemas made one: draft 7 said in the keywords of 2020-12, and conjunctions folded into a single schema.
+"""Schemas made one: conjunctions folded into a single schema.
 
 `normal` reads one schema object, `merge` folds the second into the first. Folding is exact; what cannot be folded is
 handed back, to stand in an `allOf` or to be left out. Subschemas are not looked into: where both sides have one for the
@@ -8,6 +8,8 @@ same place, it becomes an `allOf` of the two.
 from __future__ import annotations
 
 from typing import Any
+
+from pegboard.schema.equality import same
 
 Schema = dict[str, Any]
 
@@ -34,12 +36,6 @@ KNOWN = frozenset(
         *("prefixItems", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
         *("properties", "patternProperties", "required", "minProperties", "maxProperties"),
         *("dependentRequired", "dependentSchemas", "anyOf", "oneOf", *_SUBSCHEMA),
-    }
-)
-_ONLY_NEW = frozenset(
-    {
-        *("prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"),
-        *("unevaluatedProperties", "unevaluatedItems"),
     }
 )
 _GROUPS: tuple[tuple[str, ...], ...] = (
@@ -79,30 +75,13 @@ class NeverError(Exception):
     """No value fits both sides."""
 
 
-def normal(schema: Schema, *, old: bool) -> Schema:
-    """One schema object without its references and `allOf`, in the keywords of 2020-12.
+def normal(schema: Schema) -> Schema:
+    """One schema object without its references and `allOf`, and without keywords that say nothing there.
 
     Args:
-        schema: without faults (see `pegboard.schema.check`).
-        old: whether it is read as draft 7.
+        schema: of 2020-12, without faults (see `pegboard.schema.check`).
     """
-    flat = {name: value for name, value in schema.items() if name in KNOWN and not (old and name in _ONLY_NEW)}
-    if old:
-        first = flat.get("items")
-        if isinstance(first, list):
-            del flat["items"]
-            if first:
-                flat["prefixItems"] = first
-            if "additionalItems" in schema:
-                flat["items"] = schema["additionalItems"]
-        needs: Schema = {}
-        forms: Schema = {}
-        for name, value in schema.get("dependencies", {}).items():
-            (needs if isinstance(value, list) else forms)[name] = value
-        if needs:
-            flat["dependentRequired"] = needs
-        if forms:
-            flat["dependentSchemas"] = forms
+    flat = {name: value for name, value in schema.items() if name in KNOWN}
     if "contains" not in flat:
         flat.pop("minContains", None)
         flat.pop("maxContains", None)
@@ -140,7 +119,7 @@ def merge(one: Schema, two: Schema) -> tuple[Schema, Schema]:
                 merged["items"] = both(mine["items"], theirs["items"])
             else:
                 rest.update(theirs)
-        elif name not in one or name in _ANNOTATIONS or _same(one[name], value):
+        elif name not in one or name in _ANNOTATIONS or same(one[name], value):
             merged[name] = value
         elif not _merge_keyword(merged, name, one[name], value):
             rest[name] = value
@@ -162,7 +141,7 @@ def _merge_keyword(merged: Schema, name: str, mine: Any, theirs: Any) -> bool:
     elif name == "enum":
         if len(mine) * len(theirs) > MAX_COMPARED:
             return False
-        merged[name] = [value for value in mine if any(_same(value, other) for other in theirs)]
+        merged[name] = [value for value in mine if any(same(value, other) for other in theirs)]
         if not merged[name]:
             raise NeverError
     elif name == "const":
@@ -215,17 +194,3 @@ def both(mine: Any, theirs: Any) -> Any:
 def types_of(value: Any) -> list[str]:
     """The value of `type` as a list."""
     return [value] if isinstance(value, str) else list(value)
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    """Equal as JSON: True is not 1, and 1 is 1.0."""
-    if isinstance(mine, bool) or isinstance(theirs, bool):
-        return mine is theirs
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        return mine.keys() == theirs.keys() and all(_same(item, theirs[key]) for key, item in mine.items())
-    if isinstance(mine, list) and isinstance(theirs, list):
-        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
-    return bool(mine == theirs)
-
-
-same = _same
