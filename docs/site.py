@@ -1,8 +1,7 @@
 """What the site has beside the pages of this folder, and what holds for all of them. mkdocs calls the functions that
 begin with `on_` while `nox -s docs` builds; their names and arguments are its own.
 
-- each package's README is a page of the site, and so is the generated reference of every public module: one that has an
-  `__all__`, or is a `hookspecs`, and no part of whose name is private;
+- each package's README is a page of the site, and so is the generated reference of every public module (`public.py`);
 - links that lead out of this folder lead to the page that the site has of it; of a file that is not a page the name
 stays;
 - no page asks another host for anything: no font, no script, no image.
@@ -10,9 +9,9 @@ stays;
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,14 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from pymdownx.slugs import slugify
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs imports this file by its path
+import public
 
+if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
+ROOT, PACKAGES = public.ROOT, public.PACKAGES
 READMES = {path / "README.md": f"packages/{'pegboard' if path.name == 'core' else path.name}.md" for path in PACKAGES}
 """Files outside of docs/ that are pages, with their places on the site."""
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
@@ -42,29 +41,13 @@ STYLED = re.compile(
 IMPORTED = re.compile(r"@import\s+[^;]*//[^;]*|url\([\"']?(?:https?:)?//[^)]*\)")
 
 
-def public_modules() -> Iterator[str]:
-    """The names of every package's modules that others may import from."""
-    for package in PACKAGES:
-        for path in sorted((package / "src").rglob("*.py")):
-            parts = path.relative_to(package / "src").with_suffix("").parts
-            name = ".".join(part for part in parts if part != "__init__")
-            if not re.search(r"(^|\.)_", name) and (path.stem == "hookspecs" or exports(path)):
-                yield name
-
-
-def exports(path: Path) -> bool:
-    """Whether a module says what it exports."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    return any(isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__" for one in body)
-
-
 @event_priority(100)  # before mkdocstrings reads its settings
 def on_config(config: MkDocsConfig) -> None:
     """Add what is generated to the navigation; anchors are those of the forge, which the pages are read on too."""
     config.mdx_configs["toc"]["slugify"] = slugify(case="lower")
     handler = config.plugins["mkdocstrings"].config.handlers["python"]
     handler["paths"] = [str(package / "src") for package in PACKAGES]
-    reference = [{name: f"api/{name}.md"} for name in public_modules()]
+    reference = [{place.removeprefix("api/").removesuffix(".md"): place} for place in public.pages()]
     config.nav += [{"Packages": list(READMES.values())}, {"API": reference}]
 
 
@@ -72,8 +55,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages that lie elsewhere, and those that are generated."""
     for path, place in READMES.items():
         files.append(File.generated(config, place, content=path.read_text(encoding="utf-8")))
-    for name in public_modules():
-        files.append(File.generated(config, f"api/{name}.md", content=f"# `{name}`\n\n::: {name}\n"))
+    for place, text in public.pages().items():
+        files.append(File.generated(config, place, content=text))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -257,7 +257,10 @@ def place_of(problem: BaseException) -> str | None:
 
 
 class PegboardError(Exception):
-    """What a person in front of the host reads: one line, and a hint that says how to repair it; in a traceback too."""
+    """What a person in front of the host reads: one line, and a hint that says how to repair it; in a traceback too.
+
+    .. versionadded:: 0.1
+    """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -291,6 +294,8 @@ class ConfigError(PegboardError):
 class UntrustedError(ConfigError):
     """A file that was discovered but not trusted says what it may not: one sentence, in which its faults are named
     already.
+
+    .. versionadded:: 0.1
     """
 
     def __str__(self) -> str:

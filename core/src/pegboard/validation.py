@@ -9,6 +9,8 @@ generating would hold the loop is walked.
 The time a value can take is bounded: the generated code is asked for values that it goes through in so many steps, the
 walker visits so many schemas, and patterns are searched in texts of the length that they can take. Declined is what
 cannot be held to the letter (`DECLINED`).
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -49,7 +51,10 @@ DECLINED = {
     "pattern": "a regular expression without an exact and safe form in Python",
     "patternProperties": "a regular expression without an exact and safe form in Python",
 }
-"""The keywords for which the core's own validator leaves a schema to another, and the reason."""
+"""The keywords for which the core's own validator leaves a schema to another, and the reason.
+
+.. versionadded:: 0.1
+"""
 
 MAX_COMPILED = 512
 MAX_SHOWN = 10
@@ -72,6 +77,8 @@ def make_validator(schema: Any, foreign: bool) -> Validator | None:
 
     Raises:
         ToolDefinitionError: the schema itself is wrong; every fault is named.
+
+    .. versionadded:: 0.1
     """
     if is_plain(schema):
         return CoreValidator(schema)
@@ -86,6 +93,8 @@ def declined(schema: Any) -> tuple[str, ...]:
     """The keywords for which the core's validator leaves a schema without faults to another; empty if it holds it.
 
     Each is one of `DECLINED`, which has the reasons.
+
+    .. versionadded:: 0.1
     """
     dialect = dialect_of(schema)
     if dialect is None:
@@ -117,7 +126,10 @@ def _is_bounded(pattern: str) -> bool:
 
 def why_declined(schema: Any) -> tuple[str, str]:
     """For a schema without faults that no validator on the board holds: the first keyword that the core's cannot hold
-    (see `DECLINED` for the reasons), and the package whose validator would."""
+    (see `DECLINED` for the reasons), and the package whose validator would.
+
+    .. versionadded:: 0.1
+    """
     return (*declined(schema), "$schema")[0], OTHER_PACKAGE
 
 

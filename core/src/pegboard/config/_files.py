@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 262_144
 MAX_VALUES = 10_000
 NAMES = ("pegboard.toml", "pyproject.toml", "pegboard.yaml", "pegboard.yml", "agent.yaml", "agent.yml")
-"""The names under which a configuration is found; in one directory the first of them counts."""
+"""The names under which a configuration is found; in one directory the first of them counts.
+
+.. versionadded:: 0.1
+"""
 
 # Dotted keys cost tomllib the square of their length, so a key that no table can need is refused before.
 _LONG_KEY = r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""

@@ -50,7 +50,10 @@ def words_of(key: str) -> list[str]:
 
 
 def looks_secret(key: str) -> bool:
-    """Whether a key of this name holds a secret, by its words: token, key, password, secret and their like."""
+    """Whether a key of this name holds a secret, by its words: token, key, password, secret and their like.
+
+    .. versionadded:: 0.1
+    """
     return any(word in _WORDS or (word.endswith("s") and word[:-1] in _WORDS) for word in words_of(key))
 
 
@@ -61,7 +64,10 @@ def is_count(key: str, value: object) -> bool:
 
 
 def mask_text(text: str) -> str:
-    """The text without the credentials of URLs, `password=...`, `Bearer ...` and well-known shapes of keys."""
+    """The text without the credentials of URLs, `password=...`, `Bearer ...` and well-known shapes of keys.
+
+    .. versionadded:: 0.1
+    """
     if "://" in text:
         text = re.sub(r"\S+", _mask_word, text)
     for pattern, instead in _INSIDE:
@@ -93,6 +99,8 @@ def mask_value(value: Any, *, key: str = "") -> Any:
     """A copy of a configured value without what looks like a secret, all the way down.
 
     Of a list of words, as in `args`, the one after `--api-key` is hidden too.
+
+    .. versionadded:: 0.1
     """
     if isinstance(value, dict):
         if key and looks_secret(key):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pegboard.schema.check import faults_of as faults_of_schema
     from pegboard.schema.check import is_plain
     from pegboard.schema.derive import Signature
+    from pegboard.schema.equality import same as are_equal
     from pegboard.schema.explain import Document
     from pegboard.schema.explain import explain as faults_of_value
     from pegboard.schema.flat import FlatObject
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pegboard.schema.near import listed as listed_names
     from pegboard.schema.patterns import MAX_PATTERN, ForeignPatternError, PatternError
     from pegboard.schema.patterns import compiled as compile_pattern
+    from pegboard.schema.patterns import search as search_pattern
     from pegboard.schema.refs import References, base_inside
     from pegboard.schema.structure import structure_all
     from pegboard.schema.traits import Finder, hidden_values, may_explode
@@ -63,6 +65,7 @@ __all__ = [
     "PatternError",
     "References",
     "Signature",
+    "are_equal",
     "base_inside",
     "compile_pattern",
     "dialect_of",
@@ -74,6 +77,7 @@ __all__ = [
     "kind_of",
     "listed_names",
     "may_explode",
+    "search_pattern",
     "structure_all",
     "subschemas",
     "to_json_value",
@@ -84,13 +88,20 @@ __getattr__ = lazy_names(
     {
         ".check": ("faults_of_schema = faults_of", "is_plain"),
         ".derive": ("Signature",),
+        ".equality": ("are_equal = same",),
         ".explain": ("Document", "faults_of_value = explain"),
         ".flat": ("FlatObject",),
         ".keywords": ("DRAFT_7", "DRAFT_2020", "FORMATS", "KEYWORDS", "TYPES", "dialect_of", "subschemas"),
         ".kinds": ("kind_of",),
         ".markers": ("Description", "Ge", "Gt", "Le", "Lt", "MaxLen", "MinLen", "MultipleOf", "Pattern"),
         ".near": ("NearNames", "hint_of", "listed_names = listed"),
-        ".patterns": ("MAX_PATTERN", "ForeignPatternError", "PatternError", "compile_pattern = compiled"),
+        ".patterns": (
+            "MAX_PATTERN",
+            "ForeignPatternError",
+            "PatternError",
+            "compile_pattern = compiled",
+            "search_pattern = search",
+        ),
         ".refs": ("References", "base_inside"),
         ".structure": ("structure_all",),
         ".traits": ("Finder", "hidden_values", "may_explode"),

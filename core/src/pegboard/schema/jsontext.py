@@ -33,6 +33,7 @@ __all__ = [
     "MAX_DIGITS",
     "JsonTextError",
     "check_value",
+    "count_nodes",
     "loads",
     "shorten",
     "shorten_text",
@@ -310,6 +311,8 @@ def reject_non_finite(value: Any) -> Fault | None:
     """The first thing in `value` that no JSON text could have brought; see `check_value`.
 
     For values that may not have come through `loads`, under a schema that leaves parts of them untyped.
+
+    .. versionadded:: 0.1
     """
     return check_value(value)
 

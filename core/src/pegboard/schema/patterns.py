@@ -114,6 +114,8 @@ def search(pattern: str, text: str) -> bool | None:
 
     Raises:
         TooLongError: it would take too long in this text.
+
+    .. versionadded:: 0.1
     """
     try:
         regex, longest = compiled(pattern)

@@ -3,6 +3,8 @@
 Each step asks one question and answers with what it saw and how to repair it. The plugin is loaded as a user's host
 loads it, alone and strict. Only read-only tools are run, on their own examples and on hostile texts: a gate must not
 write.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

@@ -85,6 +85,10 @@ class CallDelta(NamedTuple):
 
 
 Delta = TextDelta | ThinkingDelta | CallDelta
+"""A piece of an answer that comes while it is made.
+
+.. versionadded:: 0.1
+"""
 
 
 @attrs.frozen
@@ -117,6 +121,10 @@ class ForcedTool(NamedTuple):
 
 
 ToolChoice = Literal["auto", "required", "none"] | ForcedTool
+"""Whether the model has to call: as it likes, some tool, none, or this one.
+
+.. versionadded:: 0.1
+"""
 
 
 @attrs.frozen

@@ -173,6 +173,8 @@ def own_id(given: str, taken: set[str], others: Collection[str] = ()) -> str:
         given: by a server; empty: by none.
         taken: the ids of the calls before it.
         others: the ids of its own turn, none of which another call of that turn is given.
+
+    .. versionadded:: 0.1
     """
     base = found = given or "call"
     number = len(taken)  # not from 2 on: a history may have the same one very many times

@@ -92,6 +92,10 @@ class ChatEnded(NamedTuple):
 
 
 Event = Delta | CallStarted | CallEnded | RoundEnded | AnswerCut | ChatEnded
+"""What happens while a question is answered, in the order in which it does.
+
+.. versionadded:: 0.1
+"""
 
 
 class Events:

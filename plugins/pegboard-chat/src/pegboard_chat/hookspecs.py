@@ -1,4 +1,7 @@
-"""The hook of pegboard-chat; other plugins implement it with `@hookimpl(optionalhook=True)`."""
+"""The hook of pegboard-chat; other plugins implement it with `@hookimpl(optionalhook=True)`.
+
+.. versionadded:: 0.1
+"""
 
 from __future__ import annotations
 

@@ -625,7 +625,10 @@ class _Turn:
 
 
 def settings_of(host: Any) -> ChatSettings:
-    """The settings of `[plugins.chat]` on a host or a board; the defaults where pegboard-chat is not a plugin of it."""
+    """The settings of `[plugins.chat]` on a host or a board; the defaults where pegboard-chat is not a plugin of it.
+
+    .. versionadded:: 0.1
+    """
     board = getattr(host, "board", host)
     record = board.plugins.records.get("chat")
     found = getattr(record, "settings", None)

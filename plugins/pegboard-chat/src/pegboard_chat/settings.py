@@ -24,7 +24,10 @@ def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> N
 
 @attrs.frozen
 class ChatSettings:
-    """The settings of pegboard-chat."""
+    """The settings of pegboard-chat.
+
+    .. versionadded:: 0.1
+    """
 
     model: str | None = setting(None, widens=True, help="provider:model that is asked where no --model says otherwise")
     system: str | None = setting(None, widens=True, help="what the model is told before anything else")

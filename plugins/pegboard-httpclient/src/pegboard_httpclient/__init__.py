@@ -9,6 +9,8 @@ What every one of them needs is here once; what a failure means to a model or a 
 - `Retries` says when the same request is sent again; which ones may be is the caller's to say.
 
 Importing this is light: httpx2 and trio come in with `pegboard_httpclient.client`.
+
+.. versionadded:: 0.1
 """
 
 from pegboard_httpclient.addresses import LOOPBACK, REDIRECTS, redirect_method, redirect_target, shown_location

@@ -7,6 +7,8 @@
 - Cookies are kept nowhere. Proxies are those of the environment, never for this very machine; certificates are
   verified; httpx2 follows no redirect.
 - What a library raised stays in here: it holds the request, and with it credentials.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

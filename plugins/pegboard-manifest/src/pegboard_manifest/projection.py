@@ -97,7 +97,10 @@ def may_refer(value: Any) -> bool:
 
 
 def subschemas(schema: Schema) -> Iterator[Schema]:
-    """Every schema directly inside a schema."""
+    """Every schema directly inside a schema.
+
+    .. versionadded:: 0.1
+    """
     if not isinstance(schema, dict):
         return
     for key, value in schema.items():

@@ -16,6 +16,8 @@ say; and the golden pairs: the words or the request that come of an input, the d
 A golden file is `golden/NAME.json`, an object: `calls`, pairs of `input` and what it becomes (`words`, `request`,
 `call`, or `error` with its code); `responses`, pairs of `response` and what comes of it (`data`, or `error`).
 `golden_of` makes one.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -61,7 +63,10 @@ HTTP_CODES = {
 }
 """What statuses mean where a binding says nothing of them."""
 GOLDEN_FOLDER = Path("/pegboard-golden")
-"""Where golden calls are judged: a folder that is nowhere, so that no file, and no link, of a machine has a say."""
+"""Where golden calls are judged: a folder that is nowhere, so that no file, and no link, of a machine has a say.
+
+.. versionadded:: 0.1
+"""
 MAX_GOLDEN_BYTES = 16 * 1024 * 1024
 
 

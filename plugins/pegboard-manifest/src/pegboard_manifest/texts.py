@@ -14,7 +14,10 @@ _NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "$def
 
 
 def clean_text(text: str) -> str:
-    """The text without what is invisible or steers a terminal; a text of plain ASCII is given back as it is."""
+    """The text without what is invisible or steers a terminal; a text of plain ASCII is given back as it is.
+
+    .. versionadded:: 0.1
+    """
     if len(text) <= MAX_TEXT and text.isascii() and text.isprintable():
         return text
     from pegboard_manifest.hygiene import sanitise
@@ -32,7 +35,10 @@ def clean_line(text: str) -> str:
 
 
 def clean_schema(schema: Any) -> Any:
-    """A schema whose titles and descriptions are clean, however deep they stand, and whatever its parts are called."""
+    """A schema whose titles and descriptions are clean, however deep they stand, and whatever its parts are called.
+
+    .. versionadded:: 0.1
+    """
     if isinstance(schema, dict):
         return {key: _clean_member(key, value) for key, value in schema.items()}
     return [clean_schema(item) for item in schema] if isinstance(schema, list) else schema

@@ -2,6 +2,8 @@
 
 Importing this imports no part of the `mcp` SDK; that happens when the first server is reached, or the first client
 served. It imports no class either before one is asked for: every start of a board passes through here.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Hooks of pegboard-mcp; other plugins implement them with `@hookimpl(optionalhook=True)`."""
+"""Hooks of pegboard-mcp; other plugins implement them with `@hookimpl(optionalhook=True)`.
+
+.. versionadded:: 0.1
+"""
 
 from __future__ import annotations
 

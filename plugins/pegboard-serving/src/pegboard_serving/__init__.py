@@ -9,6 +9,8 @@ shown. Where an HTTP server asks for no credential, whoever reaches the port is 
 alone.
 
 Settings of HTTP servers import this module: nothing heavy is imported before it is needed.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -138,7 +140,10 @@ def _is_token(token: str) -> bool:
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The bearer token of a request; None: it brings none, or more than one."""
+    """The bearer token of a request; None: it brings none, or more than one.
+
+    .. versionadded:: 0.1
+    """
     found = [value for name, value in headers if name == b"authorization"]
     if len(found) != 1 or len(found[0]) > MAX_TOKEN + 7 or found[0][:7].lower() != b"bearer ":
         return None
@@ -176,7 +181,10 @@ def _address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether only this machine reaches that address: a host without a port, an IPv6 address in brackets or without."""
+    """Whether only this machine reaches that address: a host without a port, an IPv6 address in brackets or without.
+
+    .. versionadded:: 0.1
+    """
     address = _address_of(bind[1:-1] if bind[:1] + bind[-1:] == "[]" else bind)
     return address.is_loopback if address is not None else bind.lower() == "localhost"
 
@@ -186,6 +194,8 @@ def require_credential(bind: str, *, asks_for_credential: bool, hint: str) -> No
 
     Raises:
         ConfigError: the address is none of loopback, and no credential is asked for.
+
+    .. versionadded:: 0.1
     """
     if not is_loopback(bind) and not asks_for_credential:
         raise ConfigError(
@@ -258,6 +268,8 @@ def bound_socket(bind: str, port: int) -> socket.socket:
 
     Raises:
         ConfigError: it cannot be, and why.
+
+    .. versionadded:: 0.1
     """
     import errno
     import socket
@@ -294,7 +306,10 @@ def bound_socket(bind: str, port: int) -> socket.socket:
 async def at_signals(
     numbers: tuple[signal.Signals, ...], act: Callable[[int], object], task_status: trio.TaskStatus[None]
 ) -> None:
-    """Do `act` at each of these signals, until cancelled."""
+    """Do `act` at each of these signals, until cancelled.
+
+    .. versionadded:: 0.1
+    """
     import trio
 
     with trio.open_signal_receiver(*numbers) as signals:

@@ -1,4 +1,7 @@
-"""Bodies of requests, read whole and in bounds: in bytes, in time, and in how many one caller has under way."""
+"""Bodies of requests, read whole and in bounds: in bytes, in time, and in how many one caller has under way.
+
+.. versionadded:: 0.1
+"""
 
 from __future__ import annotations
 

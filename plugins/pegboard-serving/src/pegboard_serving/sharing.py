@@ -2,6 +2,8 @@
 
 One caller that takes all there is would lock the others out. So whoever has most makes room for others when places are
 short, and where there may be others a part is left to them even when all that somebody has is in use.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ def owner_of(caller: Caller, scope: Mapping[str, Any]) -> str:
 
 
 def most_of_one(count: int, *, is_shared: bool) -> int:
-    """How many of so many places one caller may have: all, or all but those that are reserved for others."""
+    """How many of so many places one caller may have: all, or all but those that are reserved for others.
+
+    .. versionadded:: 0.1
+    """
     return count - count // RESERVED if is_shared else count
 
 
@@ -50,6 +55,8 @@ class Place:
         owner: who has it.
         is_idle: whether it could be taken away now.
         leave: called when it is: others need it more.
+
+    .. versionadded:: 0.1
     """
 
     owner: str

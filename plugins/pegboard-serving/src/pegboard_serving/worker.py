@@ -15,6 +15,8 @@ client could leave its answers unread there for ever, since its window is its ow
 connection that lives.
 
 It imports hypercorn and trio: import it where a server begins to serve.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -164,6 +166,8 @@ class Connection(TCPServer):
 
     Attributes:
         is_idle: whether it is between two requests.
+
+    .. versionadded:: 0.1
     """
 
     stream: Any

@@ -27,16 +27,28 @@ MAX_NAME = 64
 MAX_TAIL = 60
 
 INVALID_JSON = "INVALID_JSON"
-"""The member that holds arguments which are not a JSON object, so that the call can be repeated."""
+"""The member that holds arguments which are not a JSON object, so that the call can be repeated.
+
+.. versionadded:: 0.1
+"""
 MAX_BROKEN = 2_000
-"""Of such arguments so many characters are kept."""
+"""Of such arguments so many characters are kept.
+
+.. versionadded:: 0.1
+"""
 NO_NAME = "no_name"
-"""What a call is called that came without a name."""
+"""What a call is called that came without a name.
+
+.. versionadded:: 0.1
+"""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def draw_id() -> str:
-    """An id for a call that came without."""
+    """An id for a call that came without.
+
+    .. versionadded:: 0.1
+    """
     return f"call_{secrets.token_hex(12)}"
 
 
@@ -47,6 +59,8 @@ def take_id(given: Any, taken: set[str], draw: Callable[[], str] = draw_id) -> s
         given: as the provider gave it.
         taken: the ids of the conversation so far, this turn included; this one is added.
         draw: makes another.
+
+    .. versionadded:: 0.1
     """
     call_id = given if isinstance(given, str) else str(given) if type(given) is int else ""
     if not call_id.strip() or not call_id.isprintable() or len(call_id) > MAX_ID or call_id in taken:
@@ -56,7 +70,10 @@ def take_id(given: Any, taken: set[str], draw: Callable[[], str] = draw_id) -> s
 
 
 def take_name(alias: str) -> str:
-    """The name of a call as every provider takes it back, whatever the model called."""
+    """The name of a call as every provider takes it back, whatever the model called.
+
+    .. versionadded:: 0.1
+    """
     return _NOT_IN_NAMES.sub("_", alias)[:MAX_NAME] or NO_NAME
 
 
@@ -75,7 +92,10 @@ def read_arguments(text: str) -> Any:
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """The object that a JSON text holds, an empty one for no text and for null; None where it holds another value."""
+    """The object that a JSON text holds, an empty one for no text and for null; None where it holds another value.
+
+    .. versionadded:: 0.1
+    """
     if not text or text.isspace():
         return {}
     try:
@@ -90,6 +110,8 @@ def kept_arguments(given: Any) -> dict[str, Any]:
 
     Args:
         given: JSON text, or a JSON value; None is not arguments.
+
+    .. versionadded:: 0.1
     """
     if isinstance(given, dict):
         return given
@@ -102,14 +124,20 @@ def kept_arguments(given: Any) -> dict[str, Any]:
 
 
 def kept_text(given: Any, kept: dict[str, Any]) -> str:
-    """The JSON text of `kept_arguments`: as it came, where it came as the text of an object."""
+    """The JSON text of `kept_arguments`: as it came, where it came as the text of an object.
+
+    .. versionadded:: 0.1
+    """
     if isinstance(given, str) and given.lstrip().startswith("{") and INVALID_JSON not in kept:
         return given
     return json.dumps(kept, ensure_ascii=False)
 
 
 def refused(call_id: str, name: str, why: str, **details: Any) -> ToolResult:
-    """The INVALID_INPUT result that answers what is not a valid call."""
+    """The INVALID_INPUT result that answers what is not a valid call.
+
+    .. versionadded:: 0.1
+    """
     error = ToolError(ErrorCode.INVALID_INPUT, why, details)
     made = ToolResult.of_error(error)
     return ToolResult(made.content, None, error, None, call_id, name, 0.0)

@@ -66,7 +66,10 @@ def _fault_line(fault: Any) -> str:
 
 
 def text_of_block(block: Content) -> str:
-    """A block as text: itself, the text that is embedded, or a line that says what is there."""
+    """A block as text: itself, the text that is embedded, or a line that says what is there.
+
+    .. versionadded:: 0.1
+    """
     match block:
         case TextContent():
             return block.text
@@ -133,7 +136,10 @@ def split_results(
 
 
 def label_of(block: Content, number: int, result: ToolResult) -> str:
-    """What a model reads before a block that stands outside of its result."""
+    """What a model reads before a block that stands outside of its result.
+
+    .. versionadded:: 0.1
+    """
     name = getattr(block, "name", None) or getattr(block, "uri", None)
     named = f" {name}" if name else ""
     return f"{kind_of(block)} {number}{named} of the result of {result.name or 'the tool'} (call {result.id}):"

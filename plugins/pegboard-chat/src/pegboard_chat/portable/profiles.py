@@ -145,14 +145,26 @@ OPENAI_STRICT = Profile(
     max_description=1024,
     fallback=OPENAI_PLAIN,
 )
+"""What OpenAI takes of the schema of a strict tool.
+
+.. versionadded:: 0.1
+"""
 
 # llama.cpp turns the schema into a grammar, and refuses the request for a pattern that it cannot turn.
 OPENAI_COMPATIBLE = Profile(
     "openai compatible", JSON_SCHEMA - {"pattern", "patternProperties"}, items_required=True, recursion=True
 )
+"""What servers take that speak as OpenAI does.
+
+.. versionadded:: 0.1
+"""
 
 _ANTHROPIC_NAMES = r"[a-zA-Z0-9_.-]{1,64}"
 ANTHROPIC_PLAIN = Profile("anthropic plain", JSON_SCHEMA, recursion=True, property_names=_ANTHROPIC_NAMES)
+"""What Anthropic takes of the schema of a tool that it does not hold the model to.
+
+.. versionadded:: 0.1
+"""
 ANTHROPIC_STRICT = Profile(
     "anthropic strict",
     _STRUCTURE | {"title", "description", "default", "const", "format", "minItems"},
@@ -168,8 +180,16 @@ ANTHROPIC_STRICT = Profile(
     max_unions=16,
     fallback=ANTHROPIC_PLAIN,
 )
+"""What Anthropic takes of the schema of a strict tool.
+
+.. versionadded:: 0.1
+"""
 
 COHERE_PLAIN = Profile("cohere plain", JSON_SCHEMA)
+"""What Cohere takes of the schema of a tool that it does not hold the model to.
+
+.. versionadded:: 0.1
+"""
 COHERE_STRICT = Profile(
     "cohere strict",
     _STRUCTURE - {"additionalProperties"} | {"title", "description", "default", "const", "format"},
@@ -185,6 +205,10 @@ COHERE_STRICT = Profile(
     together=True,
     fallback=COHERE_PLAIN,
 )
+"""What Cohere takes where `strict_tools` is on, which is for all tools of a request.
+
+.. versionadded:: 0.1
+"""
 
 GEMINI_PARAMETERS = Profile(
     "gemini parameters",
@@ -199,12 +223,20 @@ GEMINI_PARAMETERS = Profile(
     known_required=True,
     items_required=True,
 )
+"""What Gemini takes as `parameters`, a subset of OpenAPI.
+
+.. versionadded:: 0.1
+"""
 GEMINI_JSON_SCHEMA = Profile(
     "gemini json schema",
     _STRUCTURE | {"title", "description", "format", "prefixItems", "minItems", "maxItems", "minimum", "maximum"},
     enum_kinds=frozenset({"string", "integer", "number"}),
     items_required=True,
 )
+"""What Gemini takes as `parametersJsonSchema`.
+
+.. versionadded:: 0.1
+"""
 
 PROFILES = (
     OPENAI_STRICT,

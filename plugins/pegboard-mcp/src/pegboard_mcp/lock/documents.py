@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pegboard.schema.keywords import DRAFT_7, KEYWORDS, dialect_of
+from pegboard.schema import DRAFT_7, KEYWORDS, dialect_of
 from pegboard_mcp.texts import BY_NAME, SCHEMAS
 
 Step = str | int

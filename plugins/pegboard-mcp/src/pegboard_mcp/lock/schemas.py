@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from pegboard.schema.equality import same
-from pegboard.schema.explain import explain
+from pegboard.schema import are_equal as same
+from pegboard.schema import faults_of_value as explain
+from pegboard.schema import search_pattern as search
 from pegboard.schema.jsontext import count_nodes
-from pegboard.schema.patterns import search
 from pegboard_mcp.lock.documents import INERT, Document, Path, Schema
 
 MAX_STEPS = 20_000

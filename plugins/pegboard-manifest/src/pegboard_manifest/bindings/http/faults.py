@@ -124,7 +124,10 @@ def _faults_of_server(server: Mapping[str, Any], path: Path) -> Iterator[Fault]:
 
 
 def faults_of_binding(binding: Mapping[str, Any], server: Mapping[str, Any], path: Path = ()) -> Iterator[Fault]:
-    """The faults of a binding whose server is known."""
+    """The faults of a binding whose server is known.
+
+    .. versionadded:: 0.1
+    """
     yield from _faults_of_path(binding, (*path, "path"))
     yield from _faults_of_parameters(binding, server, (*path, "parameters"))
     if "body" in binding:
