@@ -547,7 +547,7 @@ def imported_modules(path: Path) -> set[str]:
             case ast.If(body=body) | ast.Try(body=body):
                 waiting += body
             case ast.ImportFrom(module="pegboard", names=names):
-                found |= {name.name for name in names}
+                found |= {name.name for name in names} & layers().keys()  # the rest are names of the public API
             case ast.ImportFrom(module=str(module)) if module.startswith("pegboard."):
                 found.add(module.split(".")[1])
     return found

@@ -145,6 +145,15 @@ def test_a_package_uses_only_what_is_public_of_the_others(path: Path) -> None:
     assert private_uses(path.read_text(encoding="utf-8"), package_of(path)) == []
 
 
+GUARDS = [name for name in MODULES if name.startswith("pegboard.guards.") and name != "pegboard.guards.audit"]
+"""Of the built-in plugins those that could be a third party's as they stand."""
+
+
+@pytest.mark.parametrize("module", GUARDS)
+def test_a_built_in_guard_uses_only_what_is_public(module: str) -> None:
+    assert private_uses(MODULES[module].read_text(encoding="utf-8")) == []
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.py")), ids=lambda path: path.name)
 def test_an_example_uses_only_what_is_public(path: Path) -> None:
     assert private_uses(path.read_text(encoding="utf-8")) == []

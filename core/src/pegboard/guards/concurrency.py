@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import Guard, Stage
-from pegboard.errors import ErrorCode, Retry, ToolError
-from pegboard.hookspecs import hookimpl
+from pegboard import ErrorCode, Guard, Retry, Stage, ToolError, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import trio
 
-    from pegboard.context import CallContext
-    from pegboard.session import Session
-    from pegboard.tools import Tool
+    from pegboard import CallContext, Session, Tool
 
 WAIT_S = 30.0
 """How long a call waits for a place where its tool has no deadline of its own, in seconds."""

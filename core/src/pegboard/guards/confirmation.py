@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import Guard, Stage
-from pegboard.errors import ErrorCode, ToolError
-from pegboard.hookspecs import hookimpl
+from pegboard import ErrorCode, Guard, Stage, ToolError, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard.context import CallContext
-    from pegboard.session import Session
-    from pegboard.tools import Tool
+    from pegboard import CallContext, Session, Tool
 
 
 @hookimpl

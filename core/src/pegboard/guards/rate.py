@@ -9,16 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import Guard, Stage
-from pegboard.errors import ErrorCode, ToolError
-from pegboard.hookspecs import hookimpl
+from pegboard import ErrorCode, Guard, Stage, ToolError, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pegboard.context import CallContext
-    from pegboard.session import Session
-    from pegboard.tools import RateLimit, Tool
+    from pegboard import CallContext, RateLimit, Session, Tool
 
 MAX_USERS = 10_000
 """From here on those are forgotten whose limit has run out, so that a crowd cannot fill the memory."""

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard.contract import Guard, Stage
-from pegboard.errors import ErrorCode, ToolError
-from pegboard.hookspecs import hookimpl
+from pegboard import ErrorCode, Guard, Stage, ToolError, hookimpl
 
 if TYPE_CHECKING:
-    from pegboard.session import Session
-    from pegboard.tools import Tool
+    from pegboard import Session, Tool
 
 
 @hookimpl

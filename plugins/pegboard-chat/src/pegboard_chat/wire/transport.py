@@ -470,7 +470,7 @@ def _refusal_of(failure: Failure, place: Place, host: str) -> _Refusal:
 
 
 def _user_agent() -> str:
-    from pegboard_chat import __version__
+    from pegboard import __version__  # one version everywhere; the package itself is above this module
 
     return f"pegboard-chat/{__version__}"
 
