@@ -26,7 +26,6 @@ from pegboard.schema.flat import FlatObject
 from pegboard.schema.jsontext import MAX_CHECKED, count_nodes, reject_non_finite
 from pegboard.schema.keywords import DRAFT_7, dialect_of
 from pegboard.schema.refs import REFERENCES, References
-from pegboard.schema.traits import hidden_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,6 +207,7 @@ def _never(value: Any) -> bool:
 def _accepting(schema: Any) -> Callable[[Any], bool] | None:
     """Say yes to what is right at little cost; None where only the walker can."""
     from pegboard.schema.generated import generated, steps_of
+    from pegboard.schema.traits import hidden_values
 
     steps = None if is_large(schema) else steps_of(schema)
     check = generated(schema) if steps is not None else None

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard.schema import are_equal
 from pegboard_chat.evals import critics
 from pegboard_chat.evals._faults import Faults
-from pegboard_chat.evals.critics import CRITICS, MAX_SEARCHED, MISSING, Exact, read_critic, same
+from pegboard_chat.evals.critics import CRITICS, MAX_SEARCHED, MISSING, Exact, read_critic
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -95,9 +96,9 @@ def test_a_misspelt_key_of_a_critic_names_the_one_that_was_meant() -> None:
 @given(VALUES, VALUES)
 @settings(max_examples=80)
 def test_the_same_is_the_same_both_ways_and_with_itself(a: Any, b: Any) -> None:
-    assert same(a, a)
-    assert same(a, b) is same(b, a)
-    assert Exact(a).accepts(b) is same(a, b)
+    assert are_equal(a, a)
+    assert are_equal(a, b) is are_equal(b, a)
+    assert Exact(a).accepts(b) is are_equal(a, b)
 
 
 @given(

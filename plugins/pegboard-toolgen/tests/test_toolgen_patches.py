@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard.schema import are_equal
 from pegboard_toolgen.patches import (
     PatchError,
     apply_patch,
-    json_equal,
     merge_patch,
     parse_pointer,
     to_pointer,
@@ -151,7 +151,7 @@ JSON = st.recursive(
 def test_a_merge_patch_applied_twice_changes_nothing_more(target: Any, patch: Any) -> None:
     """What a merge patch made, the same patch leaves as it is; and it takes everything out that it says is null."""
     once = merge_patch(target, patch)
-    assert json_equal(merge_patch(once, patch), once)
+    assert are_equal(merge_patch(once, patch), once)
 
 
 @settings(max_examples=100)
@@ -181,4 +181,4 @@ def test_any_patch_is_applied_or_refused_and_changes_nothing_it_was_given(docume
     before = copy.deepcopy(document)
     with contextlib.suppress(PatchError):
         apply_patch(document, operations)
-    assert json_equal(document, before)
+    assert are_equal(document, before)

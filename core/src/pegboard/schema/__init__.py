@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pegboard.schema.check import faults_of as faults_of_schema
     from pegboard.schema.check import is_plain
     from pegboard.schema.derive import Signature
+    from pegboard.schema.draft7 import in_2020_12
     from pegboard.schema.equality import same as are_equal
     from pegboard.schema.explain import Document
     from pegboard.schema.explain import explain as faults_of_value
@@ -73,6 +74,7 @@ __all__ = [
     "faults_of_value",
     "hidden_values",
     "hint_of",
+    "in_2020_12",
     "is_plain",
     "kind_of",
     "listed_names",
@@ -88,6 +90,7 @@ __getattr__ = lazy_names(
     {
         ".check": ("faults_of_schema = faults_of", "is_plain"),
         ".derive": ("Signature",),
+        ".draft7": ("in_2020_12",),
         ".equality": ("are_equal = same",),
         ".explain": ("Document", "faults_of_value = explain"),
         ".flat": ("FlatObject",),

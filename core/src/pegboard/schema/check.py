@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard._frozen import FrozenDict
 from pegboard.errors import Fault
+from pegboard.limits import JSON_LEVELS
 from pegboard.schema import patterns
-from pegboard.schema.jsontext import MAX_DEPTH, check_value, shorten, shorten_text
+from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import (
     DIALECTS,
     DRAFT_7,
@@ -84,7 +85,7 @@ def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
 def _faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
     if not isinstance(schema, (dict, bool)):
         return [Fault((), "a schema, which is an object", shorten(schema))]
-    if fault := check_value(schema, max_depth=MAX_DEPTH, max_nodes=MAX_VALUES) or _too_long(schema):
+    if fault := check_value(schema, max_depth=JSON_LEVELS, max_nodes=MAX_VALUES) or _too_long(schema):
         return [fault]
     dialect = dialect_of(schema)
     if dialect is None:

@@ -20,6 +20,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pegboard.errors import Fault
+from pegboard.limits import JSON_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ __all__ = [
 
 MAX_FLAT = 64
 """How many members an object may have that is seen at a glance."""
-MAX_DEPTH = 64
+MAX_DEPTH = JSON_LEVELS
 """How deep objects and arrays may nest.
 
 .. versionadded:: 0.1

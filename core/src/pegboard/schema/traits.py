@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from pegboard.limits import JSON_LEVELS
 from pegboard.schema.jsontext import MAX_CHECKED, MAX_DIGITS, check_value, is_half
 from pegboard.schema.keywords import DRAFT_2020, IN_PLACE, dialect_of, subschemas
 from pegboard.schema.refs import References, base_inside
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 MAX_VISITS = 100_000
 MAX_WORK = 500_000
-MAX_DEPTH = 64
 
 
 Finder = Callable[[Any], bool]
@@ -175,7 +175,7 @@ def may_explode(schema: Any) -> bool:
     """Whether a validator without a budget could visit one value more than `MAX_VISITS` times.
 
     References let a short schema stand for a long one: alternatives that refer to the same definition double what is
-    visited, at every level. This counts the visits of the worst value of `MAX_DEPTH` levels, from above: it may say
+    visited, at every level. This counts the visits of the worst value of `JSON_LEVELS` levels, from above: it may say
     yes of a schema that is harmless, never no of one that explodes.
 
     .. versionadded:: 0.1
@@ -200,7 +200,7 @@ class _Visits:
         schema, base = self.refs.root
         try:
             visits = self.here(schema, base)
-            for _ in range(MAX_DEPTH):
+            for _ in range(JSON_LEVELS):
                 below = self.below(visits)
                 if below == visits:
                     break

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import attrs
 
 from pegboard import Content, ErrorCode, ToolCall, ToolResult
+from pegboard.limits import CONVERSATION_LEVELS
 from pegboard.schema.jsontext import check_value, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_DEPTH = 200
-"""Of a conversation: deeper than what a tool takes or gives, which stands some levels down in it."""
 MAX_NODES = 10_000_000
 _TOP = {"pegboard_conversation", "system", "messages"}
 _MEMBERS = {"role", "content", "calls", "results", "raw", "dialect", "model", "cut"}
@@ -58,7 +57,7 @@ def read(value: Any, version: int) -> tuple[str | None, list[Turn]]:
     Raises:
         ValueError: it is not valid; the text names the place.
     """
-    if (fault := check_value(value, max_depth=MAX_DEPTH, max_nodes=MAX_NODES)) is not None:
+    if (fault := check_value(value, max_depth=CONVERSATION_LEVELS, max_nodes=MAX_NODES)) is not None:
         raise ValueError(str(fault))
     top = _object(value, "the conversation", required=("pegboard_conversation", "messages"), known=_TOP)
     written = top["pegboard_conversation"]

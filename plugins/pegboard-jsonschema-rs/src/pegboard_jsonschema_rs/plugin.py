@@ -19,7 +19,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Fault, hookimpl, thaw
-from pegboard.schema import DRAFT_7, FlatObject, dialect_of, faults_of_schema, hidden_values, is_plain, may_explode
+from pegboard.schema import DRAFT_7, FlatObject, dialect_of, faults_of_schema, is_plain
 from pegboard.schema.jsontext import MAX_CHECKED, check_value, shorten, shorten_text
 from pegboard.validation import MAX_WALKED, declined
 
@@ -99,6 +99,8 @@ class RustValidator:
     def compile(self) -> bool:
         """Compile now, and say whether the library can hold the schema."""
         from jsonschema_rs import ReferencingError
+
+        from pegboard.schema import hidden_values, may_explode
 
         try:
             self._is_valid = _compile(self._schema).is_valid

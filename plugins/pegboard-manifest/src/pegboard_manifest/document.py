@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ConfigError, Fault
+from pegboard.limits import MANIFEST_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
 from pegboard_manifest._cross import cross_faults
 from pegboard_manifest._reading import read_json, without_collector
@@ -34,8 +35,6 @@ FILE = "tool.manifest.json"
 MAJOR = 1
 """The major version of the format that is read; another is refused."""
 MAX_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 96
-"""A schema may nest 64 deep, and stands some levels below the document."""
 MAX_TOOLS = 20_000
 MAX_FAULTS = 100
 MAX_EXPLAINED = 20
@@ -158,7 +157,7 @@ def parse(data: str | bytes, folder: str | os.PathLike[str], *, called: str = FI
     """
     try:
         with without_collector():
-            document, is_plain = read_json(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+            document, is_plain = read_json(data, max_depth=MANIFEST_LEVELS, max_bytes=MAX_BYTES)
             return of_document(document, folder, called=called, is_plain=is_plain)
     except JsonTextError as problem:
         raise ManifestError(f"the manifest {called} is not JSON: {problem}") from None

@@ -11,9 +11,10 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from pegboard.limits import SETTINGS_LEVELS
+
 MAX_BYTES = 16 * 1024 * 1024
 """Claude Code keeps its servers in the file of its whole history."""
-MAX_DEPTH = 100
 
 _TOKEN = re.compile(
     r'"(?:[^"\\\n]|\\.)*+"?+'  # a string
@@ -40,7 +41,7 @@ def read(text: str) -> Any:
     """The value of a JSON text with comments.
 
     Raises:
-        JsoncError: it is not valid, or nested deeper than `MAX_DEPTH`.
+        JsoncError: it is not valid, or nested deeper than `SETTINGS_LEVELS`.
     """
     try:
         return _load(text)  # most files have no comments, and some are large
@@ -66,11 +67,11 @@ def _load(text: str) -> Any:
     except json.JSONDecodeError as problem:
         raise JsoncError(f"{problem.msg[:1].lower()}{problem.msg[1:]} (line {problem.lineno})") from None
     except RecursionError:
-        raise JsoncError(f"values nested deeper than {MAX_DEPTH}") from None
+        raise JsoncError(f"values nested deeper than {SETTINGS_LEVELS}") from None
     except ValueError as problem:
         raise JsoncError(str(problem)[:100]) from None
-    if _is_deeper(value, MAX_DEPTH):
-        raise JsoncError(f"values nested deeper than {MAX_DEPTH}")
+    if _is_deeper(value, SETTINGS_LEVELS):
+        raise JsoncError(f"values nested deeper than {SETTINGS_LEVELS}")
     return value
 
 

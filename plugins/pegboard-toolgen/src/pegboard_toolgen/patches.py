@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pegboard.schema import are_equal
 from pegboard_toolgen._texts import shown
 
 Json = Any
@@ -90,7 +91,7 @@ def _applied(document: Json, operation: Json) -> Json:
             raise PatchError(f"{name} needs {member}")
     path = parse_pointer(operation["path"])
     if name == "test":
-        if not json_equal(_at(document, path), operation["value"]):
+        if not are_equal(_at(document, path), operation["value"]):
             raise PatchError(f"the test of {_shown(path)} fails")
         return document
     if name == "add":
@@ -123,17 +124,6 @@ def parse_pointer(pointer: Json) -> tuple[str, ...]:
 def to_pointer(path: Sequence[str | int]) -> str:
     """The JSON Pointer of these steps."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
-
-
-def json_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal as RFC 6902, 4.6, has it: numbers by value, `true` is not a number."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(json_equal(value, other[key]) for key, value in one.items())
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(json_equal, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
 
 
 def _at(document: Json, path: Sequence[str]) -> Json:

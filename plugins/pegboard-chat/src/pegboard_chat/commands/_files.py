@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from pegboard import ConfigError, config
+from pegboard.limits import CONVERSATION_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 NOT_WRITTEN = "look at its rights and at the room on its disk, or name another file"
 MAX_SAVED = 64 * 1024 * 1024
 """The largest conversation that is read, in bytes."""
-MAX_DEPTH = 200
 MAX_HISTORY = 1024 * 1024
 """From here on the older half of what was typed is forgotten, in bytes."""
 
@@ -103,7 +103,7 @@ def load_conversation(path: Path) -> Conversation:
     except (OSError, ValueError) as problem:
         raise ConfigError(f"{path} cannot be read: {_why(problem)}", hint=hint) from None
     try:
-        return Conversation.from_json(loads(content, max_bytes=MAX_SAVED, max_depth=MAX_DEPTH))
+        return Conversation.from_json(loads(content, max_bytes=MAX_SAVED, max_depth=CONVERSATION_LEVELS))
     except (JsonTextError, ValueError) as problem:
         raise ConfigError(f"{path} is not a saved conversation: {str(problem)[:300]}", hint=hint) from None
 

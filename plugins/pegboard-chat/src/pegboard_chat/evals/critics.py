@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import attrs
 
 from pegboard import Fault
-from pegboard.schema import NearNames
+from pegboard.schema import NearNames, are_equal
 from pegboard.schema.jsontext import shorten, shorten_text
 
 if TYPE_CHECKING:
@@ -64,19 +64,6 @@ class Critic(Protocol):
         ...
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two JSON values are one: 1 is 1.0, and true is no 1."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return a == b
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return type(a) is type(b) and bool(a == b)
-
-
 @attrs.frozen
 class Exact:
     """This very value."""
@@ -84,7 +71,7 @@ class Exact:
     value: Any
 
     def accepts(self, value: Any) -> bool:
-        return value is not MISSING and same(self.value, value)
+        return value is not MISSING and are_equal(self.value, value)
 
     @property
     def expected(self) -> str:
@@ -123,7 +110,7 @@ class OneOf:
     values: tuple[Any, ...]
 
     def accepts(self, value: Any) -> bool:
-        return any(same(one, value) for one in self.values)
+        return any(are_equal(one, value) for one in self.values)
 
     @property
     def expected(self) -> str:
@@ -202,7 +189,7 @@ class Contains:
             text = value.casefold()
             return all(isinstance(part, str) and part.casefold() in text for part in self.parts)
         if isinstance(value, (list, tuple)):
-            return all(any(same(part, one) for one in value) for part in self.parts)
+            return all(any(are_equal(part, one) for one in value) for part in self.parts)
         return False
 
     @property

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard.errors import format_path
+from pegboard.schema import are_equal
 from pegboard.schema.jsontext import shorten, shorten_text
-from pegboard_chat.evals.critics import MISSING, same
+from pegboard_chat.evals.critics import MISSING
 
 if TYPE_CHECKING:
     from pegboard_chat.evals.questions import ExpectedCall, Question
@@ -120,7 +121,7 @@ def _default(properties: Mapping[str, Any], key: str) -> Any:
 
 def _says_nothing(value: Any, default: Any) -> bool:
     """Whether an argument that nobody asked for might as well not be there."""
-    return value is None if default is MISSING else same(value, default)
+    return value is None if default is MISSING else are_equal(value, default)
 
 
 def _argument(name: str, key: str, expected: str, value: Any) -> Mistake:

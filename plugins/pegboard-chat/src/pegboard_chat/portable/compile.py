@@ -131,18 +131,14 @@ def shown(path: Path) -> str:
 
 def _in_2020_12(schema: Any) -> Any:
     """The schema in the keywords of 2020-12; None where it is wrong, or of another dialect."""
-    from pegboard.schema import DRAFT_7, dialect_of, faults_of_schema
+    from pegboard.schema import DRAFT_7, dialect_of, faults_of_schema, in_2020_12
 
     if schema is True:
         return schema
     dialect = dialect_of(schema)
     if not isinstance(schema, dict) or dialect is None or faults_of_schema(schema, foreign=True):
         return None
-    if dialect != DRAFT_7:
-        return schema
-    from pegboard.schema.draft7 import in_2020_12
-
-    return in_2020_12(schema)
+    return in_2020_12(schema) if dialect == DRAFT_7 else schema
 
 
 class _Compiler:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.schema.equality import same
+from pegboard.schema import are_equal
 from pegboard_chat.portable.merge import Schema, types_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def values_of(flat: Schema) -> list[Any]:
     """The values that `enum` and `const` leave, of a schema that has one of them."""
     if "const" not in flat:
         return list(flat["enum"])
-    if "enum" in flat and not any(same(flat["const"], value) for value in flat["enum"]):
+    if "enum" in flat and not any(are_equal(flat["const"], value) for value in flat["enum"]):
         return []
     return [flat["const"]]
 

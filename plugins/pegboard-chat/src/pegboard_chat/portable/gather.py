@@ -9,7 +9,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pegboard.schema.equality import same
+from pegboard.schema import are_equal
 from pegboard_chat.portable.merge import NeverError, Schema, merge, normal, types_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Gatherer:
             everywhere = all(
                 is_closed or name in form.get("properties", {}) for form, is_closed in zip(forms, closed, strict=True)
             )
-            different = [item for n, item in enumerate(items) if not any(same(item, other) for other in items[:n])]
+            different = [item for n, item in enumerate(items) if not any(are_equal(item, other) for other in items[:n])]
             if everywhere:
                 properties[name] = different[0] if len(different) == 1 else {"anyOf": different}
             else:

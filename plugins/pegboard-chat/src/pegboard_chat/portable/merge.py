@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegboard.schema.equality import same
+from pegboard.schema import are_equal
 
 Schema = dict[str, Any]
 
@@ -119,7 +119,7 @@ def merge(one: Schema, two: Schema) -> tuple[Schema, Schema]:
                 merged["items"] = both(mine["items"], theirs["items"])
             else:
                 rest.update(theirs)
-        elif name not in one or name in _ANNOTATIONS or same(one[name], value):
+        elif name not in one or name in _ANNOTATIONS or are_equal(one[name], value):
             merged[name] = value
         elif not _merge_keyword(merged, name, one[name], value):
             rest[name] = value
@@ -141,7 +141,7 @@ def _merge_keyword(merged: Schema, name: str, mine: Any, theirs: Any) -> bool:
     elif name == "enum":
         if len(mine) * len(theirs) > MAX_COMPARED:
             return False
-        merged[name] = [value for value in mine if any(same(value, other) for other in theirs)]
+        merged[name] = [value for value in mine if any(are_equal(value, other) for other in theirs)]
         if not merged[name]:
             raise NeverError
     elif name == "const":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry
+from pegboard.limits import ANSWER_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads, shorten_text
 from pegboard.text import clean as sanitised
 from pegboard_chat.contract import ModelError
@@ -29,8 +30,6 @@ MAX_READ = 20_000
 """Of a provider's own words so much is looked at."""
 MAX_WRITTEN = 2_000
 """Of a call that a provider could not read, in characters."""
-MAX_DEPTH = 256
-"""Of an answer's JSON; the arguments in it have their own, smaller bound."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 REPEATABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -301,13 +300,13 @@ def read_json(provider: str, text: str | bytes, *, secrets: Iterable[str] = ()) 
 
 def _loads(text: str | bytes) -> Any:
     try:
-        return loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
+        return loads(text, max_depth=ANSWER_LEVELS, max_bytes=MAX_ANSWER_BYTES)
     except JsonTextError as problem:
         if "surrogate" not in problem.reason:
             raise
     text = text if isinstance(text, str) else text.decode("utf-8")
     whole = _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
-    return loads(whole, max_depth=MAX_DEPTH, max_bytes=MAX_ANSWER_BYTES)
+    return loads(whole, max_depth=ANSWER_LEVELS, max_bytes=MAX_ANSWER_BYTES)
 
 
 def half_answer(provider: str) -> ModelError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard import ErrorCode, thaw
+from pegboard.limits import TURN_LEVELS
 from pegboard.schema.jsontext import check_value
 from pegboard_chat.contract import CallDelta, Delta, ModelError, Reply, TextDelta
 from pegboard_chat.portable.calls import INVALID_JSON, refused
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import ModelDialect, ModelRequest, StreamReader
     from pegboard_chat.wire.sse import ServerEvent
     from pegboard_chat.wire.transport import Answer, Transport
-
-MAX_KEPT_DEPTH = 150
-"""Of a turn, and of the arguments of a call."""
 
 T = TypeVar("T")
 
@@ -155,7 +153,7 @@ def _kept(reply: Reply) -> Reply:
 
 
 def _is_too_deep(value: Any) -> bool:
-    return check_value(value, max_depth=MAX_KEPT_DEPTH) is not None
+    return check_value(value, max_depth=TURN_LEVELS) is not None
 
 
 def _read_with(place: Place, read: Callable[[], T]) -> T:

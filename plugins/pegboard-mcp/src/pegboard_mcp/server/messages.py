@@ -19,12 +19,10 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from pegboard.limits import MESSAGE_LEVELS
 from pegboard.schema.envelope import TooLong, members_of
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_mcp.defaults import MAX_MESSAGE_BYTES
-
-MAX_DEPTH = 72
-"""How deep a message may nest: as deep as arguments may, and the levels of its envelope."""
 
 
 class NoMessageError(ValueError):
@@ -51,7 +49,7 @@ def value_of(text: str | bytes | bytearray | TooLong, max_bytes: int = MAX_MESSA
         members = text.members if isinstance(text, TooLong) else members_of(text)
         raise NoMessageError(INVALID_REQUEST, f"Invalid request: longer than {max_bytes} bytes", members.get("id"))
     try:
-        return loads(text, max_bytes=max_bytes, max_depth=MAX_DEPTH, is_envelope=True)
+        return loads(text, max_bytes=max_bytes, max_depth=MESSAGE_LEVELS, is_envelope=True)
     except JsonTextError as problem:
         raise NoMessageError(PARSE_ERROR, f"Parse error: {problem}", members_of(text).get("id")) from None
 

@@ -10,19 +10,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pegboard.limits import DOCUMENT_LEVELS
 from pegboard_toolgen._texts import show_hidden
-
-MAX_DEPTH = 200
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """The value in dicts, lists and scalars alone, keys sorted: what follows depends on values, never on their order.
 
     Raises:
-        ValueError: deeper than `MAX_DEPTH`, or no JSON at all.
+        ValueError: deeper than `DOCUMENT_LEVELS`, or no JSON at all.
     """
-    if depth > MAX_DEPTH:
-        raise ValueError(f"a manifest nests at most {MAX_DEPTH} levels")
+    if depth > DOCUMENT_LEVELS:
+        raise ValueError(f"a manifest nests at most {DOCUMENT_LEVELS} levels")
     if isinstance(value, Mapping):
         return {str(key): plain(value[key], depth + 1) for key in sorted(value)}
     if isinstance(value, (list, tuple)):

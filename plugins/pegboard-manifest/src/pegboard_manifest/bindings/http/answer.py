@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import BinaryContent, ErrorCode, Retry, ToolError, ToolResult
+from pegboard.limits import JSON_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_httpclient import retry_after_of, shown_location
 from pegboard_manifest.bindings.http.body import essence_of, is_json
@@ -29,7 +30,6 @@ MAX_READ = 65_536
 """Of an error's body so much is looked at, in bytes."""
 MAX_BYTES = 10_000_000
 """Of an answer, unpacked, unless the binding says otherwise."""
-MAX_DEPTH = 64
 MASKED = "***"
 
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([A-Za-z0-9._:-]{1,40})"?', re.IGNORECASE)
@@ -232,7 +232,7 @@ def _hidden(value: Any, secrets: tuple[str, ...]) -> Any:
 def _json(body: bytes, media_type: str, status: int) -> dict[str, Any] | ToolError:
     try:
         text = _text(body, media_type, "strict")
-        value = loads(text, max_depth=MAX_DEPTH, max_bytes=len(body) * 2 + 16)
+        value = loads(text, max_depth=JSON_LEVELS, max_bytes=len(body) * 2 + 16)
     except UnicodeError:
         why = "its bytes are not in the character set that it names"
     except JsonTextError as problem:
@@ -264,7 +264,7 @@ def _said(body: bytes, media_type: str, reading: Reading) -> str:
     text = _text(body, media_type, "replace")
     if is_json(essence) or text.lstrip()[:1] in ("{", "["):
         with contextlib.suppress(JsonTextError):
-            text = _message_in(loads(text, max_depth=MAX_DEPTH, max_bytes=MAX_READ * 2))
+            text = _message_in(loads(text, max_depth=JSON_LEVELS, max_bytes=MAX_READ * 2))
     elif "html" in essence or text.lstrip()[:1] == "<":
         found = _TITLE.search(text)
         text = found[1] if found else ""

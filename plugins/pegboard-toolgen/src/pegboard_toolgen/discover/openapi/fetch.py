@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import attrs
 
+from pegboard.limits import DOCUMENT_LEVELS
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
 from pegboard_httpclient import REDIRECTS, Failure, Kind, redirect_target
 from pegboard_manifest import sanitise
@@ -33,7 +34,6 @@ Json = Any
 
 MAX_BYTES = 100_000_000
 MAX_YAML_BYTES = 20_000_000
-MAX_DEPTH = 200
 MAX_NODES = 8_000_000
 MAX_REDIRECTS = 5
 DEADLINE_S = 30.0
@@ -129,7 +129,7 @@ def parse(data: bytes) -> Json:
     if len(data) > MAX_BYTES:
         raise DiscoveryError(f"the document is larger than {MAX_BYTES:,} bytes")
     try:
-        return loads(data, max_depth=MAX_DEPTH, max_bytes=MAX_BYTES)
+        return loads(data, max_depth=DOCUMENT_LEVELS, max_bytes=MAX_BYTES)
     except JsonTextError as problem:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and b'"' in data[:200]:
             raise DiscoveryError(f"the document is {_said(problem)}") from None
@@ -145,7 +145,7 @@ def _said(problem: Exception) -> str:
 
 
 def _checked(document: Json) -> Json:
-    if fault := check_value(document, max_depth=MAX_DEPTH, max_nodes=MAX_NODES):
+    if fault := check_value(document, max_depth=DOCUMENT_LEVELS, max_nodes=MAX_NODES):
         raise DiscoveryError(
             f"the document is not JSON: expected {fault.expected} at {sanitise(fault.where, 60, one_line=True)}"
         )
@@ -198,8 +198,8 @@ class _Builder:
         raw: str | None
         for event in self.events:
             if isinstance(event, (kinds.SequenceStartEvent, kinds.MappingStartEvent)):
-                if len(stack) >= MAX_DEPTH:
-                    raise DiscoveryError(f"the document is nested more than {MAX_DEPTH} levels deep")
+                if len(stack) >= DOCUMENT_LEVELS:
+                    raise DiscoveryError(f"the document is nested more than {DOCUMENT_LEVELS} levels deep")
                 stack.append(_Open(isinstance(event, kinds.MappingStartEvent), event.anchor))
                 if event.anchor:
                     self.anchors[event.anchor] = None
@@ -222,7 +222,7 @@ class _Builder:
                 self.anchors[anchor] = built
             if stack:
                 stack[-1].take(built, raw)
-                if stack[-1].weight > MAX_NODES or len(stack) + stack[-1].height > MAX_DEPTH:
+                if stack[-1].weight > MAX_NODES or len(stack) + stack[-1].height > DOCUMENT_LEVELS:
                     raise DiscoveryError("the document unfolds into more than is read")
             else:
                 found = built
