@@ -396,7 +396,7 @@ def test_one_api_in_two_documents_is_one_server(make: Make) -> None:
     assert "has it already" in made.left_out[0].why
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     owned=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), unique=True, min_size=1),
     gone=st.sets(st.integers(0, 8)),

@@ -245,7 +245,7 @@ def test_values_of_examples_are_read_and_never_run(code: str, value: Any) -> Non
 
 
 @given(st.text(st.sampled_from(">. \n()[]{}'\"=+-*/,#f1_dtxe\\"), max_size=200))
-@settings(max_examples=200)
+@settings(max_examples=70)
 def test_any_text_has_examples_or_none(text: str) -> None:
     """Reading examples raises nothing and gives only what JSON has a form for."""
     for call in [*read_examples(text), *read_readme(text)]:

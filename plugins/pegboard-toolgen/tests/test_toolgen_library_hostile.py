@@ -224,7 +224,7 @@ def test_thousands_of_parameters_and_members_are_bounded(discover: Make) -> None
         max_size=60,
     )
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_source_gives_a_discovery_or_its_own_error(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "lib.py").write_text(" ".join(words))
     try:
@@ -242,7 +242,7 @@ def test_any_source_gives_a_discovery_or_its_own_error(tmp_path: Path, words: li
         max_size=80,
     ).map("".join),
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_annotation_default_and_docstring_gives_a_tool_or_a_reason(
     tmp_path: Path, annotation: str, default: str, docstring: str
 ) -> None:

@@ -133,7 +133,7 @@ TOOLS = st.dictionaries(
 ).map(lambda found: manifest(*({"id": key, "name": key, **more} for key, more in sorted(found.items()))))
 
 
-@settings(max_examples=200)
+@settings(max_examples=70)
 @given(base=TOOLS, mine=TOOLS, theirs=TOOLS)
 def test_any_merge_keeps_every_edit_and_settles(base: Any, mine: Any, theirs: Any) -> None:
     """Nothing that one side alone changed is lost; merging what came out again changes nothing."""

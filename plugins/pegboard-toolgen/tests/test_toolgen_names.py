@@ -136,7 +136,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(names=JSON, tombstones=JSON)
 def test_any_lock_is_read_or_refused(names: object, tombstones: object) -> None:
     """No JSON in the place of a lock makes the reader fail in another way than by a `ConfigError`."""
@@ -150,7 +150,7 @@ IDS = st.dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(words=IDS, gone=st.integers(0, 5))
 def test_any_ids_get_valid_names_of_their_own_and_keep_them(words: dict[str, list[str]], gone: int) -> None:
     """Whatever is deleted later, a remaining tool keeps its name and no name moves to another id."""
@@ -173,7 +173,7 @@ RUN = st.tuples(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=70)
 @given(runs=st.lists(RUN, min_size=2, max_size=6))
 def test_over_many_runs_a_name_changes_hands_only_where_a_person_gives_it(
     runs: list[tuple[set[str], dict[str, str]]],

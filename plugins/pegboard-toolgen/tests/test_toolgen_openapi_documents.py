@@ -161,7 +161,7 @@ def test_a_mapping_that_is_not_json_is_refused() -> None:
         discover_openapi({"openapi": "3.1.0", "paths": {1: object()}})
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(data=st.binary(max_size=60) | st.text(alphabet="{}[]:,&*!<>|-'\"#%@ \nab1~?", max_size=60).map(str.encode))
 def test_any_bytes_are_a_value_or_an_error_of_ours(data: bytes) -> None:
     """Whatever a file holds, reading it gives a JSON value or a DiscoveryError."""
@@ -172,7 +172,7 @@ def test_any_bytes_are_a_value_or_an_error_of_ours(data: bytes) -> None:
     json.dumps(value, allow_nan=False)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(
     value=st.recursive(
         st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(max_size=8),

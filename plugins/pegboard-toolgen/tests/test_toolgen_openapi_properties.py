@@ -143,7 +143,7 @@ documents = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(document=documents)
 def test_every_schema_is_valid_and_none_dangles(document: Any) -> None:
     """Of any document, every draft has the manifest's shape, its schemas are valid 2020-12 and lead nowhere outside."""
@@ -155,7 +155,7 @@ def shown(found: Discovery, draft: Any) -> str:
     return json.dumps([attrs.asdict(draft), needed(draft.input_schema, found.defs)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(document=documents, data=st.data())
 def test_reordered_or_fewer_operations_leave_each_draft_as_it_is(document: Any, data: st.DataObject) -> None:
     """A draft is made of its own operation and what that points to: others may move or go, and no byte of it
@@ -206,7 +206,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     document=st.dictionaries(st.sampled_from(WORDS), anything, max_size=6),
     version=st.sampled_from(["openapi", "swagger"]),
@@ -221,7 +221,7 @@ def test_any_document_gives_a_discovery_or_an_error_of_ours(document: Any, versi
     hold(found)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(document=documents, data=st.data())
 def test_a_document_with_one_wrong_place_costs_at_most_what_uses_it(document: Any, data: st.DataObject) -> None:
     """One value of a document replaced by any other: the rest is still found."""

@@ -146,7 +146,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(target=JSON, patch=JSON)
 def test_a_merge_patch_applied_twice_changes_nothing_more(target: Any, patch: Any) -> None:
     """What a merge patch made, the same patch leaves as it is; and it takes everything out that it says is null."""
@@ -154,7 +154,7 @@ def test_a_merge_patch_applied_twice_changes_nothing_more(target: Any, patch: An
     assert are_equal(merge_patch(once, patch), once)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(path=st.lists(st.text(max_size=4), max_size=4))
 def test_any_path_comes_back_from_its_pointer(path: list[str]) -> None:
     """Steps to a pointer and back are the same steps."""
@@ -174,7 +174,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=70)
 @given(document=JSON, operations=OPERATIONS | JSON)
 def test_any_patch_is_applied_or_refused_and_changes_nothing_it_was_given(document: Any, operations: Any) -> None:
     """Any JSON for a patch gives a value or a `PatchError`; the document that was handed in stays."""

@@ -217,7 +217,7 @@ def test_the_profile_as_it_is_kept_names_no_path_of_the_machine(tmp_path: Path) 
     assert os.sep + "dogs" not in str(said["sources"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     name=st.sampled_from(
         ["pyproject.toml", "setup.cfg", "package.json", "go.mod", "Cargo.toml", "openapi.json", "app.py"]
@@ -261,7 +261,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(said=JSON)
 def test_sources_of_any_profile_stay_in_the_project(said: object) -> None:
     """A profile that was tampered with leads to no path outside of its project."""

@@ -37,6 +37,9 @@ SHIFTED = (
 )
 
 
+Run = subprocess.CompletedProcess[str]
+
+
 def start(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *words],
@@ -50,6 +53,22 @@ def start(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.fixture
+def toolgen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """`toolgen(*words, cwd=, **env)`: one run of the program, in this process."""
+
+    def ran(*words: str, cwd: Path, **env: str) -> Run:
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            for name, value in env.items():
+                patch.setenv(name, value)
+            status = program.run([*words])
+        said = capsys.readouterr()
+        return Run(words, status, said.out, said.err)
+
+    return ran
+
+
+@pytest.fixture
 def site(tmp_path: Path) -> str:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "keep_zoo.py").write_text(LIBRARY)
@@ -58,40 +77,6 @@ def site(tmp_path: Path) -> str:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_other_folder_hash_seed_zone_and_day_give_the_same_bytes(tmp_path: Path, site: str) -> None:
-    one, other = tmp_path / "one", tmp_path / "other" / "much" / "deeper"
-    one.mkdir()
-    other.mkdir(parents=True)
-    hints = '[categories]\nread = ["*"]\n'
-    for folder in (one, other):
-        (folder / "llm-tooling").mkdir()
-        (folder / "llm-tooling" / "toolgen.toml").write_text(hints)
-    words = ("init", "--library", "keep_zoo")
-    first = start("-m", "pegboard", "toolgen", *words, cwd=one, PYTHONPATH=site, PYTHONHASHSEED="1", TZ="UTC")
-    second = start(
-        "-c", SHIFTED, *words, cwd=other, PYTHONPATH=site, PYTHONHASHSEED="77", TZ="Pacific/Kiritimati", COLUMNS="40"
-    )
-    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    written, again = files_of(one / "llm-tooling"), files_of(other / "llm-tooling")
-    assert written == again
-    assert b'"recorded": true' in written["tool.manifest.json"]
-    assert not [name for name, content in written.items() if str(tmp_path).encode() in content]
-    checked = start("-c", SHIFTED, "check", cwd=one, PYTHONPATH=site, PYTHONHASHSEED="9")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    called = start(
-        "-m",
-        "pegboard",
-        "--config",
-        "pegboard.toml",
-        "call",
-        "keep_zoo_count_legs",
-        "animals=3",
-        cwd=one / "llm-tooling",
-        PYTHONPATH=site,
-    )
-    assert (called.returncode, called.stdout.strip()) == (0, "12"), called.stderr
 
 
 @pytest.mark.parametrize(
@@ -245,20 +230,22 @@ def test_the_plugin_adds_its_command_and_stays_light(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_package_of_the_project_that_is_not_installed_is_said_and_recorded_from_its_source(tmp_path: Path) -> None:
+def test_a_package_of_the_project_that_is_not_installed_is_said_and_recorded_from_its_source(
+    tmp_path: Path, toolgen: Callable[..., Run]
+) -> None:
     (tmp_path / "src" / "keep_zoo").mkdir(parents=True)
     (tmp_path / "src" / "keep_zoo" / "__init__.py").write_text(LIBRARY)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "zoo"\nversion = "1.0"\n')
     (tmp_path / "llm-tooling").mkdir()
     (tmp_path / "llm-tooling" / "toolgen.toml").write_text('[categories]\nread = ["*"]\n')
-    made = start("-m", "pegboard_toolgen.program", "init", cwd=tmp_path)
+    made = toolgen("init", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert "keep_zoo is not installed here: install it before its tools are called" in made.stderr
     assert b'"recorded": true' in (tmp_path / "llm-tooling" / "tool.manifest.json").read_bytes()
-    assert start("-m", "pegboard_toolgen.program", "check", cwd=tmp_path).returncode == 0
+    assert toolgen("check", cwd=tmp_path).returncode == 0
 
 
-def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) -> None:
+def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path, toolgen: Callable[..., Run]) -> None:
     (tmp_path / "bin").mkdir()
     path = tmp_path / "bin" / "keep-dogs"
     path.write_text(
@@ -270,15 +257,15 @@ def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path) ->
     path.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    made = start("-m", "pegboard_toolgen.program", "init", "--program", str(path), cwd=work)
+    made = toolgen("init", "--no-record", "--program", str(path), cwd=work)
     assert made.returncode == 0, made.stderr
     assert "PATH does not lead to keep-dogs: put it there, or set KEEP_DOGS_PROGRAM to its path" in made.stderr
     assert str(tmp_path).encode() not in b"".join(files_of(work / "llm-tooling").values())
-    unreached = start("-m", "pegboard_toolgen.program", "check", cwd=work)
+    unreached = toolgen("check", cwd=work)
     assert unreached.returncode == 0
     assert "keep-dogs cannot be reached, nothing is said of its drift" in unreached.stderr
     path.write_text(path.read_text().replace("--most", "--least"))
-    drifted = start("-m", "pegboard_toolgen.program", "check", cwd=work, KEEP_DOGS_PROGRAM=str(path))
+    drifted = toolgen("check", cwd=work, KEEP_DOGS_PROGRAM=str(path))
     assert drifted.returncode == 1
     assert "keep_dogs changed in its source: " in drifted.stdout
 
@@ -310,10 +297,11 @@ def argv0_of(folder: Path) -> list[str]:
     return argv0
 
 
-def test_a_program_of_the_project_is_called_where_it_lies(dogs: Path, tmp_path: Path) -> None:
+def test_a_program_of_the_project_is_called_where_it_lies(
+    dogs: Path, tmp_path: Path, toolgen: Callable[..., Run]
+) -> None:
     project = dogs.parent.parent
-    words = ("-m", "pegboard_toolgen.program")
-    made = start(*words, "init", "--program", "./scripts/dogs", "--out", "made/tools", cwd=project)
+    made = toolgen("init", "--no-record", "--program", "./scripts/dogs", "--out", "made/tools", cwd=project)
     assert made.returncode == 0, made.stderr
     assert "PATH does not lead" not in made.stderr
     assert not list(project.rglob("asked-for-h"))
@@ -322,7 +310,7 @@ def test_a_program_of_the_project_is_called_where_it_lies(dogs: Path, tmp_path: 
     assert str(tmp_path).encode() not in b"".join(files_of(folder).values())
     on_path = f"{dogs.parent}{os.pathsep}{os.environ['PATH']}"
     for path in (os.environ["PATH"], on_path):
-        assert start(*words, "check", "made/tools", cwd=project, PATH=path).returncode == 0
+        assert toolgen("check", "made/tools", cwd=project, PATH=path).returncode == 0
     moved = tmp_path / "moved"
     project.rename(moved)
     config = str(moved / "made" / "tools" / "pegboard.toml")
@@ -330,55 +318,57 @@ def test_a_program_of_the_project_is_called_where_it_lies(dogs: Path, tmp_path: 
     assert (called.returncode, called.stdout.strip()) == (0, "rex"), called.stderr
 
 
-def test_a_link_to_a_program_keeps_its_own_name(dogs: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_program_keeps_its_own_name(dogs: Path, tmp_path: Path, toolgen: Callable[..., Run]) -> None:
     project = dogs.parent.parent
     dogs.rename(tmp_path / "many")
     dogs.symlink_to(tmp_path / "many")
-    made = start("-m", "pegboard_toolgen.program", "init", "--program", "scripts/dogs", cwd=project)
+    made = toolgen("init", "--no-record", "--program", "scripts/dogs", cwd=project)
     assert made.returncode == 0, made.stderr
     assert argv0_of(project / "llm-tooling") == ["../scripts/dogs"]
 
 
-def test_a_program_of_an_environment_on_path_goes_by_its_name(dogs: Path) -> None:
+def test_a_program_of_an_environment_on_path_goes_by_its_name(dogs: Path, toolgen: Callable[..., Run]) -> None:
     project = dogs.parent.parent
     place = project / ".venv" / "bin"
     place.mkdir(parents=True)
     dogs.rename(place / "dogs")
-    words = ("-m", "pegboard_toolgen.program")
     active = f"{place}{os.pathsep}{os.environ['PATH']}"
-    made = start(*words, "init", "--program", ".venv/bin/dogs", cwd=project, PATH=active)
+    made = toolgen("init", "--no-record", "--program", ".venv/bin/dogs", cwd=project, PATH=active)
     assert made.returncode == 0, made.stderr
     assert argv0_of(project / "llm-tooling") == ["dogs"]
-    assert start(*words, "check", cwd=project).returncode == 0
-    start(*words, "init", "--program", ".venv/bin/dogs", "--out", "other", cwd=project)
+    assert toolgen("check", cwd=project).returncode == 0
+    toolgen("init", "--no-record", "--program", ".venv/bin/dogs", "--out", "other", cwd=project)
     assert argv0_of(project / "other") == ["../.venv/bin/dogs"]
-    assert start(*words, "check", "other", cwd=project, PATH=active).returncode == 0
+    assert toolgen("check", "other", cwd=project, PATH=active).returncode == 0
 
 
-def test_another_program_of_the_name_on_path_is_not_taken_for_it(dogs: Path, tmp_path: Path) -> None:
+def test_another_program_of_the_name_on_path_is_not_taken_for_it(
+    dogs: Path, tmp_path: Path, toolgen: Callable[..., Run]
+) -> None:
     work, other = tmp_path / "work", tmp_path / "other"
     for folder in (work, other):
         folder.mkdir()
     (other / "dogs").write_text("#!/bin/sh\n")
     (other / "dogs").chmod(0o755)
     path = f"{other}{os.pathsep}{os.environ['PATH']}"
-    made = start("-m", "pegboard_toolgen.program", "init", "--program", str(dogs), cwd=work, PATH=path)
+    made = toolgen("init", "--no-record", "--program", str(dogs), cwd=work, PATH=path)
     assert made.returncode == 0, made.stderr
     assert "PATH does not lead to dogs" in made.stderr
 
 
-def test_a_program_of_a_package_goes_by_the_name_that_the_package_gives_it(dogs: Path) -> None:
+def test_a_program_of_a_package_goes_by_the_name_that_the_package_gives_it(
+    dogs: Path, toolgen: Callable[..., Run]
+) -> None:
     project = dogs.parent.parent
     dogs.rename(dogs.with_suffix(".js"))
     (project / "package.json").write_text('{"name": "kennel", "version": "1.0.0", "bin": {"dogs": "scripts/dogs.js"}}')
-    words = ("-m", "pegboard_toolgen.program")
-    made = start(*words, "init", ".", cwd=project)
+    made = toolgen("init", "--no-record", ".", cwd=project)
     assert made.returncode == 0, made.stderr
     assert argv0_of(project / "llm-tooling") == ["../scripts/dogs.js"]
     manifest = json.loads((project / "llm-tooling" / "tool.manifest.json").read_text())
     assert [(tool["id"], tool["name"]) for tool in manifest["tools"]] == [("program:dogs", "dogs")]
     assert (manifest["project"]["name"], manifest["project"]["runtime"]) == ("kennel", "node")
-    assert start(*words, "check", cwd=project).returncode == 0
+    assert toolgen("check", cwd=project).returncode == 0
 
 
 COMMAND_LINE = """#!{python}
@@ -401,6 +391,8 @@ def mixed_project(folder: Path) -> None:
     for name, text in (("dogs", COMMAND_LINE.format(python=sys.executable)), ("cats", DOGS)):
         (folder / "bin" / name).write_text(text)
         (folder / "bin" / name).chmod(0o755)
+    (folder / "llm-tooling").mkdir()
+    (folder / "llm-tooling" / "toolgen.toml").write_text('[categories]\nread = ["*"]\n')
     (folder / "web.py").write_text('@app.get("/cages")\ndef cages(): ...\n@app.get("/birds")\ndef birds(): ...\n')
     for place, kind in (("a", "string"), ("b", "integer")):
         (folder / place).mkdir()
@@ -417,19 +409,22 @@ def mixed_project(folder: Path) -> None:
         (folder / place / "openapi.json").write_text(json.dumps(document))
 
 
-def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere(tmp_path: Path) -> None:
+def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere_and_on_another_day(
+    tmp_path: Path, toolgen: Callable[..., Run]
+) -> None:
     one, other = tmp_path / "one", tmp_path / "other" / "much" / "deeper"
     for folder in (one, other):
         mixed_project(folder)
-    words = ("-m", "pegboard_toolgen.program", "init")
-    first = start(*words, ".", "--program", "bin/cats", "--full", cwd=one, PYTHONHASHSEED="1", TZ="UTC")
+    more = ("--program", "bin/cats", "--full")
+    first = start("-m", "pegboard", "toolgen", "init", ".", *more, cwd=one, PYTHONHASHSEED="1", TZ="UTC")
     second = start(
-        *words, "..", "--program", "../bin/cats", "--full", cwd=other / "src",
+        "-c", SHIFTED, "init", "..", "--program", "../bin/cats", "--full", cwd=other / "src",
         PYTHONHASHSEED="77", TZ="Pacific/Kiritimati", COLUMNS="40", LANG="C",
     )  # fmt: skip
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     written = files_of(one / "llm-tooling")
     assert written == files_of(other / "llm-tooling")
+    assert b'"recorded": true' in written["tool.manifest.json"]
     assert not [name for name, content in written.items() if str(tmp_path).encode() in content]
     manifest = json.loads(written["tool.manifest.json"])
     tools = {tool["id"]: tool for tool in manifest["tools"]}
@@ -443,20 +438,22 @@ def test_a_mixed_project_gives_all_that_it_holds_and_the_same_bytes_elsewhere(tm
     assert {tool["provenance"]["source"] for tool in tools.values()} == {"openapi", "help", "argparse", "library"}
     profile = json.loads(written["project.profile.json"])
     assert [(one["method"], one["path"]) for one in profile["not_covered"]] == [("GET", "/birds")]
-    again = start(*words, cwd=one, PYTHONHASHSEED="5")
+    again = toolgen("init", cwd=one)
     assert again.stdout.endswith("nothing changed\n"), again.stdout + again.stderr
-    assert start("-m", "pegboard_toolgen.program", "check", cwd=one).returncode == 0
+    assert toolgen("check", cwd=one).returncode == 0
+    config, env = str(one / "llm-tooling" / "pegboard.toml"), {"PYTHONPATH": str(one / "src")}
+    called = start("-m", "pegboard", "--config", config, "call", "keep_zoo_count_legs", "animals=3", cwd=other, **env)
+    assert (called.returncode, called.stdout.strip()) == (0, "12"), called.stderr
 
 
-def test_two_programs_of_one_name_are_told_apart(dogs: Path) -> None:
+def test_two_programs_of_one_name_are_told_apart(dogs: Path, toolgen: Callable[..., Run]) -> None:
     project = dogs.parent.parent
     other = project / "other" / "dogs"
     other.parent.mkdir()
     other.write_text(DOGS.replace("--most N", "--least N").replace('echo "$@"', 'echo other "$@"'))
     other.chmod(0o755)
-    words = ("-m", "pegboard_toolgen.program")
     named = ("--program", "scripts/dogs", "--program", "other/dogs")
-    made = start(*words, "init", *named, cwd=project)
+    made = toolgen("init", "--no-record", *named, cwd=project)
     assert made.returncode == 0, made.stderr
     manifest = json.loads((project / "llm-tooling" / "tool.manifest.json").read_text())
     programs = manifest["programs"]
@@ -469,7 +466,7 @@ def test_two_programs_of_one_name_are_told_apart(dogs: Path) -> None:
     called = start("-m", "pegboard", "--config", config, "call", least["name"], "name=rex", cwd=project)
     assert called.stdout.strip() == "other rex", called.stderr
     before = files_of(project / "llm-tooling")
-    assert start(*words, "init", *named[2:], *named[:2], cwd=project).returncode == 0
+    assert toolgen("init", "--no-record", *named[2:], *named[:2], cwd=project).returncode == 0
     after = files_of(project / "llm-tooling")
     assert after["tool.manifest.json"] == before["tool.manifest.json"]
-    assert start(*words, "check", cwd=project).returncode == 0
+    assert toolgen("check", cwd=project).returncode == 0

@@ -179,7 +179,7 @@ def check(found: Draft | LeftOut) -> None:
     assert all(sanitise(one) == one for one in texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(text=HELPS)
 def test_any_text_as_help_gives_parameters_or_nothing(text):
     clean = sanitise(text, 100_000)
@@ -190,21 +190,21 @@ def test_any_text_as_help_gives_parameters_or_nothing(text):
     check(draft_of(command, Program(id="thing", name="thing", kind="help")))
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(tree=trees(CLICK_KEYS), params=st.lists(trees(CLICK_KEYS), max_size=4))
 def test_any_json_of_a_click_probe_gives_drafts_or_reasons(tree, params):
     _probe("click", {"params": params, "commands": {"a": tree, "b": {"params": params}}})
     _probe("click", tree)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(tree=trees(ARGPARSE_KEYS), actions=st.lists(trees(ARGPARSE_KEYS), max_size=4))
 def test_any_json_of_an_argparse_probe_gives_drafts_or_reasons(tree, actions):
     _probe("argparse", {"actions": actions, "groups": [{"members": [0, 1], "required": True}]})
     _probe("argparse", tree)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     opts=st.lists(NAMES, max_size=3),
     kind=st.fixed_dictionaries({"param_type": WORDS, "choices": st.lists(SCALARS, max_size=3), "mode": NAMES}),
@@ -223,7 +223,7 @@ def test_any_parameter_of_click_gives_a_draft_or_a_reason(opts, kind, rest):
     _probe("click", {"params": [{"opts": opts, "secondary_opts": opts[1:], "type": kind, **rest}] * 2})
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     action=st.fixed_dictionaries(
         {
@@ -256,7 +256,7 @@ def _probe(kind: str, tree: object) -> None:
         check(one if isinstance(one, LeftOut) else draft_of(one, Program(id="thing", name="thing", kind=look.kind)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_of_a_probe_give_a_reason(data):
     look, why = programs.read_answer(data, "thing", None)

@@ -105,10 +105,14 @@ def test_only_what_is_the_same_anywhere_and_any_day_is_kept(library: Path) -> No
 def test_an_input_that_was_made_up_is_changed_until_the_tool_answers(library: Path) -> None:
     said = tool("double", "n", example={"n": "example"}, provenance={"source": "library", "notes": [MADE_UP]})
     said["output_schema"] = {"type": "object", "properties": {"result": {"type": "number"}}}
-    recorded, _ = record(manifest(said), Folder(library / "out"))
-    assert recorded["tools"][0]["examples"] == [{"input": {"n": 1}, "output": {"result": 2}, "recorded": True}]
     given = tool("double", "n", example={"n": "example"}, output_schema=said["output_schema"])
-    assert record(manifest(given), Folder(library / "out"))[0]["tools"][0]["examples"] == given["examples"]
+    given |= {"id": f"{given['id']} given", "name": "given"}
+    recorded, _ = record(manifest(said, given), Folder(library / "out"))
+    examples = {one["name"]: one["examples"] for one in recorded["tools"]}
+    assert examples == {
+        said["name"]: [{"input": {"n": 1}, "output": {"result": 2}, "recorded": True}],
+        "given": given["examples"],
+    }
 
 
 def test_nothing_is_run_where_nothing_reads(tmp_path: Path) -> None:

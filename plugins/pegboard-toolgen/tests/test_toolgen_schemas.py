@@ -425,7 +425,7 @@ def standalone(document: Any) -> tuple[Any, dict[str, Any]]:
     return sanitise_schema(document), break_circles(defs)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(data=st.data(), budget=st.integers(15, 400))
 def test_whatever_a_schema_accepts_it_accepts_when_it_is_fitted_or_loosened(
     schemas_with_values: Any, data: st.DataObject, budget: int
@@ -450,7 +450,7 @@ def test_whatever_a_schema_accepts_it_accepts_when_it_is_fitted_or_loosened(
             assert loose.is_valid(value), (loosened, value)
 
 
-@settings(max_examples=100)
+@settings(max_examples=35)
 @given(
     schema=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
