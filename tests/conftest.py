@@ -147,6 +147,26 @@ class Peers:
         return self.folder / f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
 
+@pytest.fixture(scope="session")
+def once_a_run(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Callable[..., Path]:
+    """`once_a_run(name, make)`: a folder that `make(folder)` fills once, for all workers of a run. Whoever would change
+    it copies it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if hasattr(pytestconfig, "workerinput") else base  # pytest-xdist: one below for each worker
+
+    def made(name: str, make: Callable[[Path], None]) -> Path:
+        place = shared / f"once-{name}"
+        with _waiting_for_others(place.with_suffix(".lock")):
+            if not (place / "is-made").is_file():
+                shutil.rmtree(place, ignore_errors=True)  # of a worker that failed
+                (place / "it").mkdir(parents=True)
+                make(place / "it")
+                (place / "is-made").touch()
+        return place / "it"
+
+    return made
+
+
 @contextlib.contextmanager
 def _waiting_for_others(file: Path) -> Iterator[None]:
     """One worker or run at a time."""

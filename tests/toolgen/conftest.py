@@ -174,12 +174,17 @@ def base_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("home")
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "COVERAGE_PROCESS_START") if key in os.environ}
     xdg = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    return {**kept, **xdg, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    return {**kept, **xdg, "HOME": str(home), "NO_COLOR": "1"}
 
 
 @pytest.fixture(scope="session")
-def make_built(base_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Built]:
-    """`make_built(name, arguments, env, address="")` runs `init` in a folder of its own."""
+def make_built(
+    base_env: dict[str, str], once_a_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Built]:
+    """`make_built(name, arguments, env, address="")` runs `init` in a folder of its own.
+
+    What has no server of a worker's own is made once over all workers: the same bytes come anywhere, which is a test.
+    """
 
     def make(
         name: str,
@@ -192,8 +197,15 @@ def make_built(base_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
         work = tmp_path_factory.mktemp(name)
         folder = work / "llm-tooling"
         whole = {**base_env, **env}
-        done = init(folder, arguments, whole, work, given)
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+        def made(place: Path) -> None:
+            done = init(place / "llm-tooling", arguments, whole, place, given)
+            assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+        if address:
+            made(work)
+        else:
+            shutil.copytree(once_a_run(f"toolgen-{name}", made) / "llm-tooling", folder)
         return Built(name, folder, arguments, whole, work, address, given or {})
 
     return make
@@ -264,11 +276,23 @@ def textdistance(peers: Any, make_built: Callable[..., Built]) -> Built:
 
 
 PROJECTS = ("sqlite_utils", "csvkit", "httpbin", "kinto", "humanize", "textdistance")
+ONE_OF_A_KIND = ("sqlite_utils", "httpbin", "humanize")
+"""A program, a service and a library."""
 
 
 @pytest.fixture(params=PROJECTS)
 def built(request: pytest.FixtureRequest) -> Built:
     """Each of the projects."""
+    one: Built = request.getfixturevalue(request.param)
+    return one
+
+
+@pytest.fixture(
+    params=[one if one in ONE_OF_A_KIND else pytest.param(one, marks=pytest.mark.thorough) for one in PROJECTS]
+)
+def one_of_a_kind(request: pytest.FixtureRequest) -> Built:
+    """A project of each kind, and the others with --thorough: for what a test of pegboard-toolgen holds on a small
+    project of all kinds, too."""
     one: Built = request.getfixturevalue(request.param)
     return one
 

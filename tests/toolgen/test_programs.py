@@ -81,12 +81,14 @@ def test_the_folder_of_the_tools_is_not_written(own: Any) -> None:
 
 def test_what_takes_sql_may_open_any_file_and_says_so(sqlite_utils: Any) -> None:
     """ATTACH needs no path of the tool."""
-    for command in ("query", "memory", "bulk", "create-view"):
-        tool = sqlite_utils.tool_of(f"sqlite-utils {command}")
+    commands = ("query", "memory", "bulk", "create-view")
+    tools = [sqlite_utils.tool_of(f"sqlite-utils {command}") for command in commands]
+    for tool in tools:
         assert (tool["category"], tool["risk"]) == ("write", "high")
         assert any("allowed_paths" in note for note in tool["constraints"]["notes"])
-        refused = sqlite_utils.call(tool["name"], tool["examples"][0]["input"], READ_ONLY="1")
-        assert refused["error"]["details"]["reason"] == "read_only"
+    calls = [(tool["name"], tool["examples"][0]["input"]) for tool in tools]
+    refused = sqlite_utils.batch(calls, READ_ONLY="1")
+    assert [one["error"]["details"]["reason"] for one in refused] == ["read_only"] * len(tools)
     rows = sqlite_utils.tool_of("sqlite-utils rows")
     assert (rows["category"], rows["risk"]) == ("read", "low")
 
