@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from pegboard_toolgen.drafts import Kind
 
+    Judgement = tuple[Any, Any, Any, str | None]  # category, risk, idempotency, side effect
+
 Json = Any
 MAX_PARAMETERS = 200
 MAX_ENUM = 500
@@ -45,6 +47,12 @@ _TEXT_RESULT = {
 }
 _MISSING = r"(?i)\b(?:no such|not found|does not exist|doesn't exist|unknown)\b"
 _EXISTS = r"(?i)\b(?:already exists|unique constraint failed|duplicate (?:key|entry))\b"
+_EXITS = (
+    {"status": 2, "code": "INVALID_INPUT"},
+    {"stderr": _MISSING, "code": "NOT_FOUND"},
+    {"stderr": _EXISTS, "code": "CONFLICT"},
+)
+"""How programs of Python's command line libraries end; of others nothing is known."""
 
 
 @attrs.frozen(kw_only=True)
@@ -179,6 +187,19 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
         return LeftOut(name, f"{_called(lost)} is required and cannot be given: {lost.dropped}", where)
     if len(shown) > MAX_PARAMETERS:
         return LeftOut(name, f"it has more than {MAX_PARAMETERS} parameters", where)
+    shown, judgement, warnings = _judged(command, program, shown, summary, notes)
+    return _assembled(
+        command, program, shown, notes,
+        name=name, words=words, where=where, text=text, is_json=is_json, runs_code=runs_code,
+        judgement=judgement, warnings=warnings,
+    )  # fmt: skip
+
+
+def _judged(
+    command: Command, program: Program, shown: list[tuple[int, Parameter]], summary: str, notes: list[str]
+) -> tuple[list[tuple[int, Parameter]], Judgement, list[str]]:
+    """What a command does, as its name, its summary and its parameters say; without the parameters that it then does
+    not need, and with what a person has to know. Notes are added to `notes`."""
     category, risk, idempotency, effect = guess.judged(command.path or (program.name,), summary)
     if category in ("read", "analytics"):
         # What it reads comes back as its result: an option that would write it to a file instead is not needed.
@@ -211,11 +232,7 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             warnings.append(
                 f"{_called(parameter)} takes queries, which may open files that allowed_paths cannot judge."
             )
-    return _assembled(
-        command, program, shown, notes,
-        name=name, words=words, where=where, text=text, is_json=is_json, runs_code=runs_code,
-        judgement=(category, risk, idempotency, effect), warnings=warnings,
-    )  # fmt: skip
+    return shown, (category, risk, idempotency, effect), warnings
 
 
 def _assembled(
@@ -230,11 +247,10 @@ def _assembled(
     text: str,
     is_json: bool,
     runs_code: str | None,
-    judgement: tuple[Any, Any, Any, str | None],
+    judgement: Judgement,
     warnings: Sequence[str],
 ) -> Draft:
     category, risk, idempotency, effect = judgement
-    reads = category in ("read", "analytics")
     names = _names(shown, words)
     properties: dict[str, Json] = {}
     required: list[str] = []
@@ -246,35 +262,23 @@ def _assembled(
         if parameter.required and not (parameter is piped and parameter.stdin):
             required.append(key)
         notes.extend(f"{_called(parameter)}: {note}" for note in parameter.notes)
-    arguments = _arguments(command, levels, piped, reads=reads)
-    binding: dict[str, Json] = {"kind": "subprocess", "program": program.id, "arguments": arguments}
+    arguments = _arguments(command, levels, piped, reads=category in ("read", "analytics"))
     if piped is not None:
         of = names[[parameter for _, parameter in shown].index(piped)]
-        binding["stdin"] = {"parameter": _INPUT, "format": "text"}
-        properties[_INPUT] = {
-            "type": "string",
-            "description": f"What the program reads from its standard input where {of} is left out.",
-        }
-    binding["output"] = {"parser": "json" if is_json else "text"}
-    if program.kind != "help":
-        binding["exits"] = [
-            {"status": 2, "code": "INVALID_INPUT"},
-            {"stderr": _MISSING, "code": "NOT_FOUND"},
-            {"stderr": _EXISTS, "code": "CONFLICT"},
-        ]
-    schema: dict[str, Json] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    if follows := _follow(levels):
-        schema["dependentRequired"] = follows
-    if excluded := _excluded(command, shown, names, notes):
-        schema["not"] = excluded
-    schema["additionalProperties"] = False
+        about = f"What the program reads from its standard input where {of} is left out."
+        properties[_INPUT] = {"type": "string", "description": about}
+    more: dict[str, Json] = {"required": required, "dependentRequired": _follow(levels)}
+    more["not"] = _excluded(command, shown, names, notes)
     return Draft(
         id=name,
         words=words,
-        binding=binding,
-        input_schema=schema,
+        binding=_binding(program, arguments, is_piped=piped is not None, is_json=is_json),
+        input_schema={
+            "type": "object",
+            "properties": properties,
+            **{key: value for key, value in more.items() if value},
+            "additionalProperties": False,
+        },
         output_schema={"type": "object"} if is_json else _TEXT_RESULT,
         description=text or f"Run {where}.",
         kind=program.kind,
@@ -290,6 +294,17 @@ def _assembled(
         runs_code=runs_code,
         tags=command.path[:-1],
     )
+
+
+def _binding(program: Program, arguments: Sequence[Json], *, is_piped: bool, is_json: bool) -> dict[str, Json]:
+    return {
+        "kind": "subprocess",
+        "program": program.id,
+        "arguments": arguments,
+        **({"stdin": {"parameter": _INPUT, "format": "text"}} if is_piped else {}),
+        "output": {"parser": "json" if is_json else "text"},
+        **({"exits": [dict(one) for one in _EXITS]} if program.kind != "help" else {}),
+    }
 
 
 def _takes_queries(parameter: Parameter) -> bool:

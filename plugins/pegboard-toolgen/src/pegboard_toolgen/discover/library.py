@@ -1,9 +1,9 @@
 """A Python library as drafts of tools: its public functions, read from source and stubs, never imported.
 
 Griffe reads the files (`_sources`), the walk finds what can be called by a public name (`_public`), annotations become
-schemas and coercions (`_types`), docstrings become descriptions and examples (`_docstrings`, `_examples`), and bodies
-say what a signature does not (`_bodies`): what is called, changed, run and raised. What no tool can cover is reported
-with its reason. The same files give the same answer, wherever they lie.
+schemas and coercions (`_types`, `_untyped`), docstrings become descriptions and examples (`_docstrings`, `_examples`),
+and bodies say what a signature does not (`_bodies`, `_effects`): what is called, changed, run and raised. What no tool
+can cover is reported with its reason. The same files give the same answer, wherever they lie.
 
 What the reading cannot see: signatures that a decorator changes, types that a docstring gets wrong, effects of
 what a function calls through objects. A function that looks pure is a read; one that shows nothing has no category.
@@ -12,7 +12,6 @@ what a function calls through objects. A function that looks pure is a read; one
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 import sys
 from pathlib import Path
@@ -24,6 +23,7 @@ import griffe
 from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
+from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, runs_code
 from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
 from pegboard_toolgen.discover._public import Found, Walk
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
@@ -44,7 +44,8 @@ from pegboard_toolgen.discover._types import (
     shape_of,
     unite,
 )
-from pegboard_toolgen.drafts import Category, Discovery, Draft, Idempotency, LeftOut
+from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default
+from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,162 +53,6 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 8
 MAX_PARAMETERS = 100
 MAX_NOTES = 30
-_BROKEN = (griffe.GriffeError, RecursionError, KeyError, ValueError, TypeError, AttributeError, IndexError, MemoryError)
-"""What a source that nobody foresaw may raise in griffe or here; it costs the tool it is about."""
-
-_WRITE_VERBS = frozenset(
-    [
-        "write",
-        "save",
-        "delete",
-        "remove",
-        "send",
-        "set",
-        "put",
-        "post",
-        "patch",
-        "update",
-        "insert",
-        "add",
-        "append",
-        "create",
-        "make",
-        "mkdir",
-        "copy",
-        "move",
-        "rename",
-        "store",
-        "upload",
-        "push",
-        "publish",
-        "install",
-        "uninstall",
-        "enable",
-        "disable",
-        "activate",
-        "deactivate",
-        "register",
-        "unregister",
-        "start",
-        "stop",
-        "kill",
-        "close",
-        "open",
-        "reset",
-        "clear",
-        "drop",
-        "purge",
-        "patch",
-        "configure",
-        "init",
-        "initialize",
-        "setup",
-        "teardown",
-        "load_into",
-        "execute",
-        "launch",
-        "spawn",
-        "shutdown",
-        "connect",
-        "edit",
-        "prompt",
-        "confirm",
-        "pause",
-        "echo",
-        "print",
-        "secho",
-        "disconnect",
-        "lock",
-        "unlock",
-        "mount",
-        "unmount",
-        "chmod",
-        "chown",
-        "touch",
-        "truncate",
-        "flush",
-        "commit",
-        "rollback",
-        "seed",
-    ]
-)
-_AGAIN_VERBS = frozenset(
-    ["set", "activate", "deactivate", "enable", "disable", "delete", "remove", "clear", "reset", "close", "touch"]
-)
-_ONCE_VERBS = frozenset(["send", "append", "add", "create", "insert", "push", "publish", "post"])
-_READ_VERBS = frozenset(
-    [
-        "get",
-        "is",
-        "has",
-        "are",
-        "can",
-        "parse",
-        "format",
-        "compute",
-        "calculate",
-        "count",
-        "find",
-        "search",
-        "match",
-        "compare",
-        "convert",
-        "decode",
-        "encode",
-        "to",
-        "from",
-        "read",
-        "list",
-        "show",
-        "describe",
-        "check",
-        "validate",
-        "normalize",
-        "natural",
-        "distance",
-        "similarity",
-        "split",
-        "join",
-        "strip",
-        "quote",
-        "unquote",
-        "escape",
-        "hash",
-        "loads",
-        "dumps",
-        "len",
-        "length",
-        "size",
-        "iter",
-        "min",
-        "max",
-        "sum",
-        "mean",
-        "sort",
-        "sorted",
-        "filter",
-    ]
-)
-_RUN_NAMES = re.compile(
-    r"^(eval|exec|unpickle|system|shell|spawn)(_|$)|unsafe|(^|_)(run|exec)_(code|script|shell|command)"
-)
-_CODES = {
-    "FileNotFoundError": "NOT_FOUND",
-    "LookupError": "NOT_FOUND",
-    "FileExistsError": "CONFLICT",
-    "PermissionError": "FORBIDDEN",
-    "TimeoutError": "TIMEOUT",
-    "KeyError": "INVALID_INPUT",
-    "IndexError": "INVALID_INPUT",
-    "TypeError": "INVALID_INPUT",
-    "ValueError": "INVALID_INPUT",
-    "OverflowError": "INVALID_INPUT",
-    "ArithmeticError": "INVALID_INPUT",
-    "ImportError": "UPSTREAM_ERROR",
-    "OSError": "UPSTREAM_ERROR",
-    "RuntimeError": "UPSTREAM_ERROR",
-}
-_INVALID_NAMES = re.compile(r"Invalid|Parse|Syntax|Decode|Encode|Validation|Format|BadParameter|Usage")
 
 
 def discover_library(
@@ -320,7 +165,7 @@ class _Drafter:
         where = self.tree.where(found.home)
         try:
             made = _Drafting(self, found).make()
-        except _BROKEN as error:
+        except BROKEN as error:
             made = f"its source cannot be understood ({type(error).__name__})"
         if isinstance(made, str):
             self.left_out.append(LeftOut(f"python:{found.path}"[:500], made[:300], where))
@@ -378,10 +223,10 @@ class _Drafting:
             "qualified_name": found.path,
             "parameters": self.bound,
         }
-        exceptions, errors = self._errors()
+        exceptions, errors = errors_of(self.doc.raises, self.facts, self.scope, self.tree)
         if exceptions:
             binding["exceptions"] = exceptions
-        category, idempotency = self._category()
+        category, idempotency = category_of(self.name, self.facts, self._returns())
         return Draft(
             id=f"python:{found.path}",
             words=tuple(found.path.split(".")),
@@ -399,7 +244,7 @@ class _Drafting:
             examples=self._examples(schema),
             side_effects=tuple(f"It {change}." for change in (self.facts.changes if self.facts else ())[:10]),
             notes=tuple(dict.fromkeys(self.notes))[:MAX_NOTES],
-            runs_code=self._runs_code(),
+            runs_code=runs_code(self.name, self.facts),
         )
 
     # what it is
@@ -485,7 +330,7 @@ class _Drafting:
 
     def _inherited(self, name: str) -> list[griffe.Parameter]:
         """Parameters of that name, with a type, of the methods that this one overrides, nearest first."""
-        above = [one.members.get(self.function.name) for one in _classes_above(self.found.owner)]  # type: ignore[arg-type]
+        above = [one.members.get(self.function.name) for one in classes_above(self.found.owner)]  # type: ignore[arg-type]
         methods = [one for one in above if isinstance(one, griffe.Function)]
         return [
             one for method in methods for one in method.parameters if one.name == name and one.annotation is not None
@@ -580,12 +425,12 @@ class _Drafting:
             shape = unite([shape_of(one, self.scope) for one in parameter.annotations])
         elif name in facts.called:
             return Shape({}, lacks="a callable")
-        elif (told := _documented(said.annotation, self.scope)) is not None:
+        elif (told := type_in_words(said.annotation, self.scope)) is not None:
             shape = told
-        elif (guessed := _guessed(parameter.default)) is not None:
+        elif (guessed := type_of_default(parameter.default)) is not None:
             shape = guessed
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")
-        elif (used := _used(name, facts)) is not None:
+        elif (used := type_by_use(name, facts)) is not None:
             shape = used
             if not shape.lacks:
                 self.notes.append(f"{name[:60]}: its source gives no type; guessed from what is done with it")
@@ -661,80 +506,6 @@ class _Drafting:
         last = default.rpartition(".")[2]
         return value if value in choices else last if last in choices else MISSING
 
-    # what it does
-
-    def _category(self) -> tuple[Category | None, Idempotency | None]:
-        words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", self.name).lower().split("_")
-        verb = words[0]
-        facts = self.facts
-        returns = self._returns()
-        is_check = verb in {"check", "validate", "verify", "assert"} and not (facts and facts.changes)
-        gives_nothing = not is_check and returns is not None and str(returns) in {"None", "NoReturn", "Never"}
-        if verb in _WRITE_VERBS or gives_nothing or (facts is not None and facts.changes):
-            again: Idempotency | None = (
-                "idempotent" if verb in _AGAIN_VERBS else "not_idempotent" if verb in _ONCE_VERBS else None
-            )
-            is_sure = verb in _WRITE_VERBS or gives_nothing
-            return ("write" if is_sure or any("changes" in change for change in facts.changes) else None), again  # type: ignore[union-attr]
-        if facts is not None and (facts.returns or facts.yields or is_check) and not facts.runs:
-            return "read", "idempotent"
-        if facts is None and returns is not None and verb in _READ_VERBS:
-            return "read", "idempotent"
-        return None, None
-
-    def _runs_code(self) -> str | None:
-        if self.facts is not None and self.facts.runs:
-            return self.facts.runs
-        if _RUN_NAMES.search(self.name.lower()):
-            return "by its name it runs what it is given"
-        return None
-
-    def _errors(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """What the binding makes of exceptions, the special ones first, and the codes with their reasons."""
-        rules: dict[str, tuple[str, int, str]] = {}
-        raised = [(name, when) for name, when in self.doc.raises]
-        raised += list(self.facts.raises if self.facts else ())
-        if self.facts is not None and self.facts.opened:
-            raised += [("FileNotFoundError", "there is no such file"), ("PermissionError", "")]
-        for name, when in raised[:40]:
-            resolved = self.scope.resolve(name) if re.fullmatch(r"[\w.]+", name) else ""
-            if (told := self._exception(resolved)) is not None:
-                kind, code, depth = told
-                rules.setdefault(kind, (code, depth, when))
-        exceptions = [
-            {"type": kind, "code": code}
-            for kind, (code, _, _) in sorted(rules.items(), key=lambda rule: (-rule[1][1], rule[0]))
-            if len(kind) <= 256
-        ]
-        errors: list[dict[str, Any]] = []
-        for kind, (code, _, when) in rules.items():
-            words = f"{kind.rpartition('.')[2]}: {when}" if when else kind.rpartition(".")[2]
-            errors.append({"code": code, "when": sanitise(words, 500, one_line=True)})
-        return exceptions[:50], errors[:20]
-
-    def _exception(self, path: str) -> tuple[str, str, int] | None:
-        """The name by which the binding knows an exception, its code, and how special it is."""
-        bare = path.removeprefix("builtins.")
-        known = getattr(builtins, bare, None) if "." not in bare else None
-        if isinstance(known, type) and issubclass(known, Exception):
-            if known in {Exception, NotImplementedError, AssertionError, StopIteration, DeprecationWarning}:
-                return None
-            return bare, _code_of(known) or "UPSTREAM_ERROR", len(known.__mro__)
-        found = self.tree.get(path) if self.tree.owns(path) else None
-        if not isinstance(found, griffe.Class):
-            return None
-        if "NotFound" in found.name or "DoesNotExist" in found.name:
-            return found.path, "NOT_FOUND", 100
-        if _INVALID_NAMES.search(found.name):
-            return found.path, "INVALID_INPUT", 100
-        for one in [found, *_classes_above(found)]:
-            there = Scope(self.tree, one.parent or one)
-            for base in one.bases[:10]:
-                known = getattr(builtins, there.resolve(str(base)).removeprefix("builtins."), None)
-                if isinstance(known, type) and (code := _code_of(known)) is not None:
-                    return found.path, code, 100
-        return found.path, "UPSTREAM_ERROR", 100
-
     # what is said of it
 
     def _description(self) -> str:
@@ -808,24 +579,11 @@ class _Drafting:
         return given if is_whole else None
 
 
-_PLAIN_DECORATORS = frozenset(
-    [
-        "wraps",
-        "final",
-        "staticmethod",
-        "classmethod",
-        "override",
-        "no_type_check",
-        "total_ordering",
-        "singledispatch",
-        "cache",
-        "set_module",
-        "set_array_function_like_doc",
-        "array_function_dispatch",
-        "runtime_checkable",
-        "abstractmethod",
-    ]
-)
+_PLAIN_DECORATORS = frozenset((
+    "wraps", "final", "staticmethod", "classmethod", "override", "no_type_check", "total_ordering", "singledispatch",
+    "cache", "set_module", "set_array_function_like_doc", "array_function_dispatch", "runtime_checkable",
+    "abstractmethod",
+))  # fmt: skip
 
 
 def _variables(function: griffe.Function) -> Mapping[str, str | None]:
@@ -839,116 +597,6 @@ def _variables(function: griffe.Function) -> Mapping[str, str | None]:
     return found
 
 
-def _code_of(known: type) -> str | None:
-    return next((_CODES[one.__name__] for one in known.__mro__ if one.__name__ in _CODES), None)
-
-
 def _or_none(shape: Shape) -> Shape:
     """A default of None makes None an allowed value, whether the annotation says so or not."""
     return shape if fits(None, shape.schema) else unite([shape, Shape({"type": "null"})])
-
-
-_WORDS: Mapping[str, Shape] = {
-    "int": Shape({"type": "integer"}),
-    "integer": Shape({"type": "integer"}),
-    "float": Shape({"type": "number"}),
-    "number": Shape({"type": "number"}),
-    "scalar": Shape({"type": "number"}),
-    "str": Shape(TEXT),
-    "string": Shape(TEXT),
-    "text": Shape(TEXT),
-    "bool": Shape({"type": "boolean"}),
-    "boolean": Shape({"type": "boolean"}),
-    "none": Shape({"type": "null"}),
-    "list": Shape({"type": "array"}),
-    "sequence": Shape({"type": "array"}),
-    "iterable": Shape({"type": "array"}),
-    "array_like": Shape({"type": ["number", "array"]}),
-    "tuple": Shape({"type": "array"}, ("tuple",)),
-    "set": Shape({"type": "array", "uniqueItems": True}, ("set",)),
-    "dict": Shape({"type": "object"}),
-    "mapping": Shape({"type": "object"}),
-    "callable": Shape({}, lacks="a callable"),
-    "function": Shape({}, lacks="a callable"),
-    "file": Shape({}, lacks="an open file"),
-    "file-like": Shape({}, lacks="an open file"),
-}
-_LIST_OF = re.compile(r"(?:list|sequence|iterable|array|tuple)s? of (\w+?)s?")
-
-
-def _documented(text: str | None, scope: Scope) -> Shape | None:
-    """The type that a docstring names in words: `int or None`, `{"a", "b"}`, `list of str, optional`."""
-    if not text or len(text) > 300:
-        return None
-    text = text.strip().rstrip(".")
-    if isinstance(inner := constant(parse(text)), str):  # how griffe gives numpy's choices
-        text = inner
-    if not text:
-        return None
-    choices = re.search(r"\{([^{}]{1,200})\}", text)
-    if choices or text[0] in "\"'":
-        values = constant(parse(f"[{choices[1] if choices else text}]"))
-        if isinstance(values, list) and values and all(isinstance(value, str | int) for value in values):
-            return Shape({"enum": list(dict.fromkeys(values))})
-    shapes = []
-    for word in re.split(r",|\||\bor\b|\bOR\b", text):
-        plain = word.strip().strip("`").lower()
-        if found := _LIST_OF.fullmatch(plain):
-            items = _WORDS.get(found[1])
-            shapes.append(list_of(items) if items is not None and not items.coerce else Shape({"type": "array"}))
-        elif plain in _WORDS:
-            shapes.append(_WORDS[plain])
-        elif re.fullmatch(r"[A-Za-z_][\w.]*(\[[\w., \[\]|]*\])?", word.strip()) and plain not in {
-            "optional",
-            "any",
-            "object",
-        }:
-            shape = shape_of(word.strip(), scope)
-            if shape.lacks is None:
-                shapes.append(shape)
-    return unite(shapes) if shapes else None
-
-
-_STREAMS = frozenset({"read", "readline", "readlines", "write", "writelines", "seek", "fileno"})
-_DATES = frozenset({"year", "month", "day", "weekday", "isoformat", "strftime", "toordinal", "isocalendar"})
-_BY_USE: tuple[tuple[frozenset[str], Shape], ...] = (
-    (frozenset(dir(str)), Shape(TEXT)),
-    (frozenset(dir(list)), Shape({"type": "array"})),
-    (frozenset(dir(dict)), Shape({"type": "object"})),
-    (frozenset(dir(float) + dir(int)), Shape({"type": "number"})),
-    (_DATES, Shape({"type": "string", "format": "date"}, ("date",))),
-)
-
-
-def _used(name: str, facts: Facts) -> Shape | None:
-    """The type that the attributes which a body takes of a parameter show; None where they show none."""
-    asked = facts.asked.get(name)
-    if not asked or name in facts.judged:
-        return None
-    if asked & _STREAMS:
-        return Shape({}, lacks="an open file")
-    for known, shape in _BY_USE:
-        if asked <= known:
-            return shape
-    return Shape({}, lacks=f"an object that has {sanitise(min(asked), 60)}")
-
-
-def _guessed(default: str | None) -> Shape | None:
-    """The type that a default value shows."""
-    value = constant(parse(default)) if default is not None else MISSING
-    if value is MISSING or value is None:
-        return None
-    if isinstance(value, bool):
-        return Shape({"type": "boolean"})
-    if isinstance(value, int | float):
-        return Shape({"type": "number"})
-    if isinstance(value, str):
-        return Shape(TEXT)
-    return Shape({"type": "array"} if isinstance(value, list) else {"type": "object"})
-
-
-def _classes_above(found: griffe.Class) -> list[griffe.Class]:
-    try:
-        return list(found.mro())[:30]
-    except _BROKEN:
-        return []

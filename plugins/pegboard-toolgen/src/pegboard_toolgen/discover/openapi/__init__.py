@@ -9,8 +9,10 @@ from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.schemas import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from pegboard_toolgen.discover.openapi.operations import OperationReader
 
 Json = Any
 
@@ -56,19 +58,7 @@ def discover_openapi(
         document, (server, base), source.url, credentials, is_fixed=base_url is not None, is_strict=strict_answers
     )
     drafts, left_out, defs = reader.drafts()
-    auth = list(credentials.auth)
-    if reader.has_authorization and not any(_sends_authorization(entry) for entry in auth):
-        auth.append(
-            {"kind": "header", "name": "Authorization", "secret_env": security.variable_of(project, "authorization")}
-        )
-    servers: dict[str, Json] = {
-        server: {
-            "base_url": base,
-            "base_url_env": security.variable_of(project, "base_url"),
-            **({"auth": auth} if auth else {}),
-            **({"redirects": "same-origin"} if reader.has_redirects else {}),
-        }
-    }
+    servers = {server: _server(base, project, credentials.auth, reader)}
     servers |= {name: {"base_url": url} for name, url in sorted(reader.servers.items())}
     kept: dict[str, Json] = {}
     for draft in drafts:
@@ -95,6 +85,21 @@ def discover_openapi(
         version=version,
         description=prose(info.get("description"), 4_000),
     )
+
+
+def _server(base: str, project: str, auth: Iterable[Mapping[str, Json]], reader: OperationReader) -> dict[str, Json]:
+    """The manifest's entry of the document's own server."""
+    from pegboard_toolgen.discover.openapi.security import variable_of
+
+    sent = [*auth]
+    if reader.has_authorization and not any(map(_sends_authorization, sent)):
+        sent.append({"kind": "header", "name": "Authorization", "secret_env": variable_of(project, "authorization")})
+    return {
+        "base_url": base,
+        "base_url_env": variable_of(project, "base_url"),
+        **({"auth": sent} if sent else {}),
+        **({"redirects": "same-origin"} if reader.has_redirects else {}),
+    }
 
 
 def _sends_authorization(entry: Mapping[str, Json]) -> bool:
