@@ -134,6 +134,14 @@ def serve(host_with: Callable[..., Awaitable[Any]], server_folder: Path) -> Call
     return start
 
 
+@pytest.fixture(params=["fast path", "SDK's own path"])
+def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once with the fast path of calls, once without: a client cannot tell which of them answers."""
+    from pegboard_mcp.server import _sdk
+
+    monkeypatch.setattr(_sdk, "FAST_PATH", request.param == "fast path")
+
+
 class OverHttp:
     """A board that is served, its raw client, and what its tools noted."""
 

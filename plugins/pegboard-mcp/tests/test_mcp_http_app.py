@@ -38,14 +38,21 @@ def events(answer: Any) -> list[Any]:
     return [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
 
 
+def message_of(answer: Any) -> Any:
+    """The answer itself, whether it came as JSON or as the last event of a stream."""
+    is_stream = answer.headers["content-type"].startswith("text/event-stream")
+    return events(answer)[-1] if is_stream else answer.json()
+
+
 def text_of(answer: Any) -> str:
-    return str(answer.json()["result"]["content"][0]["text"])
+    return str(message_of(answer)["result"]["content"][0]["text"])
 
 
 # -- both eras, with the SDK's client
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.usefixtures("either_path")
 async def test_the_sdks_client_lists_and_calls_in_both_eras(over_http: Callable[..., Any], mode: Any) -> None:
     async with over_http() as served, Client(served.url, mode=mode) as client:
         for a in range(3):  # the first goes the SDK's way, others through the fast path
@@ -57,6 +64,7 @@ async def test_the_sdks_client_lists_and_calls_in_both_eras(over_http: Callable[
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.usefixtures("either_path")
 async def test_progress_reaches_the_client_before_the_answer(over_http: Callable[..., Any], mode: Any) -> None:
     async with over_http() as served, Client(served.url, mode=mode) as client:
         heard = []
@@ -105,6 +113,7 @@ async def test_an_approval_holds_for_a_connection_and_not_for_all_clients_of_a_c
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.usefixtures("either_path")
 async def test_a_call_asks_the_person_behind_the_client(over_http: Callable[..., Any], mode: Any) -> None:
     async def accept(context: Any, params: Any) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={})
@@ -176,6 +185,7 @@ async def test_wrong_headers_are_refused_by_the_sdk_whatever_the_fast_path_does(
             assert answer.json()["error"]["code"] == code
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_tool_that_is_not_there_is_a_protocol_error_with_the_code_in_its_data(
     over_http: Callable[..., Any],
 ) -> None:
@@ -185,6 +195,7 @@ async def test_a_tool_that_is_not_there_is_a_protocol_error_with_the_code_in_its
             assert answer.json()["error"]["data"]["code"] == "NOT_FOUND"
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_modern_client_that_leaves_cancels_its_call(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         await served.call("add", {"a": 1, "b": 2})
@@ -216,6 +227,7 @@ async def test_a_client_of_a_session_that_leaves_does_not_cancel_its_call(over_h
         assert served.tools.outcomes == ["done"]
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_cancelled_call_of_a_session_is_answered_that_it_was(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         session = await served.open_session()
@@ -230,7 +242,7 @@ async def test_a_cancelled_call_of_a_session_is_answered_that_it_was(over_http: 
             await served.tools.started.wait()
             note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": message["id"]}}
             assert (await served.raw.post(served.url, json=note, headers=session)).status_code == 202
-        assert answers[0].json()["error"]["code"] == -32800
+        assert message_of(answers[0])["error"]["code"] == -32800
         assert served.tools.outcomes == ["cancelled"]
 
 
@@ -247,7 +259,7 @@ async def test_a_session_that_is_deleted_takes_its_calls_with_it(over_http: Call
             nursery.start_soon(call)
             await served.tools.started.wait()
             assert (await served.raw.delete(served.url, headers=session)).status_code == 200
-        assert answers[0].json()["error"]["message"] == "Session terminated"
+        assert message_of(answers[0])["error"]["message"] == "Session terminated"
         after = await served.raw.post(served.url, json=served.message("add", modern=False), headers=session)
         assert after.status_code == 404
 
@@ -278,6 +290,7 @@ async def test_an_answer_to_no_question_changes_nothing(over_http: Callable[...,
             assert (await served.raw.post(served.url, json=answer, headers=session)).status_code == 202
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_nobody_answers_a_question_of_another_session(over_http: Callable[..., Any]) -> None:
     async with over_http(tokens=TOKENS) as served:
         own = await served.open_session({"elicitation": {}}, **bearer("s3cret-of-ada"))
@@ -319,6 +332,7 @@ async def test_an_error_of_the_client_is_what_a_question_comes_to(over_http: Cal
             assert result["isError"] is True
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_question_of_a_cancelled_call_is_taken_back(over_http: Callable[..., Any]) -> None:
     async with over_http() as served:
         session = await served.open_session({"elicitation": {}})
@@ -386,6 +400,7 @@ async def test_calls_under_one_id_are_each_answered(over_http: Callable[..., Any
         {"extra": 1},
     ],
 )
+@pytest.mark.usefixtures("either_path")
 async def test_odd_calls_are_answered_and_never_lost(over_http: Callable[..., Any], change: dict[str, Any]) -> None:
     async with over_http() as served:
         session = await served.open_session()
@@ -430,6 +445,7 @@ async def test_without_tokens_calls_are_of_the_user_who_was_named(over_http: Cal
         assert text_of(await served.call("who")).startswith("eve ")
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_session_is_of_the_credential_that_made_it(over_http: Callable[..., Any]) -> None:
     async with over_http(tokens=TOKENS) as served:
         session = await served.open_session(**bearer("s3cret-of-ada"))

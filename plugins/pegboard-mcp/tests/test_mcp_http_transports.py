@@ -81,6 +81,7 @@ async def refused(served: Any, url: str = "", **headers: str) -> int:
 # -- WebSocket
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_a_websocket_speaks_the_subprotocol_and_calls(over_http: Callable[..., Any]) -> None:
     async with (
         over_http("websocket") as served,
@@ -295,6 +296,7 @@ async def test_a_websocket_that_leaves_cancels_its_calls(over_http: Callable[...
 # -- SSE
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_the_sdks_client_calls_over_sse(over_http: Callable[..., Any]) -> None:
     async with over_http("sse") as served, Client(sse_client(served.url), mode="legacy") as client:
         assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}

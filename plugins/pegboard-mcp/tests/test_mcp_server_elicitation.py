@@ -204,7 +204,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def asking(host_with: Any) -> Any:
+async def asking(either_path: None, host_with: Any) -> Any:
     """`async with asking(mode, **callbacks) as (client, plugin)`; one host, one server."""
     plugin = Asking()
     host = await host_with(plugin, config={"approval_timeout_s": 60})

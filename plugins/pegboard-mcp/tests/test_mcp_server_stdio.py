@@ -177,6 +177,7 @@ async def wire(host_with: Any) -> Any:
     return open_wire
 
 
+@pytest.mark.usefixtures("either_path")
 async def test_garbage_is_answered_and_the_next_call_works(wire: Any) -> None:
     async with wire(max_message_bytes=5_000) as (client, _):
         await client.send(b"nonsense", b"\xff\xfe", b"", b"  ", b"x" * 20_000, b'{"jsonrpc":"2.0","id":3,"method":1}')

@@ -113,7 +113,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def served(host_with: Any) -> Any:
+def served(either_path: None, host_with: Any) -> Any:
     """`async with served(plugin, ..., mode=..., config=..., **callbacks) as (client, server)`."""
 
     @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ import shlex
 import threading
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Finding
+from pegboard import Finding, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ def make_checks(settings: McpSettings) -> list[Check]:
         return check_servers(settings)
 
     servers.timeout_s = LONGEST_S  # type: ignore[attr-defined]
-    return [servers, findings, lambda board: check_found_files(settings)]
+    return [servers, findings, lambda board: check_found_files(settings), lambda board: check_sdk()]
 
 
 def check_servers(settings: McpSettings) -> Iterator[Finding]:
@@ -61,6 +61,14 @@ def check_servers(settings: McpSettings) -> Iterator[Finding]:
         for name in sorted((definition.allowed_tools or frozenset()) - offered) if definition.load_tools else ():
             why, fix = f"`allowed_tools` names {name[:60]!r}", "correct the name, or take it out"
             yield Finding("an MCP server has no such tool", where, why, fix, "warning")
+
+
+def check_sdk() -> Iterator[Finding]:
+    """Whether the installed SDK has what serving takes of it."""
+    try:
+        import pegboard_mcp.server._sdk  # noqa: F401 - it looks at its import
+    except PluginError as problem:
+        yield Finding("the board cannot be served", "pegboard serve", problem.message, problem.hint or "")
 
 
 def check_found_files(settings: McpSettings) -> Iterator[Finding]:

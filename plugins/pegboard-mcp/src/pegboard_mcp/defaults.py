@@ -11,6 +11,8 @@ SSE_READ_S = 300.0
 MAX_S = 7 * 24 * 3600.0
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest message that a server may send; a longer one ends the connection."""
+SDK_RELEASE = "2.3"
+"""The minor release of the MCP SDK that this package is made for; `mcp~=2.3.0` in its requirements says the same."""
 LEAST_MESSAGE_BYTES = 1024
 MOST_MESSAGE_BYTES = 1024**3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import signal
 import sys
@@ -43,6 +44,7 @@ def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | 
     if transport == "stdio" and importlib.util.find_spec("fcntl") is None:
         # What is waited for on a descriptor is asked of the system, and Windows knows that of sockets alone.
         raise ConfigError("stdio is served on POSIX systems alone, not on Windows", hint="take another --transport")
+    importlib.import_module("pegboard_mcp.server._sdk")  # refuses an SDK that does not fit before a source is started
     settings = next(
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, McpSettings)), McpSettings()
     )

@@ -22,8 +22,9 @@ from pegboard_mcp.streams import MessageReader, MessageWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcp.shared._stream_protocols import ReadStream, WriteStream
     from mcp.shared.message import SessionMessage
+
+    from pegboard_mcp.server._sdk import ReadStream, WriteStream
 
 REFUSED = -32005
 """JSON-RPC: the call was not executed, or was cut off; the string in `data.code` says which."""

@@ -47,6 +47,7 @@ from pegboard.absence import absent
 from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
 from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
+from pegboard_mcp.server import _sdk
 from pegboard_mcp.server.changes import Changes
 from pegboard_mcp.server.elicitation import Exchange, Suspended, current, request_key
 from pegboard_mcp.server.logs import LogForwarder
@@ -152,7 +153,7 @@ class BoardServer(Server[Any]):
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
-        self.middleware = [self._through_fast_path]
+        self.middleware = [self._through_fast_path] if _sdk.FAST_PATH else []
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         handlers: tuple[tuple[str, Any, Any], ...] = (
             ("tools/list", PaginatedRequestParams, self._list_tools),

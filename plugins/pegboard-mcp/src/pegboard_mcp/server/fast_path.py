@@ -26,21 +26,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
-from mcp.server.connection import Connection
-from mcp.server.runner import ServerRunner, aclose_shielded, modern_error_data
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, REQUEST_CANCELLED, check_accept_headers
-from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    X_MCP_HEADER_KEY,
-    InboundModernRoute,
-    classify_inbound_request,
-)
-from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params, progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
-from mcp.shared.transport_context import TransportContext
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorData, server_notification_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
@@ -48,6 +35,24 @@ from starlette.requests import Request
 
 from pegboard_mcp.server._answers import sse_event
 from pegboard_mcp.server._flights import cut_off
+from pegboard_mcp.server._sdk import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_PROTOCOL_VERSION_HEADER,
+    MCP_SESSION_ID_HEADER,
+    REQUEST_CANCELLED,
+    X_MCP_HEADER_KEY,
+    Connection,
+    InboundModernRoute,
+    ServerRunner,
+    TransportContext,
+    aclose_shielded,
+    cancelled_request_id_from_params,
+    check_accept_headers,
+    classify_inbound_request,
+    coerce_request_id,
+    modern_error_data,
+    progress_token_from_params,
+)
 from pegboard_serving import LAST_S
 
 if TYPE_CHECKING:

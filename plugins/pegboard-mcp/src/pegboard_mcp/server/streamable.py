@@ -6,11 +6,10 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
+from pegboard_mcp.server import _sdk
 from pegboard_mcp.server._answers import answer_error, answer_json, in_flight, lasting, read_message, replaying
 from pegboard_mcp.server._flights import refusal
+from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER, SessionManager
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, message_in
 from pegboard_serving.bodies import Bodies
@@ -40,28 +39,16 @@ class _Session:
         self.place = Place(owner, lambda: self.id is not None and not self.in_flight)
 
 
-class _Manager(StreamableHTTPSessionManager):
-    """The SDK's manager, without its own limit of sessions, which knows no callers, and with word of their end."""
-
-    def on_discard(self, session_id: str) -> None:
-        """A session is no more; set by who wants to know."""
-
-    async def _discard_session(self, session_id: str, transport: Any) -> None:
-        self.on_discard(session_id)
-        await super()._discard_session(session_id, transport)
-
-    def evict(self, session_id: str) -> None:
-        """End a session that is idle, as if its time were up: the client is answered 404, and initializes anew."""
-        transport = self._server_instances.get(session_id)
-        if transport is not None and transport.idle_scope is not None:
-            transport.idle_scope.cancel()
-
-
 class Streamable:
     """The endpoint `/mcp`."""
 
     def __init__(
-        self, manager: _Manager, fast_path: FastPath | None, flights: Flights, settings: McpSettings, places: Places
+        self,
+        manager: SessionManager,
+        fast_path: FastPath | None,
+        flights: Flights,
+        settings: McpSettings,
+        places: Places,
     ) -> None:
         self._manager = manager
         self._fast_path = fast_path
@@ -77,7 +64,7 @@ class Streamable:
         cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
     ) -> AsyncIterator[Streamable]:
         """The endpoint; its sessions end with the block."""
-        manager = _Manager(
+        manager = SessionManager(
             server,
             session_idle_timeout=settings.session_idle_s,
             max_request_body_size=settings.max_body_bytes,
@@ -201,4 +188,6 @@ def make_fast_path(
     from pegboard_mcp.server.app import BoardServer
     from pegboard_mcp.server.fast_path import open_fast_path
 
-    return open_fast_path(server, flights, settings.session_idle_s) if isinstance(server, BoardServer) else None
+    if not _sdk.FAST_PATH or not isinstance(server, BoardServer):
+        return None
+    return open_fast_path(server, flights, settings.session_idle_s)
