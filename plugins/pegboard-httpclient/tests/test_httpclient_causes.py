@@ -97,12 +97,14 @@ def test_lines_of_the_http_libraries_are_masked_within_the_block_alone(caplog: A
         with masked_http_logs(lambda text: text.replace("swordfish-4711", "***")):
             log.debug("GET /?key=%s", "swordfish-4711")
             logging.getLogger("other").debug("swordfish-4711 of others")
+            try:
+                raise ValueError("key=swordfish-4711")
+            except ValueError:
+                log.debug("failed", exc_info=True)
         log.debug("swordfish-4711 after")
-    assert [record.getMessage() for record in caplog.records] == [
-        "GET /?key=***",
-        "swordfish-4711 of others",
-        "swordfish-4711 after",
-    ]
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["GET /?key=***", "swordfish-4711 of others", "failed", "swordfish-4711 after"]
+    assert "ValueError: key=***" in (caplog.records[2].exc_text or "")
 
 
 def test_importing_the_package_is_light() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -90,11 +89,11 @@ def whole(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> bytes:
 
 
 async def answered(made: Client, url: str, *, limit: int = 10**6, method: str = "GET", **more: Any) -> bytes | Failure:
-    got = await made.send(method, url, **more)
+    got = await made.send(method, url, max_bytes=limit, **more)
     if isinstance(got, Failure):
         return got
     try:
-        return await got.whole(limit)
+        return await got.whole()
     finally:
         await got.aclose()
 
@@ -120,7 +119,7 @@ async def test_no_cookie_is_kept_and_no_redirect_followed() -> None:
     moved = whole(b"", b"set-cookie: a=b; path=/", b"location: /there", status=b"302 Found")
     async with serving(moved) as server, client() as made:
         for _ in range(2):
-            got = await made.send("GET", server.url)
+            got = await made.send("GET", server.url, max_bytes=1_000)
             assert isinstance(got, Answer)
             assert (got.status, got.headers["location"]) == (302, "/there")
             await got.aclose()
@@ -149,7 +148,7 @@ async def test_a_body_has_a_bound_declared_or_not_packed_or_not(size: int) -> No
 )
 async def test_what_is_packed_badly_is_a_failure_and_then_the_end(answer: bytes, kind: Kind) -> None:
     async with serving(answer) as server, client() as made:
-        got = await made.send("GET", server.url)
+        got = await made.send("GET", server.url, max_bytes=1_000)
         assert isinstance(got, Answer)
         while isinstance(piece := await got.piece(), bytes):
             pass
@@ -209,13 +208,13 @@ async def test_a_drip_ends_with_the_deadline_and_silence_before_it(autojump_cloc
 async def test_of_an_error_the_beginning_is_enough(autojump_clock: trio.testing.MockClock) -> None:
     autojump_clock.autojump_threshold = 0.05
     async with serving(_drip) as server, client() as made:
-        got = await made.send("GET", server.url)
+        got = await made.send("GET", server.url, max_bytes=1_000)
         assert isinstance(got, Answer)
         assert 0 < len(await got.beginning(1_000, 5)) <= 6
         await got.aclose()
         await server.gone.wait()
     async with serving(whole(b"x" * 5_000, status=b"500 X")) as server, client() as made:
-        got = await made.send("GET", server.url)
+        got = await made.send("GET", server.url, max_bytes=10)
         assert isinstance(got, Answer)
         assert await got.beginning(1_000, 5) == b"x" * 1_000
         await got.aclose()
@@ -223,7 +222,7 @@ async def test_of_an_error_the_beginning_is_enough(autojump_clock: trio.testing.
 
 async def test_cancelling_closes_the_connection_at_once() -> None:
     async with serving(_drip) as server, client() as made:
-        got = await made.send("GET", server.url)
+        got = await made.send("GET", server.url, max_bytes=1_000)
         assert isinstance(got, Answer)
         with trio.CancelScope() as scope:
             try:
@@ -253,10 +252,10 @@ async def test_many_small_pieces_let_other_tasks_run() -> None:
             turns += 1
 
     async with client(http=httpx2.MockTransport(reply)) as made, trio.open_nursery() as nursery:
-        got = await made.send("GET", "http://api.example/")
+        got = await made.send("GET", "http://api.example/", max_bytes=10_000)
         assert isinstance(got, Answer)
         nursery.start_soon(count)
-        assert len(await got.whole(10_000)) == 8 * PIECES_AT_ONCE
+        assert len(await got.whole()) == 8 * PIECES_AT_ONCE
         assert turns >= 4
         await got.aclose()
         nursery.cancel_scope.cancel()
@@ -277,7 +276,7 @@ async def test_who_calls_may_look_at_the_address_before_anything_is_sent() -> No
 
     async with serving(whole(b"")) as server, client() as made:
         with pytest.raises(PermissionError, match="127"):
-            await made.send("GET", server.url, check=refuse)
+            await made.send("GET", server.url, max_bytes=1_000, check=refuse)
         assert server.connections == 0
 
 
@@ -305,7 +304,7 @@ async def test_an_environment_that_cannot_be_used_is_named_or_left_alone(
 ) -> None:
     monkeypatch.setenv(variable, value)
     async with client() as made:
-        got = await made.send("GET", "http://a.example/")
+        got = await made.send("GET", "http://a.example/", max_bytes=1)
         assert isinstance(got, Failure)
         assert got.kind is Kind.ENVIRONMENT
         assert said in got.words("a.example")[0]
@@ -336,6 +335,6 @@ async def test_no_exception_of_the_library_leaves_with_the_request() -> None:
         raise httpx2.ReadError("broke", request=request)
 
     async with client(http=httpx2.MockTransport(fail)) as made:
-        got = await made.send("GET", "http://api.example/", [("authorization", "Bearer sesame")], deadline=math.inf)
+        got = await made.send("GET", "http://api.example/", [("authorization", "Bearer sesame")], max_bytes=1)
         assert got == Failure(Kind.LOST)
         assert "sesame" not in repr(got)

@@ -14,7 +14,16 @@ Importing this is light: httpx2 and trio come in with `pegboard_httpclient.clien
 """
 
 from pegboard_httpclient.addresses import LOOPBACK, REDIRECTS, redirect_method, redirect_target, shown_location
-from pegboard_httpclient.causes import HTTP_LOGGERS, Failure, Kind, cause_of, causes_of, failure_of, masked_http_logs
+from pegboard_httpclient.causes import (
+    HTTP_LOGGERS,
+    Failure,
+    Kind,
+    LogMask,
+    cause_of,
+    causes_of,
+    failure_of,
+    masked_http_logs,
+)
 from pegboard_httpclient.retries import Retries, retry_after_of
 
 __all__ = [
@@ -23,6 +32,7 @@ __all__ = [
     "REDIRECTS",
     "Failure",
     "Kind",
+    "LogMask",
     "Retries",
     "cause_of",
     "causes_of",

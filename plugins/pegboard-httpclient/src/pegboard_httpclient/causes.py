@@ -13,7 +13,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["HTTP_LOGGERS", "Failure", "Kind", "cause_of", "causes_of", "failure_of", "masked_http_logs"]
+__all__ = ["HTTP_LOGGERS", "Failure", "Kind", "LogMask", "cause_of", "causes_of", "failure_of", "masked_http_logs"]
 
 MAX_CAUSES = 50
 HTTP_LOGGERS = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpcore2.socks")
@@ -167,7 +167,7 @@ def masked_http_logs(hide: Callable[[str], str]) -> Iterator[None]:
 
     .. versionadded:: 0.1
     """
-    mask = _Mask(hide)
+    mask = LogMask(hide)
     loggers = [logging.getLogger(name) for name in HTTP_LOGGERS]
     for logger in loggers:
         logger.addFilter(mask)
@@ -178,11 +178,18 @@ def masked_http_logs(hide: Callable[[str], str]) -> Iterator[None]:
             logger.removeFilter(mask)
 
 
-class _Mask(logging.Filter):
+class LogMask(logging.Filter):
+    """Lets every line through, with what it says and the traceback that it brings passed through `hide`.
+
+    .. versionadded:: 0.1
+    """
+
     def __init__(self, hide: Callable[[str], str]) -> None:
         super().__init__()
         self._hide = hide
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = self._hide(record.getMessage()), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self._hide(logging.Formatter().formatException(record.exc_info))
         return True

@@ -29,6 +29,7 @@ from pegboard_httpclient.unpack import CODINGS, PackedError, Unpacker
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from http.cookiejar import CookieJar
 
 __all__ = ["Answer", "Client", "tls_context"]
@@ -91,6 +92,7 @@ class Client:
         headers: Iterable[tuple[str, str]] = (),
         body: bytes | None = None,
         *,
+        max_bytes: int,
         deadline: float = math.inf,
         idle_s: float = math.inf,
         check: Callable[[httpx2.URL], object] | None = None,
@@ -102,6 +104,7 @@ class Client:
             url: absolute.
             headers: Host, User-Agent, Accept-Encoding and Content-Length are added where they are not among them.
             body: bytes, or None where there is none.
+            max_bytes: of the answer's body, unpacked.
             deadline: by the loop's clock, for the end of the answer.
             idle_s: how long nothing more may come of an answer that has begun, in seconds.
             check: looks at the URL as httpx2 reads it, before anything is sent; what it raises passes.
@@ -112,7 +115,7 @@ class Client:
                 return made
             self._client = made
         got: httpx2.Response | Failure = Failure(Kind.LATE)
-        with trio.move_on_at(deadline):
+        with _until(deadline):
             try:
                 request = self._built(method, url, headers, body)
                 if check is not None:
@@ -120,7 +123,7 @@ class Client:
                 got = await self._client.send(request, stream=True)
             except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ValueError) as problem:
                 got = failure_of(problem)
-        return got if isinstance(got, Failure) else Answer(got, method, deadline, idle_s)
+        return got if isinstance(got, Failure) else Answer(got, method, max_bytes, deadline, idle_s)
 
     def _built(self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None) -> httpx2.Request:
         """The request, framed here: that spares httpx2 to look for what it should add."""
@@ -136,6 +139,11 @@ class Client:
             extensions["trace"] = _Handshake().note
         stream = httpx2.ByteStream(body or b"")
         return httpx2.Request(method, there, headers=[*framed, *given], stream=stream, extensions=extensions)
+
+
+def _until(deadline: float) -> AbstractContextManager[object, bool | None]:
+    """A scope that ends then; none where there is no deadline, since each costs some microseconds."""
+    return contextlib.nullcontext() if deadline == math.inf else trio.move_on_at(deadline)
 
 
 def _make_client(http: httpx2.AsyncBaseTransport | None, *, trust_env: bool) -> httpx2.AsyncClient | Failure:
@@ -215,7 +223,7 @@ class Answer:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, response: httpx2.Response, method: str, deadline: float, idle_s: float) -> None:
+    def __init__(self, response: httpx2.Response, method: str, max_bytes: int, deadline: float, idle_s: float) -> None:
         self.status = response.status_code
         self.headers = {name.decode("latin-1").lower(): _text_of(value) for name, value in response.headers.raw}
         self._response = response
@@ -232,27 +240,34 @@ class Answer:
             except PackedError as problem:
                 self._problem = Failure(Kind.PACKED, str(problem))
         self._parts: Iterator[bytes] = iter(())
+        self._room: float = max_bytes
         self._deadline = deadline
         self._idle_s = idle_s
         self._count = 0
         self._has_begun = False
         self._is_over = False
+        self._is_read = False  # to its end as it was sent
 
     async def piece(self) -> bytes | Failure | None:
         """The next bytes as soon as they are there, unpacked; None: there are no more, as after a failure."""
-        if self._problem is not None:
-            problem, self._problem, self._is_over = self._problem, None, True
-            return problem
+        if self._is_over:
+            return None
         self._count += 1
         if self._count % PIECES_AT_ONCE == 0:
             await trio.lowlevel.checkpoint()
+        got = self._problem or await self._next()
+        self._is_over = not isinstance(got, bytes)
+        return got
+
+    async def _next(self) -> bytes | Failure | None:
         while True:
             try:
-                if part := next(self._parts, None):
-                    return part
+                part = next(self._parts, None)
             except PackedError as problem:
-                self._is_over = True
                 return Failure(Kind.PACKED, str(problem))
+            if part:
+                self._room -= len(part)
+                return part if self._room >= 0 else Failure(Kind.TOO_LONG)
             got = await self._received()
             if not isinstance(got, bytes):
                 return got
@@ -260,38 +275,32 @@ class Answer:
 
     async def _received(self) -> bytes | Failure | None:
         """The next bytes as they were sent."""
-        if self._is_over:
-            return None
-        got: bytes | Failure | None = None
         idle_at = trio.current_time() + self._idle_s if self._has_begun else math.inf
-        with trio.move_on_at(min(idle_at, self._deadline)) as scope:
-            try:
-                got = await anext(self._pieces, None)
-            except (httpx2.HTTPError, httpx2.StreamError):
-                got = Failure(Kind.LOST)
-        if scope.cancelled_caught:
-            got = Failure(Kind.IDLE if idle_at < self._deadline else Kind.LATE)
-        elif got is None and self._unpacker is not None and not self._unpacker.is_whole:
-            got = Failure(Kind.LOST)
         self._has_begun = True
-        self._is_over = not isinstance(got, bytes)
-        return got
+        with _until(min(idle_at, self._deadline)):
+            try:
+                got: bytes | None = await anext(self._pieces, None)
+            except (httpx2.HTTPError, httpx2.StreamError):
+                return Failure(Kind.LOST)
+            self._is_read = got is None
+            is_cut = got is None and self._unpacker is not None and not self._unpacker.is_whole
+            return Failure(Kind.LOST) if is_cut else got
+        return Failure(Kind.IDLE if idle_at < self._deadline else Kind.LATE)
 
-    async def whole(self, limit: int) -> bytes | Failure:
-        """The whole body, unpacked, of at most so many bytes."""
+    async def whole(self) -> bytes | Failure:
+        """The whole body, unpacked."""
         declared = self.headers.get("content-length", "")
-        if self._has_body and self._unpacker is None and declared.isdecimal() and int(declared[:19]) > limit:
+        if self._has_body and self._unpacker is None and declared.isdecimal() and int(declared[:19]) > self._room:
             return self._problem or Failure(Kind.TOO_LONG)
         body = bytearray()
         while isinstance(piece := await self.piece(), bytes):
             body += piece
-            if len(body) > limit:
-                return Failure(Kind.TOO_LONG)
         return bytes(body) if piece is None else piece
 
     async def beginning(self, limit: int, seconds: float) -> bytes:
         """At most so many bytes of the body, as far as they come within that time: of an error not all is needed."""
         got = bytearray()
+        self._room = math.inf  # this is the bound
         with trio.move_on_after(seconds):
             while len(got) < limit and isinstance(piece := await self.piece(), bytes):
                 got += piece
@@ -299,7 +308,15 @@ class Answer:
 
     async def aclose(self) -> None:
         """Give the connection back: to the pool where the answer was read to its end, else to the system."""
-        with trio.move_on_after(CLOSE_S, shield=True), contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
+        with contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
+            if self._is_read:
+                await self._response.aclose()
+            else:
+                await self._abandon()
+
+    async def _abandon(self) -> None:
+        """Close the connection of an answer that was not read to its end."""
+        with trio.move_on_after(CLOSE_S, shield=True):
             # A generator of httpx2 that is closed in the middle leaves those below it to the garbage collector; one
             # that is cancelled while it waits ends them all, and closes the connection.
             with trio.CancelScope() as scope:

@@ -234,6 +234,7 @@ class Transport:
             request.url,
             request.headers.items(),
             request.content,
+            max_bytes=self.limits.max_bytes,
             deadline=deadline,
             idle_s=self.limits.idle_s,
         )
@@ -304,7 +305,6 @@ class Answer:
         self._place = place
         self._limits = limits
         self._first: bytes | None = None
-        self._count = 0
         self._reader = SseReader(place.provider, max_bytes=limits.max_event_bytes)
         self._events: deque[ServerEvent] = deque()
         self._ended = False
@@ -392,18 +392,11 @@ class Answer:
         if self._first is not None:
             first, self._first = self._first, None
             return first
-        if self._ended:
-            return None
         got = await self._answer.piece()
-        if isinstance(got, bytes):
-            self._count += len(got)
-            if self._count <= self._limits.max_bytes:
-                return got
-            got = Failure(Kind.TOO_LONG)
-        self._ended = True
-        if got is None:
-            return None
-        raise self._fault(got)
+        self._ended = not isinstance(got, bytes)
+        if isinstance(got, Failure):
+            raise self._fault(got)
+        return got
 
     def _fault(self, failure: Failure) -> ModelError:
         """What it means that the rest of the answer does not come."""

@@ -181,6 +181,7 @@ class HttpClient:
             whole.url,
             whole.headers,
             whole.body,
+            max_bytes=exchange.max_bytes,
             check=partial(_check_address, exchange.base, whole.url),
         )
         if isinstance(answer, Failure):
@@ -226,7 +227,7 @@ async def _received(answer: Answer, exchange: Exchange, method: str) -> Received
     status, headers = answer.status, answer.headers
     if code_of(status, exchange.statuses) is not None or status >= 300:
         return Received(status, headers, await answer.beginning(MAX_READ, ERROR_S))
-    body = await answer.whole(exchange.max_bytes)
+    body = await answer.whole()
     if not isinstance(body, Failure):
         return Received(status, headers, body)
     if body.kind is Kind.LOST:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import httpx2
 import trio
 
-from pegboard_httpclient import HTTP_LOGGERS, LOOPBACK, Kind, cause_of, causes_of
+from pegboard_httpclient import HTTP_LOGGERS, LOOPBACK, Kind, LogMask, cause_of, causes_of
 from pegboard_httpclient.client import tls_context
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._codes import NOT_RUN, NUMBER_HEADER
@@ -400,31 +400,19 @@ def status_fault(response: httpx2.Response, definition: ServerDefinition) -> Lin
     return LinkError("refused", f"it answers HTTP {status}", "Look into the log of the server; try again later.")
 
 
-class _Mask(logging.Filter):
-    """Takes secrets out of what libraries log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.secrets: tuple[str, ...] = ()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        masked = self._mask(text)
-        if masked != text:
-            record.msg, record.args = masked, ()
-        if record.exc_info and not record.exc_text:
-            record.exc_text = self._mask(logging.Formatter().formatException(record.exc_info))
-        return True
-
-    def _mask(self, text: str) -> str:
-        from pegboard.config import mask_text
-
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return mask_text(text)
+_SECRETS: set[str] = set()
+"""What the libraries may log no more."""
 
 
-_MASK = _Mask()
+def _hide(text: str) -> str:
+    from pegboard.config import mask_text
+
+    for secret in sorted(_SECRETS, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return mask_text(text)
+
+
+_MASK = LogMask(_hide)
 
 
 def mask_logs(definition: ServerDefinition) -> None:
@@ -434,6 +422,6 @@ def mask_logs(definition: ServerDefinition) -> None:
 
 def mask_also(*found: str) -> None:
     """From now on the libraries log none of these."""
-    _MASK.secrets = tuple(sorted({*_MASK.secrets, *found}, key=len, reverse=True))
+    _SECRETS.update(found)
     for name in QUIET:
         logging.getLogger(name).addFilter(_MASK)  # a filter is added once

@@ -389,7 +389,7 @@ def _places(url: str) -> list[str]:
 async def _get(client: Client, url: str, ends: float) -> tuple[bytes, str]:
     headers = (("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5"), ("Accept-Encoding", "identity"))
     for _ in range(MAX_REDIRECTS + 1):
-        answer = await client.send("GET", url, headers, deadline=ends, idle_s=READ_S)
+        answer = await client.send("GET", url, headers, max_bytes=MAX_BYTES, deadline=ends, idle_s=READ_S)
         if isinstance(answer, Failure):
             raise _fault_of(answer, url)
         try:
@@ -410,7 +410,7 @@ async def _get(client: Client, url: str, ends: float) -> tuple[bytes, str]:
 async def _body(answer: Answer, url: str) -> bytes:
     if answer.status != 200:
         raise DiscoveryError(f"the server answered {answer.status}")
-    body = await answer.whole(MAX_BYTES)
+    body = await answer.whole()
     if isinstance(body, Failure):
         raise _fault_of(body, url)
     return body
