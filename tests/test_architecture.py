@@ -25,7 +25,6 @@ MAX_FUNCTION = 60
 
 CIRCLES = {
     "pegboard.board": "with the split of the board",
-    "pegboard.cli._output": "pegboard.cli gets its public modules first",
 }
 """A module of each circle that is not open yet, and when it will be."""
 

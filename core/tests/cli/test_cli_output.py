@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.cli import _output
+from pegboard.cli import _output, _terminal
 from pegboard.cli._output import OutputError, emit, emit_json, emit_table, is_terminal, note
 from pegboard.cli._run import start_logging
 from pegboard.cli._text import printable, printable_json, printable_line
@@ -149,29 +149,29 @@ def test_a_stderr_that_is_closed_is_no_reason_to_fail(monkeypatch):
 
 
 def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(monkeypatch, capfd):
-    monkeypatch.setattr(_output, "_kept", None)
-    monkeypatch.setattr(_output, "_is_lent", False)
+    monkeypatch.setattr(_terminal, "_kept", None)
+    monkeypatch.setattr(_terminal, "_is_lent", False)
     monkeypatch.setattr(sys, "stdout", open(1, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 - no path
     before = os.dup(1)
     try:
-        _output.keep_stdout()
+        _terminal.keep_stdout()
         print("a help")
-        with _output.running_third_party_code():
+        with _terminal.running_third_party_code():
             print("while loading")
             os.write(1, b"written\n")
         print("after loading")
         emit("an answer\n")
-        _output.lend_stdout()
+        _terminal.lend_stdout()
         print("a command")
-        with _output.running_third_party_code():
+        with _terminal.running_third_party_code():
             print("while loading again")
         print("the command goes on")
         _output.flush_answer()
     finally:
         os.dup2(before, 1)
         os.close(before)
-        if _output._kept is not None:
-            os.close(_output._kept.fileno())
+        if _terminal._kept is not None:
+            os.close(_terminal._kept.fileno())
     out, err = capfd.readouterr()
     assert out.splitlines() == ["a help", "an answer", "a command", "the command goes on"]
     assert sorted(err.splitlines()) == ["after loading", "while loading", "while loading again", "written"]
@@ -180,8 +180,8 @@ def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(mo
 def test_a_stdout_that_is_not_the_process_own_is_left_alone(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
-    _output.keep_stdout()
-    _output.lend_stdout()
+    _terminal.keep_stdout()
+    _terminal.lend_stdout()
     assert _output.answer_stream() is sys.stdout is stream
 
 
@@ -189,12 +189,12 @@ def test_a_command_that_speaks_a_protocol_gets_the_descriptor_of_the_answer(monk
     from pegboard.cli import answer_descriptor
 
     with (tmp_path / "out").open("w") as kept:
-        monkeypatch.setattr(_output, "_kept", kept)
+        monkeypatch.setattr(_terminal, "_kept", kept)
         kept.write("before")
         assert answer_descriptor() == kept.fileno()
         assert (tmp_path / "out").read_text() == "before"  # what was printed is not written after what follows
     assert answer_descriptor() is None
-    monkeypatch.setattr(_output, "_kept", None)
+    monkeypatch.setattr(_terminal, "_kept", None)
     monkeypatch.setattr(sys, "stdout", None)
     assert answer_descriptor() is None
     monkeypatch.setattr(sys, "stdout", io.StringIO())

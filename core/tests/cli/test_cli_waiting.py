@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pegboard.cli import _output, _waiting
+from pegboard.cli import _terminal, _waiting
 from pegboard.cli._output import emit, note
 from pegboard.cli._terminal import cut
 from pegboard.cli._waiting import quiet, waiting
@@ -59,7 +59,7 @@ def sit_down(monkeypatch):
         terminal = Terminal(encoding, is_terminal=stderr)
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setattr(sys, "stdout", terminal if stdout and stderr else Terminal(is_terminal=stdout))
-        monkeypatch.setattr(_output, "_kept", None)
+        monkeypatch.setattr(_terminal, "_kept", None)
         monkeypatch.setattr(_waiting, "SHOWN_AFTER_S", 0.0)
         monkeypatch.setattr(_waiting, "STEP_S", 0.001)
         monkeypatch.setenv("TERM", "xterm")

@@ -5,7 +5,7 @@
     _run       one run: its options, and the board and host they ask for; what commands of plugins get as `ctx.obj`
     _output    stdout and stderr: the answer, notes for people, tables
     _table     rows as columns that fit
-    _terminal  how wide it is, and what it can show
+    _terminal  whose stdout is; how wide a terminal is, and what it can show
     _waiting   what is waited for, as a line at the terminal
     _X         the command X, imported when it is asked for
 
@@ -36,19 +36,17 @@ if TYPE_CHECKING:
     from pegboard.cli._output import (
         OutputError,
         answer_descriptor,
-        answer_stream,
         emit,
         emit_json,
         emit_line,
         emit_table,
         note,
-        running_third_party_code,
         to_json,
     )
     from pegboard.cli._person import ask_person, forget_typed, has_person, read_typed_line, say_yes
     from pegboard.cli._run import ProgramRun
     from pegboard.cli._sources import absence_of, held_line
-    from pegboard.cli._terminal import is_terminal, moves_cursor
+    from pegboard.cli._terminal import answer_stream, is_terminal, moves_cursor, running_third_party_code
     from pegboard.cli._text import printable_line, taken_out_of
     from pegboard.cli._waiting import quiet, waiting
 
@@ -88,19 +86,17 @@ __getattr__ = lazy_names(
         "._output": (
             "OutputError",
             "answer_descriptor",
-            "answer_stream",
             "emit",
             "emit_json",
             "emit_line",
             "emit_table",
             "note",
-            "running_third_party_code",
             "to_json",
         ),
         "._person": ("ask_person", "forget_typed", "has_person", "read_typed_line", "say_yes"),
         "._run": ("ProgramRun",),
         "._sources": ("absence_of", "held_line"),
-        "._terminal": ("is_terminal", "moves_cursor"),
+        "._terminal": ("answer_stream", "is_terminal", "moves_cursor", "running_third_party_code"),
         "._text": ("printable_line", "taken_out_of"),
         "._waiting": ("quiet", "waiting"),
     },
@@ -115,8 +111,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # Starting allocates much and frees next to nothing: collecting there costs a sixth of a short command. A host that
     # runs has it on again (`ProgramRun.open_host`).
     gc.disable()
-    from pegboard.cli._output import discard_output, keep_stdout
+    from pegboard.cli._output import discard_output
     from pegboard.cli._program import Program
+    from pegboard.cli._terminal import keep_stdout
 
     keep_stdout()
     try:

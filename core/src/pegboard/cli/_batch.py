@@ -26,9 +26,9 @@ from typing import IO, TYPE_CHECKING, TextIO
 import click
 
 from pegboard.cli._lines import Cutter, line_of
-from pegboard.cli._output import OutputError, answer_stream, drop_stdout, note
+from pegboard.cli._output import OutputError, drop_stdout, note
 from pegboard.cli._program import DONE, TOOL_ERROR
-from pegboard.cli._terminal import is_terminal
+from pegboard.cli._terminal import answer_stream, is_terminal
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult

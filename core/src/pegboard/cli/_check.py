@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from pegboard.cli._output import emit_json, emit_line, running_third_party_code
+from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._terminal import running_third_party_code
 from pegboard.cli._text import printable
 from pegboard.cli._waiting import waiting
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from pegboard.cli._output import emit_json, emit_table, lend_stdout, note, to_json
+from pegboard.cli._output import emit_json, emit_table, note, to_json
 from pegboard.cli._program import Program
 from pegboard.cli._run import ProgramRun
+from pegboard.cli._terminal import lend_stdout
 from pegboard.errors import ConfigError, PegboardError, PluginError
 
 

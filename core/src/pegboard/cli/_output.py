@@ -2,33 +2,31 @@
 
 A stdout that closes or fills is an answer that did not arrive: `OutputError`, a line on stderr, exit 1. Everything is
 written and flushed here, so that nothing is left for the interpreter to fail on when it shuts down.
-
-In a process of its own, the program keeps stdout to itself (`keep_stdout`): what third-party code prints, in a tool,
-when a plugin is imported, in a worker process, is on stderr. A command of a plugin is trusted with stdout:
-`sys.stdout` is the answer while it runs (`lend_stdout`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pegboard.cli._table import table
-from pegboard.cli._terminal import columns_of, is_terminal, moves_cursor, shown_on
+from pegboard.cli._terminal import (
+    answer_stream,
+    columns_of,
+    is_terminal,
+    keeps_stdout,
+    moves_cursor,
+    shown_on,
+)
 from pegboard.cli._text import printable, printable_json, printable_line
 from pegboard.cli._waiting import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-_kept: TextIO | None = None
-"""The stdout of the process, where the program keeps it to itself."""
-_is_lent = False
+    from collections.abc import Iterable, Sequence
 
 
 class OutputError(Exception):
@@ -45,14 +43,6 @@ class OutputError(Exception):
         }
         number = None if problem is None else problem.errno
         super().__init__(reasons.get(number) or f"stdout cannot be written: {os.strerror(number or 0)}")
-
-
-def answer_stream() -> TextIO | None:
-    """Where the answer goes; None if that is closed.
-
-    .. versionadded:: 0.1
-    """
-    return _kept or sys.stdout
 
 
 def answer_descriptor() -> int | None:
@@ -72,65 +62,13 @@ def answer_descriptor() -> int | None:
         return None
 
 
-def keep_stdout() -> None:
-    """Keep stdout to the program: descriptor 1 is stderr from here on, for this process and those it starts.
-
-    Does nothing where `sys.stdout` is not the process's own, as in a program that runs this one inside itself.
-    """
-    global _kept
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:  # closed: it is taken, or the next file that is opened would have its number
-            os.open(os.devnull, os.O_RDWR)
-    own = sys.stdout
-    try:
-        if own.fileno() != 1:
-            return
-        own.flush()
-    except (OSError, ValueError, AttributeError):  # closed, or no file of the system's: nothing there to keep
-        return
-    number = os.dup(1)
-    os.dup2(2, 1)
-    # Open as long as the process: nobody closes it.
-    sys.stdout = _kept = os.fdopen(number, "w", encoding=own.encoding, errors=own.errors, closefd=False)
-    if isinstance(own, io.TextIOWrapper):
-        _kept.reconfigure(line_buffering=own.line_buffering, write_through=own.write_through)
-
-
-@contextlib.contextmanager
-def running_third_party_code() -> Iterator[None]:
-    """From here on `sys.stdout` is stderr: third-party code runs. In a command of a plugin only until the block
-    ends.
-
-    .. versionadded:: 0.1
-    """
-    if _kept is None:
-        yield
-        return
-    sys.stdout = sys.stderr
-    try:
-        yield
-    finally:
-        if _is_lent:
-            sys.stdout = _kept
-
-
-def lend_stdout() -> None:
-    """What is printed from here on is the answer: a command of a plugin runs, or click shows a help."""
-    global _is_lent
-    if _kept is not None:
-        _is_lent = True
-        sys.stdout = _kept
-
-
 def flush_answer() -> None:
     """Write what a command of a plugin printed and left in the buffer.
 
     Raises:
         OutputError: stdout is closed or full.
     """
-    if _kept is not None:
+    if keeps_stdout():
         emit("")
 
 

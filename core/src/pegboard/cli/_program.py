@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pegboard.cli._output import OutputError, drop_stdout, emit, flush_answer, lend_stdout, note
+from pegboard.cli._output import OutputError, drop_stdout, emit, flush_answer, note
 from pegboard.cli._run import ProgramRun, start_logging
+from pegboard.cli._terminal import lend_stdout
 from pegboard.cli._text import printable, printable_line
 from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard._values import Shown
-from pegboard.cli._output import OutputError, note, running_third_party_code
+from pegboard.cli._output import OutputError, note
+from pegboard.cli._terminal import running_third_party_code
 from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 

@@ -1,12 +1,22 @@
-"""The terminal at the other end of a stream: is there one, how wide is it, which characters can it show."""
+"""The streams of the process: whose stdout is; and the terminal at the other end of one, how wide it is and which
+characters it can show.
+
+In a process of its own, the program keeps stdout to itself (`keep_stdout`): what third-party code prints, in a tool,
+when a plugin is imported, in a worker process, is on stderr. A command of a plugin is trusted with stdout:
+`sys.stdout` is the answer while it runs (`lend_stdout`).
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TextIO
 
 _IN_ASCII = str.maketrans(
@@ -19,6 +29,76 @@ COLUMNS = 80
 """Of a terminal that does not say how wide it is."""
 ROWS = 24
 """Of a terminal that does not say how high it is."""
+
+
+_kept: TextIO | None = None
+"""The stdout of the process, where the program keeps it to itself."""
+_is_lent = False
+
+
+def answer_stream() -> TextIO | None:
+    """Where the answer goes; None if that is closed.
+
+    .. versionadded:: 0.1
+    """
+    return _kept or sys.stdout
+
+
+def keeps_stdout() -> bool:
+    """Whether the program keeps stdout to itself."""
+    return _kept is not None
+
+
+def keep_stdout() -> None:
+    """Keep stdout to the program: descriptor 1 is stderr from here on, for this process and those it starts.
+
+    Does nothing where `sys.stdout` is not the process's own, as in a program that runs this one inside itself.
+    """
+    global _kept
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: it is taken, or the next file that is opened would have its number
+            os.open(os.devnull, os.O_RDWR)
+    own = sys.stdout
+    try:
+        if own.fileno() != 1:
+            return
+        own.flush()
+    except (OSError, ValueError, AttributeError):  # closed, or no file of the system's: nothing there to keep
+        return
+    number = os.dup(1)
+    os.dup2(2, 1)
+    # Open as long as the process: nobody closes it.
+    sys.stdout = _kept = os.fdopen(number, "w", encoding=own.encoding, errors=own.errors, closefd=False)
+    if isinstance(own, io.TextIOWrapper):
+        _kept.reconfigure(line_buffering=own.line_buffering, write_through=own.write_through)
+
+
+@contextlib.contextmanager
+def running_third_party_code() -> Iterator[None]:
+    """From here on `sys.stdout` is stderr: third-party code runs. In a command of a plugin only until the block
+    ends.
+
+    .. versionadded:: 0.1
+    """
+    if _kept is None:
+        yield
+        return
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        if _is_lent:
+            sys.stdout = _kept
+
+
+def lend_stdout() -> None:
+    """What is printed from here on is the answer: a command of a plugin runs, or click shows a help."""
+    global _is_lent
+    if _kept is not None:
+        _is_lent = True
+        sys.stdout = _kept
 
 
 def is_terminal(stream: TextIO | None) -> bool:

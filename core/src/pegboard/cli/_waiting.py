@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from pegboard._values import Shown
-from pegboard.cli._terminal import can_show, columns_of, cut, is_terminal, moves_cursor
+from pegboard.cli._terminal import answer_stream, can_show, columns_of, cut, is_terminal, moves_cursor
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
@@ -164,8 +164,6 @@ def erasing() -> str:
 
 
 def _is_wanted() -> bool:
-    from pegboard.cli._output import answer_stream  # which is above: it writes in `quiet()`
-
     return is_terminal(sys.stderr) and is_terminal(answer_stream()) and moves_cursor() and not _wants_json()
 
 
