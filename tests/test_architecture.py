@@ -35,7 +35,6 @@ LARGE = {
     "pegboard_chat.loop": "with the split of the board",
     "pegboard_tasks.tools.make_tools": "with the split of the board",
     "pegboard_time.tools.make_tools": "with the split of the board",
-    "pegboard_chat.wire.transport": "with the one HTTP client",
     "pegboard_toolgen.discover._program_drafts._assembled": "with the lean folder of init",
     "pegboard_toolgen.discover._program_drafts.draft_of": "with the lean folder of init",
     "pegboard_toolgen.discover._types": "with the lean folder of init",
