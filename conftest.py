@@ -90,54 +90,57 @@ def _cases(folder: Path) -> Any:
                 yield SuiteCase(name, schema, test["data"], test["valid"])
 
 
-@pytest.fixture(scope="session")
-def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
-    """A bounded sampler: a schema of either dialect, and some values that come near it."""
-    from hypothesis import strategies as st
+class SchemaSampler:
+    """Strategies of schemas of both dialects, and of values that come near what they allow."""
 
-    names = st.sampled_from(["a", "b", "A", "a-b", "x1", "", "$ref", "name", "é{}\"'\\", "if"])
-    numbers = st.sampled_from([0, 1, 1.0, -1, 2, 3, 0.5, 2.5, 7, 2**53, 2**53 + 1, 1e30, -0.0])
-    texts = st.sampled_from(["", "a", "b", "ab", "aab", "a\n", "a1", "é", "1", "true", "a-b", "٣"])
-    scalars = st.one_of(st.none(), st.booleans(), numbers, texts)
-    values = st.recursive(
-        scalars,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-        max_leaves=6,
-    )
-    types = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
-    patterns = st.sampled_from(
-        ["a", "^a", "b$", "^a+$", r"\d", r"^[^\W_]$", "a|b", "(ab)*b", r"\$", "^.$", "", r"[$\]]"]
-    )
-    counts = st.sampled_from([0, 1, 2, 2.0])
+    def __init__(self) -> None:
+        from hypothesis import strategies
 
-    def objects(inner: SearchStrategy[Any], *, new: bool) -> SearchStrategy[Any]:
-        many = st.lists(inner, min_size=1, max_size=3)
-        by_name = st.dictionaries(names, inner, max_size=3)
-        required = st.lists(names, max_size=2, unique=True)
-        keywords: dict[str, SearchStrategy[Any]] = {
-            "type": types | st.lists(types, min_size=1, max_size=3, unique=True),
-            "enum": st.lists(values, max_size=3),
-            "const": values,
-            "minimum": numbers,
-            "maximum": numbers,
-            "exclusiveMinimum": numbers,
-            "exclusiveMaximum": numbers,
-            "multipleOf": st.sampled_from([1, 2, 0.5, 0.1, 3]),
-            "minLength": counts,
-            "maxLength": counts,
-            "pattern": patterns,
-            "items": inner if new else inner | st.lists(inner, max_size=2),
+        self.st = strategies
+        self.names = self.st.sampled_from(["a", "b", "A", "a-b", "x1", "", "$ref", "name", "é{}\"'\\", "if"])
+        self.numbers = self.st.sampled_from([0, 1, 1.0, -1, 2, 3, 0.5, 2.5, 7, 2**53, 2**53 + 1, 1e30, -0.0])
+        self.texts = self.st.sampled_from(["", "a", "b", "ab", "aab", "a\n", "a1", "é", "1", "true", "a-b", "٣"])
+        self.scalars = self.st.one_of(self.st.none(), self.st.booleans(), self.numbers, self.texts)
+        self.values = self.st.recursive(
+            self.scalars,
+            lambda inner: self.st.lists(inner, max_size=3) | self.st.dictionaries(self.names, inner, max_size=3),
+            max_leaves=6,
+        )
+        self.types = self.st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+        self.patterns = self.st.sampled_from(
+            ["a", "^a", "b$", "^a+$", r"\d", r"^[^\W_]$", "a|b", "(ab)*b", r"\$", "^.$", "", r"[$\]]"]
+        )
+        self.counts = self.st.sampled_from([0, 1, 2, 2.0])
+
+    def keywords(self, inner: SearchStrategy[Any], *, new: bool) -> dict[str, SearchStrategy[Any]]:
+        """What a schema may say, with schemas inside of it; `new`: in 2020-12, else in draft 7."""
+        many = self.st.lists(inner, min_size=1, max_size=3)
+        by_name = self.st.dictionaries(self.names, inner, max_size=3)
+        required = self.st.lists(self.names, max_size=2, unique=True)
+        both: dict[str, SearchStrategy[Any]] = {
+            "type": self.types | self.st.lists(self.types, min_size=1, max_size=3, unique=True),
+            "enum": self.st.lists(self.values, max_size=3),
+            "const": self.values,
+            "minimum": self.numbers,
+            "maximum": self.numbers,
+            "exclusiveMinimum": self.numbers,
+            "exclusiveMaximum": self.numbers,
+            "multipleOf": self.st.sampled_from([1, 2, 0.5, 0.1, 3]),
+            "minLength": self.counts,
+            "maxLength": self.counts,
+            "pattern": self.patterns,
+            "items": inner if new else inner | self.st.lists(inner, max_size=2),
             "contains": inner,
-            "minItems": counts,
-            "maxItems": counts,
-            "uniqueItems": st.booleans(),
+            "minItems": self.counts,
+            "maxItems": self.counts,
+            "uniqueItems": self.st.booleans(),
             "properties": by_name,
-            "patternProperties": st.dictionaries(patterns, inner, max_size=2),
+            "patternProperties": self.st.dictionaries(self.patterns, inner, max_size=2),
             "additionalProperties": inner,
             "propertyNames": inner,
             "required": required,
-            "minProperties": counts,
-            "maxProperties": counts,
+            "minProperties": self.counts,
+            "maxProperties": self.counts,
             "allOf": many,
             "anyOf": many,
             "oneOf": many,
@@ -145,38 +148,49 @@ def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
             "if": inner,
             "then": inner,
             "else": inner,
-            "$ref": st.sampled_from(["#/definitions/A", "#/definitions/a", "#/definitions/A/items"]),
+            "$ref": self.st.sampled_from(["#/definitions/A", "#/definitions/a", "#/definitions/A/items"]),
         }
-        if new:
-            keywords |= {
-                "prefixItems": many,
-                "dependentRequired": st.dictionaries(names, required, max_size=2),
-                "dependentSchemas": by_name,
-                "unevaluatedProperties": inner,
-                "unevaluatedItems": inner,
-                "minContains": counts,
-                "maxContains": counts,
-            }
-        else:
-            keywords |= {
+        if not new:
+            return both | {
                 "additionalItems": inner,
-                "dependencies": st.dictionaries(names, inner | required, max_size=2),
+                "dependencies": self.st.dictionaries(self.names, inner | required, max_size=2),
             }
+        return both | {
+            "prefixItems": many,
+            "dependentRequired": self.st.dictionaries(self.names, required, max_size=2),
+            "dependentSchemas": by_name,
+            "unevaluatedProperties": inner,
+            "unevaluatedItems": inner,
+            "minContains": self.counts,
+            "maxContains": self.counts,
+        }
+
+    def objects(self, inner: SearchStrategy[Any], *, new: bool) -> SearchStrategy[Any]:
+        """A schema of some keywords."""
+        st, keywords = self.st, self.keywords(inner, new=new)
         chosen = st.lists(st.sampled_from(sorted(keywords)), max_size=4, unique=True)
         return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: keywords[key] for key in keys}))
 
-    def documents(*, new: bool) -> SearchStrategy[Any]:
+    def documents(self, *, new: bool) -> SearchStrategy[Any]:
+        """A whole document, with definitions that references name."""
+        st = self.st
         schemas: SearchStrategy[Any] = st.recursive(
-            st.booleans() | st.just({}), lambda inner: objects(inner, new=new), max_leaves=8
+            st.booleans() | st.just({}), lambda inner: self.objects(inner, new=new), max_leaves=8
         )
-        definitions = st.fixed_dictionaries({"A": objects(schemas, new=new), "a": schemas})
+        definitions = st.fixed_dictionaries({"A": self.objects(schemas, new=new), "a": schemas})
         return st.builds(
             lambda schema, found: {**schema, "$schema": DRAFT_2020 if new else DRAFT_7, "definitions": found},
-            objects(schemas, new=new),
+            self.objects(schemas, new=new),
             definitions,
         )
 
-    return st.tuples(documents(new=True) | documents(new=False), st.lists(values, min_size=1, max_size=6))
+
+@pytest.fixture(scope="session")
+def schemas_with_values() -> SearchStrategy[tuple[Any, list[Any]]]:
+    """A bounded sampler: a schema of either dialect, and some values that come near it."""
+    one = SchemaSampler()
+    documents = one.documents(new=True) | one.documents(new=False)
+    return one.st.tuples(documents, one.st.lists(one.values, min_size=1, max_size=6))
 
 
 KEEPER = Path(__file__).parent / "tests" / "kit" / "keeper.py"

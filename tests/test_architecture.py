@@ -24,23 +24,12 @@ MAX_FUNCTION = 60
 """Lines of code: without blanks, comments and docstrings."""
 
 CIRCLES = {
-    "pegboard.board": "with the split of the board",
+    "pegboard_toolgen.routes": "with the lean folder of init",
 }
 """A module of each circle that is not open yet, and when it will be."""
 
 LARGE = {
-    "conftest.schemas_with_values": "with the split of the board",
-    "pegboard.board": "with the split of the board",
-    "pegboard.pipeline.execution.make_execute": "with the split of the board",
-    "pegboard_chat.loop": "with the split of the board",
-    "pegboard_tasks.tools.make_tools": "with the split of the board",
-    "pegboard_time.tools.make_tools": "with the split of the board",
-    "pegboard_toolgen.discover._program_drafts._assembled": "with the lean folder of init",
-    "pegboard_toolgen.discover._program_drafts.draft_of": "with the lean folder of init",
     "pegboard_toolgen.discover._types": "with the lean folder of init",
-    "pegboard_toolgen.discover.library": "with the lean folder of init",
-    "pegboard_toolgen.discover.openapi.discover_openapi": "with the lean folder of init",
-    "pegboard_toolgen.flow.init": "with the lean folder of init",
 }
 """Files and functions that are larger, and when they will not be."""
 

@@ -79,11 +79,11 @@ async def test_rubbish_costs_the_plugin_that_gave_it(
 ) -> None:
     import pegboard_chat.plugin
     import pegboard_mcp.plugin
-    from pegboard import plugins
+    from pegboard.registry import asking
     from pegboard_chat.models import providers_of
     from pegboard_mcp.server.app import make_server
 
-    monkeypatch.setattr(plugins, "MAX_ANSWERS", 500)
+    monkeypatch.setattr(asking, "MAX_ANSWERS", 500)
     guest = plugin_of(hook, answer)
     host = await host_with(guest, Good(), pegboard_chat.plugin, pegboard_mcp.plugin, config={"strict": False})
     providers_of(host)

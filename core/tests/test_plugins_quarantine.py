@@ -14,7 +14,8 @@ import pytest
 
 from pegboard import ConfigError, ErrorCode, HeldBackError, PluginError, Tool, hookimpl, load_board, open_host, tool
 from pegboard.contract import Guard, Stage
-from pegboard.plugins import BUILTINS, PluginRecord
+from pegboard.registry.asking import PluginRecord
+from pegboard.registry.plugins import BUILTINS
 
 
 @tool(run="inplace")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from pegboard import ErrorCode, Finding, PluginError, Tool, ToolCall, load_board, open_host, third_party
+from pegboard import ErrorCode, Finding, PluginError, Tool, ToolCall, load_board, open_host
 from pegboard.hookspecs import hookimpl
+from pegboard.registry import checks
 
 
 class Hostile:
@@ -112,9 +113,9 @@ async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, mon
     guard that cannot be made takes the tool, or the board, with it, since it must not be missing."""
     import click
 
-    from pegboard import plugins
+    from pegboard.registry import asking
 
-    monkeypatch.setattr(plugins, "MAX_ANSWERS", 500)
+    monkeypatch.setattr(asking, "MAX_ANSWERS", 500)
     plugins_given = [plugin_of(hook, answer), Good()]
     if hook == "make_guards" and answer is not RUBBISH["nothing"]:  # a guard that cannot be made must not be missing
         board = load_board({}, plugins_given)
@@ -233,7 +234,7 @@ def checked(*checks: Any) -> list[Finding]:
 
 
 def test_a_check_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(third_party, "CHECK_S", 0.05)
+    monkeypatch.setattr(checks, "CHECK_S", 0.05)
     free = threading.Event()
     fine = Finding("x", "plugin 'guest'", "why", "fix")
     try:
@@ -244,7 +245,7 @@ def test_a_check_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_check_may_say_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(third_party, "CHECK_S", 0.0)
+    monkeypatch.setattr(checks, "CHECK_S", 0.0)
     released = threading.Event()
 
     def slow(board: Any) -> Any:
@@ -252,7 +253,7 @@ def test_a_check_may_say_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
         return [Finding("x", "plugin 'guest'", "slow", "fix")]
 
     slow.timeout_s = 60  # type: ignore[attr-defined]
-    monkeypatch.setattr(third_party, "_in_time", _patient(third_party._in_time))
+    monkeypatch.setattr(checks, "_in_time", _patient(checks._in_time))
     assert [one.why for one in checked(slow)] == ["slow"]
 
 

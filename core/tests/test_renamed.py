@@ -29,7 +29,17 @@ NAMES = [
     ("pegboard.text", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.doctor", "HIDDEN", "pegboard.text", "HIDDEN_CHARACTERS"),
     ("pegboard.marks", "HIDDEN", "pegboard.marks", "HIDDEN_TEXT"),
-    ("pegboard.board", "NotHung", "pegboard.board", "RejectedTool"),
+    ("pegboard.board", "NotHung", "pegboard.registry.board", "RejectedTool"),
+    ("pegboard.board", "Board", "pegboard.registry.board", "Board"),
+    ("pegboard.board", "load_board", "pegboard.registry.board", "load_board"),
+    ("pegboard.board", "ClaimError", "pegboard.registry.board", "ClaimError"),
+    ("pegboard.board", "DIALECT_PACKAGES", "pegboard.registry.dialects", "DIALECT_PACKAGES"),
+    ("pegboard.plugins", "BUILTINS", "pegboard.registry.plugins", "BUILTINS"),
+    ("pegboard.plugins", "PluginRecord", "pegboard.registry.plugins", "PluginRecord"),
+    ("pegboard.plugins", "WATCHER", "pegboard.registry.asking", "WATCHER"),
+    ("pegboard.visible", "ProfileTools", "pegboard.registry.visible", "ProfileTools"),
+    ("pegboard.third_party", "readable", "pegboard.registry.checks", "readable"),
+    ("pegboard.third_party", "checked_validator", "pegboard.registry.planning", "checked_validator"),
 ]
 
 

@@ -67,8 +67,8 @@ with _collector_paused():
 
 if TYPE_CHECKING:
     from pegboard import asyncio as asyncio
-    from pegboard.board import Board
     from pegboard.host import Host
+    from pegboard.registry.board import Board
     from pegboard.session import Confirmation, Session
 
 __all__ = [
@@ -130,7 +130,7 @@ __all__ = [
 ]
 
 
-_LATE = {"Board": "board", "Confirmation": "session", "Host": "host", "Session": "session"}
+_LATE = {"Board": "registry.board", "Confirmation": "session", "Host": "host", "Session": "session"}
 """Classes that programs and plugins name, mostly in hints, and that no short command needs: imported when asked for."""
 
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from pegboard.board import Board
     from pegboard.config import Config
     from pegboard.host import Host
+    from pegboard.registry.board import Board
     from pegboard.results import ToolResult
     from pegboard.sync import SyncHost
 
@@ -60,7 +60,7 @@ def load_board(
 
     .. versionadded:: 0.1
     """
-    from pegboard.board import load_board as loaded
+    from pegboard.registry.board import load_board as loaded
 
     return loaded(config, plugins, without=without, overrides=overrides)
 

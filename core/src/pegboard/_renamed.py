@@ -23,21 +23,24 @@ def warn_renamed(former: str, present: str) -> None:
     warnings.warn(message, DeprecationWarning, stacklevel=_CALLER)
 
 
-def former_module(module: str, present: str, names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+def former_module(
+    module: str, present: str, names: Mapping[str, str] | None = None, moved: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
     """The `__getattr__` of a module that was renamed: everything of the present one.
 
     Args:
         module: the `__name__` of the former module.
         present: the name of the present one.
         names: former names of things in it, each with the present name.
+        moved: things of it that are in another module now, each with that.
     """
 
     def get(name: str) -> Any:
         if name.startswith("__"):  # what Python itself looks for: `__path__`, `__all__`
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        now = (names or {}).get(name, name)
-        value = getattr(_imported(present, module), now)
-        warn_renamed(f"{module}.{name}", f"{present}.{now}")
+        now, place = (names or {}).get(name, name), (moved or {}).get(name, present)
+        value = getattr(_imported(place, module), now)
+        warn_renamed(f"{module}.{name}", f"{place}.{now}")
         return value
 
     return get

@@ -33,20 +33,19 @@ import trio
 
 from pegboard._api import open_host as open_host_of_trio
 from pegboard._renamed import Former
-from pegboard.pipeline.execution import is_async
 from pegboard.sync import HostThread
-from pegboard.tools import Tool, tool
+from pegboard.tools import Tool, is_async, tool
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from pegboard.board import Board
     from pegboard.config import Config
     from pegboard.context import CallContext
     from pegboard.host import Host
     from pegboard.registry import Page, Snapshot
+    from pegboard.registry.board import Board
     from pegboard.results import ToolResult
     from pegboard.session import Confirm, OnProgress, Session
     from pegboard.tools import ToolCall

@@ -272,7 +272,7 @@ class CallContext:
 
         .. versionadded:: 0.1
         """
-        from pegboard.pipeline.execution import run_in_process
+        from pegboard.pipeline.processes import run_in_process
 
         return await run_in_process(self.session.host.runtime, (module, function), arguments, limiter)
 

@@ -15,7 +15,6 @@ import attrs
 from pegboard._values import Shown, Value
 
 if TYPE_CHECKING:
-    from pegboard.board import Board
     from pegboard.context import CallContext
     from pegboard.errors import Fault, ToolError
     from pegboard.results import ToolResult
@@ -341,9 +340,9 @@ class Finding(NamedTuple):
         return self._asdict()
 
 
-Check = Callable[["Board"], Iterable[Finding]]
-"""Looks at a board and reports what is wrong; it changes nothing. It runs in a thread of its own, and may take 10 s, or
-what its attribute `timeout_s` says.
+Check = Callable[[Any], Iterable[Finding]]
+"""Looks at a board (`pegboard.protocols.Board`) and reports what is wrong; it changes nothing. It runs in a thread of
+its own, and may take 10 s, or what its attribute `timeout_s` says.
 
 .. versionadded:: 0.1
 """

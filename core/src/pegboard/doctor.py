@@ -21,8 +21,9 @@ from pegboard.text import WORDS, clean, describe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pegboard.board import Board, RejectedTool
     from pegboard.contract import Check
+    from pegboard.registry.board import Board
+    from pegboard.registry.conflicts import RejectedTool
     from pegboard.tools import Tool
 
 __getattr__ = former_names(__name__, {"HIDDEN": "HIDDEN_CHARACTERS"})

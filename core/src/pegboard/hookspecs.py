@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard.board import Board
     from pegboard.contract import Check, Dialect, Executor, Guard, Observer, ToolSource, Validator
+    from pegboard.protocols import Board
     from pegboard.tools import Origin, Tool
 
 hookspec = pluggy.HookspecMarker("pegboard")

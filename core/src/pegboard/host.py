@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from pegboard._renamed import Former
-from pegboard.board import Board, load_board
+from pegboard._session import HostSession
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
 from pegboard.pipeline.classify import pass_on
-from pegboard.pipeline.execution import lead_a_group
-from pegboard.result_store import READ_RESULT
-from pegboard.session import SOURCES_WAIT_S, Session
+from pegboard.registry.board import Board, load_board
+from pegboard.session import SOURCES_WAIT_S
+from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
     import os
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from pegboard.config import Config
     from pegboard.contract import ToolSource
-    from pegboard.plugins import PluginRecord
     from pegboard.registry import Snapshot
-    from pegboard.session import Confirm, OnProgress
+    from pegboard.registry.asking import PluginRecord
+    from pegboard.session import Confirm, OnProgress, Session
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
@@ -141,7 +141,7 @@ class Host:
         if user_id is None:
             selected = self.board.config.profiles.get(visible.profile) if visible.profile else None
             user_id = (selected.user_id if selected else None) or self.board.config.core.user_id
-        return Session(self, visible, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
+        return HostSession(self, visible, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
 
     # -- sources
 
@@ -244,7 +244,9 @@ class Host:
 
     def offer_read_result(self) -> None:
         """Register `read_result`, now that there is something to read."""
-        if READ_RESULT.name not in self.board.registry.plans:
+        if READ_RESULT_NAME not in self.board.registry.plans:
+            from pegboard.result_store import READ_RESULT
+
             try:
                 self.board.add(READ_RESULT)
             except PegboardError:
@@ -389,6 +391,8 @@ async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGN
     import tempfile
 
     import trio_parallel
+
+    from pegboard.pipeline.processes import lead_a_group
 
     with tempfile.TemporaryDirectory(prefix="pegboard-") as folder:
         opened = trio_parallel.open_worker_context(idle_timeout=60, grace_period=2, init=lead_a_group)

@@ -34,6 +34,9 @@ Results = Literal["clean", "raw"]
 RUNS = ("async", "inplace", "thread", "process")
 RISKS = ("low", "medium", "high")
 RESULTS = ("clean", "raw")
+READ_RESULT_NAME = "read_result"
+"""Of the core's own tool, which every profile sees where a result was cut; no other may be called so."""
+
 MAX_NAME = 128
 
 _PERIODS_S = {
@@ -443,3 +446,20 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     if "input_schema" not in options:
         derived.signature.schema = made.input_schema
     return made
+
+
+@attrs.frozen(eq=False, repr=False)
+class Page(Value):
+    """Some tools, in the order of their names, and where the next page begins (None: this was the last).
+
+    .. versionadded:: 0.1
+    """
+
+    tools: tuple[Tool, ...]
+    next_cursor: str | None
+
+
+def is_async(tool: Tool) -> bool:
+    """Whether what its handler returns has to be awaited."""
+    handler = inspect.unwrap(tool.handler)
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks what kind of callable it is

@@ -1,128 +1,14 @@
-"""What one kind of session sees of the board: everything, or what a profile selects, with the profile's limits.
-
-What read-only mode refuses can be called by name, to hear why not, and is not offered.
-"""
+"""The former name of `pegboard.registry.visible`; it goes with 0.2."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import attrs
-
-from pegboard.pipeline.plan import Refusal
-from pegboard.registry import Snapshot
+from pegboard._renamed import former_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from pegboard.registry.visible import AllTools as AllTools
+    from pegboard.registry.visible import ProfileTools as ProfileTools
+    from pegboard.registry.visible import VisibleTools as VisibleTools
 
-    from pegboard.config import Profile
-    from pegboard.pipeline.plan import PlanEntry
-    from pegboard.registry import Registry
-    from pegboard.tools import Limits, Tool
-
-
-class VisibleTools(Protocol):
-    """The tools of a session, as of now."""
-
-    profile: str | None
-    read_only: bool
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """One state of the board, to be read whole: what a call finds."""
-        ...
-
-    @property
-    def offered(self) -> Snapshot:
-        """What a session is shown of it."""
-        ...
-
-    @property
-    def plans(self) -> Mapping[str, PlanEntry]:
-        """What is registered, by name."""
-        ...
-
-
-class AllTools:
-    """The visible tools of a session without a profile."""
-
-    profile: str | None = None
-
-    def __init__(self, registry: Registry, *, read_only: bool) -> None:
-        self._registry = registry
-        self.read_only = read_only
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The registry's own."""
-        return self._registry.snapshot
-
-    @property
-    def offered(self) -> Snapshot:
-        """The registry's own, without what read-only mode refuses."""
-        return self.snapshot.offered(read_only=self.read_only)
-
-    @property
-    def plans(self) -> Mapping[str, PlanEntry]:
-        """The registry's own."""
-        return self._registry.snapshot.plans
-
-
-class ProfileTools:
-    """The visible tools of a session with a profile; their plans carry the profile's limits.
-
-    They are shared by all sessions of the profile and keep their plans while the tools stay, so that a rate limit
-    goes on counting when other tools come and go.
-    """
-
-    def __init__(
-        self,
-        registry: Registry,
-        name: str,
-        profile: Profile,
-        tighten: Callable[[Tool], Limits],
-        recompile: Callable[[Tool], PlanEntry],
-        *,
-        read_only: bool,
-    ) -> None:
-        self.profile: str | None = name
-        self.read_only = read_only or profile.read_only
-        self._registry = registry
-        self._selects = profile.selects
-        self._tighten = tighten
-        self._recompile = recompile
-        self._made: dict[str, tuple[PlanEntry, PlanEntry]] = {}
-        self._snapshot = Snapshot(-1, {})
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What the profile selects of the registry's snapshot."""
-        whole = self._registry.snapshot
-        if self._snapshot.version != whole.version:
-            self._made = {
-                name: self._made_of(name, entry)
-                for name, entry in whole.plans.items()
-                if self._selects(entry.tool) or name == "read_result"
-            }
-            self._snapshot = Snapshot(whole.version, {name: made for name, (_, made) in self._made.items()})
-        return self._snapshot
-
-    @property
-    def offered(self) -> Snapshot:
-        """What the profile selects, without what read-only mode refuses."""
-        return self.snapshot.offered(read_only=self.read_only)
-
-    @property
-    def plans(self) -> Mapping[str, PlanEntry]:
-        """What is registered for this profile."""
-        return self.snapshot.plans
-
-    def _made_of(self, name: str, entry: PlanEntry) -> tuple[PlanEntry, PlanEntry]:
-        known = self._made.get(name)
-        if known is not None and known[0] is entry:
-            return known
-        tool = entry.tool
-        limits = self._tighten(tool)
-        if isinstance(entry, Refusal) or limits == tool.limits:
-            return entry, entry
-        return entry, self._recompile(attrs.evolve(tool, limits=limits))
+__getattr__ = former_module(__name__, "pegboard.registry.visible")

@@ -147,7 +147,8 @@ def tools(site: Site) -> Site:
 @pytest.fixture
 def find_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], bool]], None]:
     """Find the plugins of just these distributions, as on a machine where no others are installed."""
-    from pegboard import _installed, plugins
+    from pegboard import _installed
+    from pegboard.registry import plugins
 
     every = _installed.installed_plugins
 

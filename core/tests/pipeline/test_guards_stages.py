@@ -11,7 +11,7 @@ import trio
 
 from pegboard import CallContext, ErrorCode, PluginError, Tool, ToolError, ToolResult, tool
 from pegboard.contract import Guard, Stage
-from pegboard.pipeline.stages import order_guards
+from pegboard.registry.planning import order_guards
 
 PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pegboard.schema.flat import plain_types
 from pegboard.schema.jsontext import JsonTextError, loads
 
 if TYPE_CHECKING:
@@ -87,9 +88,12 @@ def _required(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _read(key: str, text: str, schema: Mapping[str, Any]) -> Any:
+    own = _properties(schema).get(key, True)
+    if str in plain_types(own):  # most are plain texts, and then nothing has to be looked at
+        return text
     from pegboard.schema.repair import read_text
 
-    return read_text(_properties(schema).get(key, True), text, root=schema)
+    return read_text(own, text, root=schema)
 
 
 def _read_json(key: str, text: str) -> Any:

@@ -21,11 +21,11 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import CLEANED
 
 if TYPE_CHECKING:
-    from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
     from pegboard.content import Content
     from pegboard.errors import ToolError
     from pegboard.host import Host
+    from pegboard.registry.board import Board
     from pegboard.results import ToolResult
 
 MAX_ARGUMENTS = 16 * 1024 * 1024

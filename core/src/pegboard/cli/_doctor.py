@@ -12,7 +12,7 @@ from pegboard.cli._program import DONE, TOOL_ERROR, Program
 from pegboard.cli._waiting import waiting
 from pegboard.contract import Finding
 from pegboard.errors import ConfigError, Fault, PegboardError
-from pegboard.third_party import readable
+from pegboard.registry.checks import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pegboard.absence import some_of
 from pegboard.cli._output import emit_json, emit_table, note
 from pegboard.cli._sources import WAIT_S, emit_sources, note_absent, note_held
 from pegboard.cli._text import printable_line
@@ -16,9 +15,9 @@ from pegboard.registry import search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
     from pegboard.contract import Dialect
+    from pegboard.registry.board import Board
     from pegboard.tools import Tool
 
 MAX_NAMED = 20
@@ -152,6 +151,8 @@ def _note_refused(board: Board, shown: list[Tool], *, everything: bool) -> None:
 
 def _note_names(who: str, names: list[str]) -> None:
     if names:
+        from pegboard.absence import some_of
+
         note(f"{who}: {some_of([*map(printable_line, names)], MAX_NAMED)}")
 
 

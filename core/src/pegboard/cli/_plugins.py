@@ -9,9 +9,9 @@ import click
 from pegboard.cli._output import emit_json, emit_table
 
 if TYPE_CHECKING:
-    from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
-    from pegboard.plugins import PluginRecord
+    from pegboard.registry.asking import PluginRecord
+    from pegboard.registry.board import Board
 
 _COUNTED = {"provide_tools": "tool", "provide_sources": "source", "provide_dialects": "dialect"}
 _NAMED = {

@@ -7,6 +7,7 @@ loaded for that only where a command is not the program's own, or where the list
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 from importlib import import_module
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from pegboard.contract import Finding
+    from pegboard.registry.asking import PluginRecord
 
 COMMANDS = {
     "batch": "pegboard.cli._batch",
@@ -201,17 +203,14 @@ class Program(click.Group):
         self._asked_plugins = True
         run = ctx if isinstance(ctx, ProgramRun) else _run_of(ctx)
         plugins = run.load_board(lenient=True).plugins
-        from pegboard.plugins import waiting_for
+
+        def lose(record: PluginRecord, where: str, problem: BaseException) -> None:
+            self.lost.append(f"plugin {record.label} could not add its commands: {reason_of(problem)}")
 
         for record, register in plugins.implementations("register_commands"):
             self._owner = record.label
             try:
-                with waiting_for(record, "runs register_commands"):
-                    register(cli=self)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - a third-party hook; it loses its commands
-                self.lost.append(f"plugin {record.label} could not add its commands: {reason_of(problem)}")
+                plugins.run(record, "register_commands", lose, functools.partial(register, cli=self))
             finally:
                 self._owner = ""
 

@@ -21,12 +21,12 @@ from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from pegboard.board import Board
     from pegboard.cli._waiting import Wait
     from pegboard.config import Config
     from pegboard.contract import SourceStatus, ToolSource
     from pegboard.host import Host
-    from pegboard.plugins import PluginRecord
+    from pegboard.registry.asking import PluginRecord
+    from pegboard.registry.board import Board
     from pegboard.tools import Tool
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class ProgramRun(Shown):
             PluginError: a plugin failed whose failure is fatal.
         """
         if self._board is None:
-            from pegboard.board import load_board
+            from pegboard.registry.board import load_board
 
             self._require_mcp()
             with waiting("loading the plugins") as wait, _naming_plugins(wait), running_third_party_code():
@@ -175,7 +175,7 @@ class ProgramRun(Shown):
         Raises:
             PegboardError: that does not load either.
         """
-        from pegboard.board import load_board
+        from pegboard.registry.board import load_board
 
         with running_third_party_code():
             self._board = load_board({}, list(self.plugins) or None)
@@ -287,7 +287,7 @@ class ProgramRun(Shown):
 @contextlib.contextmanager
 def _naming_plugins(wait: Wait) -> Iterator[None]:
     """While a board loads the wait says which plugin's code runs: one that hangs is known by it."""
-    from pegboard.plugins import WATCHER
+    from pegboard.registry.asking import WATCHER
 
     token = WATCHER.set(lambda options: setattr(wait, "text", f"loading: {options}"))
     try:

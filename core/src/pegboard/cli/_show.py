@@ -11,8 +11,8 @@ from pegboard.cli._output import emit_json, emit_line
 from pegboard.cli._program import complete_tool
 
 if TYPE_CHECKING:
-    from pegboard.board import Board
     from pegboard.cli._run import ProgramRun
+    from pegboard.registry.board import Board
     from pegboard.tools import Tool
 
 

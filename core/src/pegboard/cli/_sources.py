@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard.absence import some_of
 from pegboard.cli._output import emit_json, emit_table, note
 from pegboard.cli._text import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pegboard.board import Board
     from pegboard.contract import SourceStatus
     from pegboard.host import Host
+    from pegboard.registry.board import Board
 
 WAIT_S = 10.0
 """How long commands that run nothing wait for sources of which nothing is known."""
@@ -69,6 +68,8 @@ def held_line(board: Board) -> str | None:
     held = board.held
     if not held:
         return None
+    from pegboard.absence import some_of
+
     names = some_of([printable_line(one.name) for one in held], MAX_NAMED)
     them = "it" if len(held) == 1 else f"them ({len(held)})"
     return f"held back until somebody accepts {them}: {names}; pegboard lock shows what changed"

@@ -68,8 +68,8 @@ def _named_files(path: Path) -> tuple[list[Path], str | None]:
 
 def _named_from(path: Path) -> list[Path]:
     """The files that it names, relative ones from the working directory on."""
-    from pegboard.board import load_board
     from pegboard.config import find_found_file, load_config
+    from pegboard.registry.board import load_board
 
     is_found = find_found_file(path.parent) == path  # then it lies over the user's own
     config = load_config(cwd=path.parent, accept=True) if is_found else load_config(path)

@@ -8,12 +8,10 @@ process   the deadline kills the worker process
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import inspect
 import logging
-import os
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,21 +19,22 @@ import attrs
 from pegboard._values import Shown
 from pegboard.errors import ErrorCode, PluginError, Retry, ToolDefinitionError, ToolError
 from pegboard.pipeline.classify import classify, pass_on, timed_out
-from pegboard.pipeline.masking import masked
 from pegboard.pipeline.normalise import UnusableError, check_output, clean_error, make_normalise, to_result, unusable
 from pegboard.results import ToolResult, noted
 from pegboard.text import CLEANED
+from pegboard.tools import is_async
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
 
     from pegboard.context import CallContext
-    from pegboard.pipeline.plan import Plan
+    from pegboard.contract import Executor, Validator
     from pegboard.pipeline.runtime import Runtime
     from pegboard.tools import Tool
 
+    Failed = Callable[..., tuple[ToolResult, int]]
     Invoke = Callable[[Mapping[str, Any], CallContext | None], Any]
+    Usable = Callable[[Any, str, float, CallContext | None], tuple[ToolResult, int]]
 
 log = logging.getLogger("pegboard")
 
@@ -130,53 +129,6 @@ def process_target(tool: Tool) -> tuple[str, str]:
     return module, qualname
 
 
-def lead_a_group() -> None:
-    """In a worker process, before its first work: what it starts shall end with it."""
-    if hasattr(os, "setsid"):
-        os.setsid()
-
-
-def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any]) -> Any:
-    """In the worker process: say who works, then find the handler and call it."""
-    from pathlib import Path
-
-    Path(note).write_text(str(os.getpid()), encoding="ascii")
-    found: Any = functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
-    return getattr(found, "handler", found)(**arguments)
-
-
-async def run_in_process(runtime: Runtime, target: tuple[str, str], arguments: Mapping[str, Any], limiter: Any) -> Any:
-    """Run the handler in a worker process; it and all that it started are killed if the call ends before it does."""
-    from pathlib import Path
-
-    import trio
-    import trio_parallel
-
-    workers, folder = await runtime.workers()
-    note = Path(folder) / f"{next(runtime.ids)}.pid"
-    try:
-        return await workers.run_sync(
-            call_by_name, str(note), *target, dict(arguments), kill_on_cancel=True, limiter=limiter
-        )
-    except (trio.Cancelled, trio_parallel.BrokenWorkerError):  # the worker is dead; a handler's own error leaves it be
-        _kill_group(note)
-        raise
-    finally:
-        note.unlink(missing_ok=True)
-
-
-def _kill_group(note: Path) -> None:
-    """The worker is dead already; its group holds what the handler started."""
-    if not hasattr(os, "killpg"):
-        return
-    import signal
-
-    try:
-        os.killpg(int(note.read_text(encoding="ascii")), signal.SIGKILL)
-    except (OSError, ValueError):  # it never began, or left nobody
-        return
-
-
 def require_processes(tool: Tool) -> None:
     """Refuse a tool that wants a worker process where none can be had.
 
@@ -190,24 +142,21 @@ def require_processes(tool: Tool) -> None:
         )
 
 
-def is_async(tool: Tool) -> bool:
-    handler = inspect.unwrap(tool.handler)
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks what kind of callable it is
-
-
-def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
+def make_execute(
+    tool: Tool, runtime: Runtime, output_validator: Validator | None, executor: Executor | None
+) -> Callable[..., Any]:
     """Compile `execute(context, kwargs, call_id, started)`: run the handler where it belongs, answer what it does.
 
     It gives the result and its size; it is a plain function for a plain handler that runs in place, else async.
     """
-    import trio
+    failed, usable = _make_failed(tool, runtime), _make_usable(tool, runtime, output_validator)
+    if tool.run == "inplace" and executor is None:
+        return _make_in_place(tool, runtime.timeout_of(tool), failed, usable)
+    return _make_under_deadline(tool, runtime, executor, failed, usable)
 
-    tool = plan.tool
-    hear = plan.runtime.note_cleaned
-    normalise = make_normalise(tool, plan.output_validator, hear)
-    normalise_masked = make_normalise(tool, None, hear)
-    invoke, takes_context = make_invoke(tool)
-    handler = tool.handler
+
+def _make_failed(tool: Tool, runtime: Runtime) -> Failed:
+    """What a call answers whose handler raised; classified in one place."""
 
     def failed(
         problem: BaseException, context: CallContext | None, timed_out_after_s: float | None, **details: Any
@@ -215,18 +164,30 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
         secrets = () if context is None else context.secrets_read
         error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
         if secrets:  # before what hides goes, and with it a part of a secret; the plan masks again what comes out
+            from pegboard.pipeline.masking import masked
+
             error = masked(ToolResult.of_error(error), secrets).error or error
         error, size = clean_error(error)
         if CLEANED in error.details:
-            hear(tool.name, error.details)
+            runtime.note_cleaned(tool.name, error.details)
         return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details})), size
 
-    def usable(value: Any, call_id: str, started: float, context: CallContext | None = None) -> tuple[ToolResult, int]:
+    return failed
+
+
+def _make_usable(tool: Tool, runtime: Runtime, output_validator: Validator | None) -> Usable:
+    """What a call answers whose handler returned something, whatever that is."""
+    normalise = make_normalise(tool, output_validator, runtime.note_cleaned)
+    normalise_masked = make_normalise(tool, None, runtime.note_cleaned)
+
+    def usable(value: Any, call_id: str, started: float, context: CallContext | None) -> tuple[ToolResult, int]:
         try:
             if context is not None and (secrets := context.secrets_read):
+                from pegboard.pipeline.masking import masked
+
                 result = to_result(value, is_raw=True)[0]
-                if plan.output_validator is not None and result.error is None:
-                    check_output(plan.output_validator, result)  # of the tool's own data, not of what is masked
+                if output_validator is not None and result.error is None:
+                    check_output(output_validator, result)  # of the tool's own data, not of what is masked
                 return normalise_masked(masked(result, secrets), call_id, started)
             return normalise(value, call_id, started)
         except UnusableError as problem:
@@ -236,33 +197,48 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
             log.exception("what tool %s returned cannot be read", tool.name, exc_info=problem)
             return ToolResult.of_error(unusable(tool, UnusableError("returned what breaks when it is read"))), 0
 
-    if tool.run == "inplace" and plan.executor is None:
+    return usable
 
-        def settle(value: Any, call_id: str, started: float, context: CallContext | None) -> tuple[ToolResult, int]:
-            result, size = usable(value, call_id, started, context)
-            return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
 
-        def execute_in_place(
-            context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
-        ) -> tuple[ToolResult, int]:
-            try:
-                value = invoke(kwargs, context) if takes_context else handler(**kwargs)
-            except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, context, None)
-            return settle(value, call_id, started, context)
+def _make_in_place(tool: Tool, timeout_s: float, failed: Failed, usable: Usable) -> Callable[..., Any]:
+    """A handler that runs in the loop's own task, without a deadline: nothing could end it."""
+    invoke, takes_context = make_invoke(tool)
+    handler = tool.handler
 
-        async def execute_async_in_place(
-            context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
-        ) -> tuple[ToolResult, int]:
-            try:
-                value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
-            except BaseException as problem:  # noqa: BLE001 - classified in one place
-                return failed(problem, context, None)
-            return settle(value, call_id, started, context)
+    def settle(value: Any, call_id: str, started: float, context: CallContext | None) -> tuple[ToolResult, int]:
+        result, size = usable(value, call_id, started, context)
+        return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
 
-        return execute_async_in_place if is_async(tool) else execute_in_place
+    def execute_in_place(
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+    ) -> tuple[ToolResult, int]:
+        try:
+            value = invoke(kwargs, context) if takes_context else handler(**kwargs)
+        except BaseException as problem:  # noqa: BLE001 - classified in one place
+            return failed(problem, context, None)
+        return settle(value, call_id, started, context)
 
-    start = _make_start(plan, invoke)
+    async def execute_async_in_place(
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+    ) -> tuple[ToolResult, int]:
+        try:
+            value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
+        except BaseException as problem:  # noqa: BLE001 - classified in one place
+            return failed(problem, context, None)
+        return settle(value, call_id, started, context)
+
+    return execute_async_in_place if is_async(tool) else execute_in_place
+
+
+def _make_under_deadline(
+    tool: Tool, runtime: Runtime, executor: Executor | None, failed: Failed, usable: Usable
+) -> Callable[..., Any]:
+    """A handler that a cancel scope ends, or leaves behind, at its deadline."""
+    import trio
+
+    invoke, takes_context = make_invoke(tool)
+    handler, timeout_s = tool.handler, runtime.timeout_of(tool)
+    start = _make_start(tool, runtime, executor, invoke)
     plain = start is None and not takes_context
     cancel_scope, current_time, limit_ms = trio.CancelScope, trio.current_time, timeout_s * 1000
 
@@ -295,13 +271,13 @@ def make_execute(plan: Plan, timeout_s: float) -> Callable[..., Any]:
     return execute
 
 
-def _make_start(plan: Plan, invoke: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
+def _make_start(
+    tool: Tool, runtime: Runtime, executor: Executor | None, invoke: Callable[..., Any]
+) -> Callable[..., Awaitable[Any]] | None:
     """How a handler outside the loop is started; None for one that is simply awaited."""
     import trio
 
-    tool, runtime = plan.tool, plan.runtime
-    if plan.executor is not None:
-        executor = plan.executor
+    if executor is not None:
 
         async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
             reached.yes = True
@@ -320,6 +296,8 @@ def _make_start(plan: Plan, invoke: Callable[..., Any]) -> Callable[..., Awaitab
 
         return start_thread
     if tool.run == "process":
+        from pegboard.pipeline.processes import run_in_process
+
         target = process_target(tool)
         processes = trio.CapacityLimiter(tool.limits.concurrency or THREADS_PER_TOOL)
 

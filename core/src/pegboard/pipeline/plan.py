@@ -11,41 +11,23 @@ handler raises is classified in one place (`classify`); whatever a limit took is
 
 from __future__ import annotations
 
-import inspect
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard.context import CallContext
-from pegboard.contract import Guard, Stage
-from pegboard.errors import PluginError, ToolError
-from pegboard.pipeline.execution import is_async, make_execute, make_invoke, process_target, require_processes
-from pegboard.pipeline.masking import masked
-from pegboard.pipeline.normalise import clean_error
-from pegboard.pipeline.stages import (
-    acquire,
-    approve,
-    broken,
-    filter_result,
-    foresee,
-    give_back,
-    make_admit,
-    make_prepare,
-    missing_secrets,
-    name_stage,
-    of_stage,
-)
-from pegboard.results import ToolResult, noted, stamped
+from pegboard.errors import PluginError
+from pegboard.results import ToolResult, stamped
+from pegboard.tools import is_async
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
-    from pegboard.contract import Executor, Validator
+    from pegboard.context import CallContext
+    from pegboard.contract import Executor, Guard, Validator
+    from pegboard.errors import ToolError
+    from pegboard.pipeline.answering import Answer
     from pegboard.pipeline.runtime import Runtime
-    from pegboard.pipeline.stages import Prepared, Verdicts
+    from pegboard.pipeline.stages import Verdicts
     from pegboard.session import Session
     from pegboard.tools import Tool
-
-    Answer = Callable[[Session, Any, str, CallContext | None, Verdicts], Awaitable[ToolResult]]
 
 
 class Plan:
@@ -95,11 +77,21 @@ class Plan:
 
     def _compile(self) -> Callable[[Session, Any], ToolResult]:
         try:
-            admit = make_admit(self.tool, of_stage(self.guards, Stage.ADMIT))
-            prepare = make_prepare(self.tool, self.validator)
-            self.answer = _make_answer(self, admit, prepare)
-            self._check = _make_check(self, admit, prepare)
+            # What only calls need is imported with the first of them.
+            from pegboard.pipeline.answering import make_call
+
+            self.answer, self._check, self.waits = make_call(
+                self.tool,
+                self.runtime,
+                guards=self.guards,
+                validator=self.validator,
+                output_validator=self.output_validator,
+                executor=self.executor,
+                permissions=self.permissions,
+            )
         except Exception as problem:  # noqa: BLE001 - a handler that cannot be looked into, a type that breaks
+            from pegboard.pipeline.stages import broken
+
             refusal = Refusal(self.tool, broken(self.tool, problem, executed=False))
             self.answer, self._check = refusal.answer, refusal.check
         return self._check
@@ -139,92 +131,9 @@ def check_plan(tool: Tool) -> None:
         PluginError: it wants a worker process, and has none or could not reach it.
     """
     if tool.run == "process":
+        from pegboard.pipeline.execution import process_target, require_processes
+
         process_target(tool)
         require_processes(tool)
     elif tool.run == "async" and not is_async(tool):
         raise PluginError(f'tool {tool.name!r} has run="async", but its handler is a plain function')
-
-
-def _make_answer(
-    plan: Plan, admit: Callable[[Session, Verdicts], None] | None, prepare: Callable[[Any], Prepared]
-) -> Answer:
-    from pegboard.result_store import read_result  # a tool like any other: it lies above
-
-    tool, runtime, permissions = plan.tool, plan.runtime, plan.permissions
-    name = tool.name
-    approves, limits, filters = (of_stage(plan.guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
-    timeout_s = runtime.timeout_of(tool)
-    approval_timeout_s = runtime.approval_timeout_s
-    max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
-    if tool.handler is read_result:
-        max_bytes = float("inf")  # a page is as large as a result may be, and its note comes on top
-    execute = make_execute(plan, timeout_s)
-    waits = inspect.iscoroutinefunction(execute)
-    plan.waits = waits or bool(approves or limits or filters)
-    wants_context = bool(approves or limits or filters or tool.secrets or plan.executor) or make_invoke(tool)[1]
-
-    async def answer(
-        session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
-    ) -> ToolResult:
-        started = perf_counter()
-        releases: list[Callable[[], object]] = []
-        context: CallContext | None = None
-        try:
-            if admit is not None:
-                admit(session, verdicts)
-            arguments, kwargs, notes = prepare(arguments)
-            if wants_context:
-                context = CallContext(session, call_id, tool, permissions, parent)
-                if approves:
-                    await approve(tool, approves, approval_timeout_s, context, arguments, verdicts)
-                if limits:
-                    await acquire(tool, limits, context, arguments, verdicts, releases)
-            if verdicts is not None:
-                verdicts.reached = True
-            executed = execute(context, kwargs, call_id, started)
-            result, size = await executed if waits else executed
-            if filters and context is not None:
-                result, size = await filter_result(plan, filters, context, result, size, verdicts)
-            if context is not None and (secrets := context.secrets_read):
-                result = masked(result, secrets)  # before it is cut: what is kept can be read later
-            if size * 4 > max_bytes:
-                result = session.cut(result, int(max_bytes))
-        except ToolError as refusal:
-            elapsed_ms = (perf_counter() - started) * 1000
-            result, notes = ToolResult.of_error(clean_error(refusal)[0], call_id, name, elapsed_ms), None
-            if context is not None and (secrets := context.secrets_read):
-                result = masked(result, secrets)
-        except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
-            result, notes = ToolResult.of_error(broken(tool, problem)), None
-        finally:
-            if releases:
-                give_back(tool, releases)
-        if notes is not None:
-            result = noted(result, notes)
-        return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
-
-    return answer
-
-
-def _make_check(
-    plan: Plan, admit: Callable[[Session, Verdicts], None] | None, prepare: Callable[[Any], Prepared]
-) -> Callable[[Session, Any], ToolResult]:
-    tool = plan.tool
-    foreseen = [guard for guard in plan.guards if guard.stage in (Stage.APPROVE, Stage.LIMIT)]
-
-    def check(session: Session, arguments: Any) -> ToolResult:
-        try:
-            if admit is not None:
-                admit(session, None)
-            arguments, _, notes = prepare(arguments)
-        except ToolError as refusal:
-            return ToolResult.of_error(clean_error(refusal)[0])
-        asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]
-        asks += missing_secrets(tool)
-        lines = [f"{name_stage(ask)}: {ask['says']}" for ask in asks] or ["nothing else is asked"]
-        text = "\n".join([f"{tool.name}: the arguments are right and the call is admitted", *lines])
-        return ToolResult.text(
-            text, data={"would_run": not any("code" in a for a in asks), "asks": asks, **(notes or {})}
-        )
-
-    return check

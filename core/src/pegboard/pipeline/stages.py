@@ -15,17 +15,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pegboard.contract import Guard, Stage, Verdict
-from pegboard.errors import ErrorCode, Fault, PluginError, Retry, ToolError
+from pegboard.errors import ErrorCode, Fault, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of
 from pegboard.pipeline.normalise import PlainError, check_output, to_result
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pegboard.context import CallContext
     from pegboard.contract import Validator
-    from pegboard.pipeline.plan import Plan
     from pegboard.session import Session
     from pegboard.tools import Tool
 
@@ -47,33 +46,6 @@ class Trace(list[Verdict]):
     def __init__(self) -> None:
         super().__init__()
         self.reached = False
-
-
-def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """Guards in the order they are asked: by stage, then by `after=`, then by name; never by installation. Those that
-    refuse in read-only mode come last of their stage: who may not call at all is told that, and not the host's mode.
-
-    Raises:
-        PluginError: two have one name, or `after=` goes in a circle.
-    """
-    guards = tuple(guards)
-    if len(guards) == 1 and isinstance(guards[0], Guard):
-        return guards
-    by_name: dict[str, Guard] = {}
-    for guard in guards:
-        if by_name.setdefault(guard.name, guard) is not guard:
-            raise PluginError(f"two guards are named {guard.name!r}")
-    stages = list(Stage)
-    waiting = sorted(by_name.values(), key=lambda one: (stages.index(one.stage), one.refuses_read_only, one.name))
-    ordered: list[Guard] = []
-    while waiting:
-        left = {guard.name for guard in waiting}
-        ready = next((guard for guard in waiting if not left.intersection(guard.after)), None)
-        if ready is None:
-            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: repair their after=")
-        waiting.remove(ready)
-        ordered.append(ready)
-    return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
 
 
 def of_stage(guards: tuple[Guard, ...], stage: Stage) -> tuple[Guard, ...]:
@@ -295,16 +267,22 @@ def give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
 
 
 async def filter_result(
-    plan: Plan, guards: tuple[Guard, ...], context: CallContext, result: ToolResult, size: int, verdicts: Verdicts
+    tool: Tool,
+    output_validator: Validator | None,
+    guards: tuple[Guard, ...],
+    context: CallContext,
+    result: ToolResult,
+    size: int,
+    verdicts: Verdicts,
 ) -> tuple[ToolResult, int]:
     """Let every filter replace content and data; what they made is checked again."""
     for guard in guards:
         started = perf_counter()
         refusal: ToolError | None = None
         try:
-            replaced, new_size = to_result(await _ask(guard, context, result), is_raw=plan.tool.results == "raw")
-            if plan.output_validator is not None and replaced.error is None:
-                check_output(plan.output_validator, replaced)
+            replaced, new_size = to_result(await _ask(guard, context, result), is_raw=tool.results == "raw")
+            if output_validator is not None and replaced.error is None:
+                check_output(output_validator, replaced)
             if guard.mode == "enforce":
                 size = new_size
                 error = replaced.error or result.error  # no filter makes a failure a success
@@ -313,13 +291,13 @@ async def filter_result(
                 )
         except BaseException as problem:  # a filter that fails withholds
             pass_on(problem)
-            log.exception("filter %s of tool %s failed", guard.name, plan.tool.name, exc_info=problem)
+            log.exception("filter %s of tool %s failed", guard.name, tool.name, exc_info=problem)
             refusal = GuardFailedError(
                 ErrorCode.INTERNAL_ERROR,
-                f"the tool {plan.tool.name!r} ran, but its result is withheld: the filter {guard.name!r} failed",
+                f"the tool {tool.name!r} ran, but its result is withheld: the filter {guard.name!r} failed",
                 guard=guard.name,
                 executed=True,
-                retry=repeat_of(plan.tool).value,
+                retry=repeat_of(tool).value,
             )
         if verdicts is not None:
             _record(verdicts, guard, refusal, started)

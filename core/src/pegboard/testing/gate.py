@@ -31,7 +31,7 @@ from pegboard.schema.near import NearNames
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pegboard.board import Board
+    from pegboard.registry.board import Board
     from pegboard.session import Session
     from pegboard.tools import Tool
 
@@ -173,7 +173,7 @@ def _meant(distribution: str) -> str:
 
 
 def _load(names: list[str]) -> Board:
-    from pegboard.board import load_board
+    from pegboard.registry.board import load_board
 
     board = load_board({"strict": True}, names)
     refusals = [(name, one) for name, one in board.rejected_tools.items() if not one.is_disabled]
@@ -197,7 +197,7 @@ def _count_of(tools: list[Tool]) -> str:
 def _imports(distribution: str) -> Step:
     """Load the plugin in a process of its own, and look at what came with it."""
     code = (
-        "import json, sys, pegboard, pegboard.board\n"
+        "import json, sys, pegboard, pegboard.registry.board\n"
         "from importlib.metadata import distribution\n"
         "before = set(sys.modules)\n"
         f"for entry in distribution({distribution!r}).entry_points:\n"

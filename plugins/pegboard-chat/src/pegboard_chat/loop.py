@@ -21,7 +21,6 @@ Invariants:
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -30,38 +29,48 @@ import attrs
 from pegboard import (
     ConfigError,
     ErrorCode,
-    Retry,
     Session,
     TextContent,
     Tool,
     ToolCall,
-    ToolDefinitionError,
     ToolError,
     ToolResult,
 )
 from pegboard_chat import many
+from pegboard_chat._replies import (
+    closed,
+    definitions,
+    error_of,
+    leaf,
+    left_error,
+    misspoken,
+    never_error,
+    refusal_of,
+    reply_of,
+    says_something,
+    sendable,
+    time_error,
+    tools_called,
+    with_advice,
+    without_a_cut_call,
+)
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
-from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop, TextDelta
-from pegboard_chat.conversation import Conversation, Message, Usage, own_id, unique_ids
+from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop
+from pegboard_chat.conversation import Conversation, Message, Usage, unique_ids
 from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, Events, RoundEnded
-from pegboard_chat.portable.calls import INVALID_JSON, draw_id, refused
 from pegboard_chat.prices import bundled_prices
 from pegboard_chat.sampling import ChatSampler, over_budget
 from pegboard_chat.settings import ChatSettings
-from pegboard_chat.wire.faults import TOOL_USE_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     import trio
 
     from pegboard import Content, Host
-    from pegboard_chat.contract import Model, ModelDialect, ModelExport, ToolChoice
+    from pegboard_chat.contract import Model, ModelExport, ToolChoice
     from pegboard_chat.events import Event
-
-AT_ONCE = 100
-"""Tools that are compiled at once, to see what all of them cost."""
 
 
 @attrs.frozen(eq=False)
@@ -141,7 +150,7 @@ class Chat:
         self._offer = _Offer({}, None)
         self._question: _Question | None = None
         start = conversation if conversation is not None else Conversation(self.settings.system)
-        self.conversation = unique_ids(_closed(start))
+        self.conversation = unique_ids(closed(start))
 
     def ask(
         self, *content: str | Content, tool_choice: ToolChoice = "auto"
@@ -209,7 +218,7 @@ class Chat:
                 finally:
                     nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:  # Ctrl-C met the question's task, or one of its calls
-            problem = _leaf(group)
+            problem = leaf(group)
         finally:
             self._question = None
             sampler.take_off(self.session)
@@ -251,7 +260,7 @@ class Chat:
             return _Offer(tools, None)
         dialect, most = self.model.dialect, self.settings.tools_tokens
         listed = [tools[name] for name in sorted(tools)]
-        if not many.is_above(_definitions(dialect, listed), most):
+        if not many.is_above(definitions(dialect, listed), most):
             return _Offer(tools, dialect.export(listed))
         kept = [tools[name] for name in sorted(many.ALWAYS & tools.keys())]
         return _Offer(tools, dialect.export([*many.META, *kept]), many.list_of_tools(tools, most))
@@ -264,7 +273,7 @@ class Chat:
             system = f"{conversation.system}\n\n{offer.prompt}" if conversation.system else offer.prompt
             conversation = Conversation(system, conversation.messages)
         may_call = export is not None
-        if export is None and (called := _tools_called(conversation)):
+        if export is None and (called := tools_called(conversation)):
             export = self.model.dialect.export(called)
         return ModelRequest(
             conversation,
@@ -301,10 +310,10 @@ class _Question:
         try:
             await self._run_in_time()
         except Exception as raised:  # noqa: BLE001 - it is raised where the events are read
-            problem = _leaf(raised)
+            problem = leaf(raised)
         finally:
             if self._turn is not None:
-                self._close(self._turn, _left_error, _never_error)
+                self._close(self._turn, left_error, never_error)
             details = problem.details if isinstance(problem, ModelError) else {}
             self._keep_half("left" if problem is None else str(details.get("reason", "error")))
             self.events.end(problem)
@@ -331,7 +340,7 @@ class _Question:
             self.reason = self._last = "max_seconds"
             self._keep_half("max_seconds")
             if self._turn is not None:
-                self._close(self._turn, lambda: _time_error(seconds), lambda: refusal("max_seconds", self.chat.budget))
+                self._close(self._turn, lambda: time_error(seconds), lambda: refusal("max_seconds", self.chat.budget))
                 with trio.move_on_after(min(seconds, LAST_S)):
                     await self._round()
                 self._keep_half("max_seconds")
@@ -362,13 +371,13 @@ class _Question:
         if not reply.calls:
             if self._last is None and (self.choice == "required" or isinstance(self.choice, ForcedTool)):
                 self.reason = "tool_choice"
-            if _says_something(reply.message):
+            if says_something(reply.message):
                 cut = "length" if reply.stop is Stop.LENGTH else None
                 chat.conversation = chat.conversation.add(attrs.evolve(reply.message, cut=cut))
             return False
         turn = self._turn = _Turn(reply.message)
         await self._answer(turn, reply)
-        self._close(turn, _left_error, _never_error)
+        self._close(turn, left_error, never_error)
         return self._last is None
 
     def _spend(self, usage: Usage) -> float | None:
@@ -392,22 +401,22 @@ class _Question:
         rest = spending.output_left(chat._price)
         most = _least(request.max_tokens, rest and rest.tokens)
         with spending.asking():
-            reply = await _reply_of(chat.model, attrs.evolve(request, max_tokens=most, options=chat._options))
+            reply = await reply_of(chat.model, attrs.evolve(request, max_tokens=most, options=chat._options))
             self._spend(reply.usage)
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
         self._received.clear()
         try:
-            reply = await _reply_of(self.chat.model, request, self.events, self._received)
+            reply = await reply_of(self.chat.model, request, self.events, self._received)
             self._has_misspoken = False
         except ModelError as problem:
-            if self._has_misspoken or (misspoken := _misspoken(problem, request, self.chat.model.name)) is None:
+            if self._has_misspoken or (again := misspoken(problem, request, self.chat.model.name)) is None:
                 raise
-            reply = misspoken
+            reply = again
             self._has_misspoken = True
         self._received.clear()
-        return _sendable(_without_a_cut_call(reply), self.chat.host, request.conversation.call_ids)
+        return sendable(without_a_cut_call(reply), self.chat.host, request.conversation.call_ids)
 
     async def _answer(self, turn: _Turn, reply: Reply) -> None:
         """Run what may run; everything else is answered with what it was instead."""
@@ -421,7 +430,7 @@ class _Question:
                 continue
             if isinstance(call, ToolResult):
                 is_cut = reply.stop is Stop.LENGTH and index == len(reply.calls) - 1
-                self._ended(turn, index, _cut(call) if is_cut else call)
+                self._ended(turn, index, with_advice(call) if is_cut else call)
                 continue
             if is_many and call.name == many.FIND.name:
                 refused = self._refused_find(call, len(allowed) + len(finds))
@@ -437,7 +446,7 @@ class _Question:
             if refused is None:
                 taken.append((index, call))
             else:
-                self._ended(turn, index, _error_of(refused, call))
+                self._ended(turn, index, error_of(refused, call))
         self._free_the_choice(allowed)
         for index, call in finds:
             turn.begun.add(index)
@@ -478,9 +487,9 @@ class _Question:
         if (expected := self._not_allowed(call)) is not None:
             return expected
         if before and not chat.parallel:
-            return _refusal("one call a turn is made here; repeat this one alone", "parallel")
+            return refusal_of("one call a turn is made here; repeat this one alone", "parallel")
         if chat._only is not None and call.name not in chat._only:
-            return _refusal(f"there is no tool {call.name[:80]!r} in this conversation", "tools")
+            return refusal_of(f"there is no tool {call.name[:80]!r} in this conversation", "tools")
         if (over := self.spending.overspent) is not None:
             return refusal(over, chat.budget)
         return None if self.spending.take_call() else refusal("max_tool_calls", chat.budget)
@@ -489,9 +498,9 @@ class _Question:
         """Why a call is none that the model may make now, whatever it may cost; None: it is one."""
         choice = self.choice
         if choice == "none":
-            return _refusal("nothing may be called here; answer without a call", "tool_choice")
+            return refusal_of("nothing may be called here; answer without a call", "tool_choice")
         if isinstance(choice, ForcedTool) and call.name != choice.name:
-            return _refusal(f"only {choice.name!r} may be called first; call it", "tool_choice")
+            return refusal_of(f"only {choice.name!r} may be called first; call it", "tool_choice")
         return None
 
     def _refused_find(self, call: ToolCall, before: int) -> ToolError | None:
@@ -502,9 +511,9 @@ class _Question:
         if (expected := self._not_allowed(call)) is not None:
             return expected
         if before and not self.chat.parallel:
-            return _refusal("one call a turn is made here; repeat this one alone", "parallel")
+            return refusal_of("one call a turn is made here; repeat this one alone", "parallel")
         if not self.spending.take_find():
-            return _refusal("enough was searched for; call a tool, or answer", "searches")
+            return refusal_of("enough was searched for; call a tool, or answer", "searches")
         return None
 
     async def _find(self, call: ToolCall) -> ToolResult:
@@ -559,7 +568,7 @@ class _Question:
         for index, call in enumerate(turn.message.calls):
             result = turn.results[index]
             if result is None:
-                result = _error_of(error() if index in turn.begun else never(), call)
+                result = error_of(error() if index in turn.begun else never(), call)
                 self.events.put(CallEnded(result))
             if result.name != call.name or result.id != call.id:  # a tool that was called through `call_tool`
                 result = attrs.evolve(result, id=call.id, name=call.name)
@@ -635,67 +644,6 @@ def settings_of(host: Any) -> ChatSettings:
     return found if isinstance(found, ChatSettings) else ChatSettings()
 
 
-async def _reply_of(
-    model: Model, request: ModelRequest, events: Events | None = None, received: list[str] | None = None
-) -> Reply:
-    """Ask, and give the pieces of the answer on as they come; `heard` gets its texts.
-
-    Raises:
-        ModelError: the provider did not answer.
-    """
-    reply: Reply | None = None
-    async with model.respond(request) as stream:
-        async for piece in stream:
-            if isinstance(piece, Reply):
-                reply = piece
-            elif events is not None:
-                if received is not None and isinstance(piece, TextDelta):
-                    received.append(piece.text)
-                events.put(piece)
-                if events.is_full:
-                    await events.room()
-    if reply is None or len(reply.calls) != len(reply.message.calls):
-        raise ModelError(
-            ErrorCode.UPSTREAM_ERROR,
-            f"{model.name} gave no whole answer; ask again",
-            provider=model.name.partition(":")[0],
-            reason="half_answer",
-        )
-    return reply
-
-
-def _tools_called(conversation: Conversation) -> list[Tool]:
-    """A tool for each name that a conversation calls, for providers that want them defined where none is offered."""
-    names = dict.fromkeys(call.name for message in conversation.messages for call in message.calls)
-    tools: list[Tool] = []
-    for name in names:
-        with contextlib.suppress(ToolDefinitionError):  # a model may call anything a tool
-            tools.append(Tool(name=name, handler=_not_called, description="It cannot be called any more."))
-    return tools
-
-
-async def _not_called(**arguments: Any) -> None:
-    """Stands for a tool that is called no more."""
-
-
-def _definitions(dialect: ModelDialect, tools: Sequence[Tool]) -> Iterator[Any]:
-    """The definitions of the tools, some at a time: of thousands not all are compiled to see that they are too many."""
-    for start in range(0, len(tools), AT_ONCE):
-        yield from dialect.export(tools[start : start + AT_ONCE]).definitions
-
-
-def _says_something(message: Message) -> bool:
-    return any(not isinstance(block, TextContent) or block.text for block in message.content)
-
-
-def _closed(conversation: Conversation) -> Conversation:
-    """The conversation with an answer to every call at its end that has none."""
-    calls = conversation.open_calls
-    if not calls:
-        return conversation
-    return conversation.add(Message("tool", results=tuple(_error_of(_left_error(), call) for call in calls)))
-
-
 def _only(tools: Iterable[str] | None) -> frozenset[str] | None:
     """The names that may be called: some, with what reads on in their results; none; or, as None, all."""
     if tools is None:
@@ -706,118 +654,3 @@ def _only(tools: Iterable[str] | None) -> frozenset[str] | None:
 
 def _least(*bounds: int | None) -> int | None:
     return min((one for one in bounds if one is not None), default=None)
-
-
-def _error_of(error: ToolError, call: ToolCall) -> ToolResult:
-    return attrs.evolve(ToolResult.of_error(error), id=call.id, name=call.name)
-
-
-def _without_a_cut_call(reply: Reply) -> Reply:
-    """The reply with an error for a call that the limit of output tokens cut before it had any arguments.
-
-    Such a call looks like one without arguments, and a tool that needs none would run as nobody meant it.
-    """
-    last = reply.calls[-1] if reply.calls and reply.stop is Stop.LENGTH else None
-    if not isinstance(last, ToolCall) or last.arguments:
-        return reply
-    error = ToolError(ErrorCode.INVALID_INPUT, "the call ended before its arguments", reason="truncated")
-    return attrs.evolve(reply, calls=(*reply.calls[:-1], _error_of(error, last)))
-
-
-def _misspoken(problem: ModelError, request: ModelRequest, model: str) -> Reply | None:
-    """A call that the provider could not read, as a reply whose call is answered: the model writes it anew.
-
-    None: that is not what went wrong. Source: https://console.groq.com/docs/tool-use, `tool_use_failed`.
-    """
-    written = problem.details.get("failed_generation")
-    if written is None or request.export is None:
-        return None
-    named = [alias for alias in request.export.aliases if re.search(rf"(?<!\w){re.escape(alias)}(?!\w)", written)]
-    name = request.export.aliases[max(named, key=len)] if named else "unknown_tool"
-    call = ToolCall(draw_id(), name, {INVALID_JSON: written})
-    why = (
-        "this call could not be read. Call one of the tools that are offered, with arguments as its schema says, and "
-        "nothing around them"
-    )
-    message = Message("assistant", calls=(call,), model=model)
-    return Reply(message, (refused(call.id, name, why, reason=TOOL_USE_FAILED),), Usage(), Stop.CALLS)
-
-
-def _cut(result: ToolResult) -> ToolResult:
-    """The error of a call that was cut in the middle, with what to do about it."""
-    if result.error is None:
-        return result
-    message = f"{result.error.message}; it was cut at the limit of output tokens: write a shorter call"
-    error = ToolError(result.error.code, message, {**result.error.details, "cut": True})
-    return attrs.evolve(ToolResult.of_error(error), id=result.id, name=result.name)
-
-
-def _left_error() -> ToolError:
-    return ToolError(
-        ErrorCode.OUTCOME_UNKNOWN, "the conversation was left before the call was answered; it may have run"
-    )
-
-
-def _never_error() -> ToolError:
-    return ToolError(
-        ErrorCode.FORBIDDEN,
-        "the conversation was left before the call began: it did not run",
-        reason="left",
-        executed=False,
-        retry=Retry.SAME.value,
-    )
-
-
-def _time_error(seconds: float) -> ToolError:
-    return ToolError(
-        ErrorCode.TIMEOUT,
-        f"this question may take {seconds:g} s and they are over; the call was ended and may have run in part; "
-        "answer with what is known",
-        reason="budget",
-        budget="max_seconds",
-    )
-
-
-def _refusal(message: str, reason: str) -> ToolError:
-    return ToolError(ErrorCode.FORBIDDEN, message, reason=reason, executed=False, retry=Retry.CHANGED.value)
-
-
-def _sendable(reply: Reply, host: Host, taken: set[str]) -> Reply:
-    """The reply as it can be sent back: an id of its own for each call, and none larger than the host reads.
-
-    Where that changes a call the provider's raw turn is dropped, and its dialect builds another.
-
-    Args:
-        taken: the ids of the calls before it.
-    """
-    calls = reply.message.calls
-    if not calls:
-        return reply
-    most = host.board.config.core.max_arguments_bytes
-    ids = {call.id for call in calls}
-    large = {index for index, call in enumerate(calls) if len(repr(call.arguments)) > most}
-    if len(ids) == len(calls) and "" not in ids and ids.isdisjoint(taken) and not large:
-        return reply
-    said: list[ToolCall] = []
-    asked: list[ToolCall | ToolResult] = []
-    for index, (written, call) in enumerate(zip(calls, reply.calls, strict=True)):
-        name = own_id(written.id, taken, ids)
-        if index in large:
-            written = ToolCall(name, written.name, {"INVALID_JSON": f"(more than {most} characters)"})
-            error = ToolError(
-                ErrorCode.INVALID_INPUT, f"the arguments have more than {most} characters; write a shorter call"
-            )
-            call = ToolResult.of_error(error)
-        said.append(attrs.evolve(written, id=name))
-        asked.append(attrs.evolve(call, id=name, name=written.name))
-    message = attrs.evolve(reply.message, calls=tuple(said), raw=None, dialect=None)
-    return attrs.evolve(reply, message=message, calls=tuple(asked))
-
-
-def _leaf(problem: BaseException) -> BaseException:
-    """What nurseries wrapped: the interrupt in it, else what is alone in it, else the group."""
-    if not isinstance(problem, BaseExceptionGroup):
-        return problem
-    leaves = [_leaf(one) for one in problem.exceptions]
-    interrupts = [one for one in leaves if isinstance(one, KeyboardInterrupt)]
-    return next(iter(interrupts), leaves[0] if len(leaves) == 1 else problem)

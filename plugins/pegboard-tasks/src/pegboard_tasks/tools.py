@@ -40,74 +40,79 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
 
     .. versionadded:: 0.1
     """
+    return add_task, list_tasks, _make_complete(ambiguous), _make_delete(ambiguous), _make_update(ambiguous)
 
-    @tool(
-        title="Add a task",
-        category="task",
-        tags=("tasks", "todo", "write"),
-        requires_user=True,
-        destructive=False,
-        open_world=False,
-        output_schema=ADDED_SCHEMA,
-        examples=(Example({"title": "Buy groceries"}, "a new task"),),
-    )
-    async def add_task(context: CallContext, title: str) -> ToolResult:
-        """Add a task to the user's list.
 
-        Args:
-            title: what is to be done, at most 500 characters.
-        """
-        from pegboard_tasks._wording import clean_title
+@tool(
+    title="Add a task",
+    category="task",
+    tags=("tasks", "todo", "write"),
+    requires_user=True,
+    destructive=False,
+    open_world=False,
+    output_schema=ADDED_SCHEMA,
+    examples=(Example({"title": "Buy groceries"}, "a new task"),),
+)
+async def add_task(context: CallContext, title: str) -> ToolResult:
+    """Add a task to the user's list.
 
-        user_id = user_of(context)
-        clean = clean_title(title, "Task title")
+    Args:
+        title: what is to be done, at most 500 characters.
+    """
+    from pegboard_tasks._wording import clean_title
 
-        def operation(connection: Connection) -> Data:
-            from pegboard_tasks import _operations
+    user_id = user_of(context)
+    clean = clean_title(title, "Task title")
 
-            return _operations.add(connection, user_id, clean)
+    def operation(connection: Connection) -> Data:
+        from pegboard_tasks import _operations
 
-        data = await store_of(context).write(context, "create task", operation)
-        return ToolResult.text(f"Task '{clean}' created successfully", data=data)
+        return _operations.add(connection, user_id, clean)
 
-    @tool(
-        title="List tasks",
-        category="task",
-        tags=("tasks", "todo", "read"),
-        requires_user=True,
-        read_only=True,
-        idempotent=True,
-        open_world=False,
-        max_result_bytes=PAGE_BYTES,
-        output_schema=LIST_SCHEMA,
-        examples=(Example({}, "every task"), Example({"status": "pending", "limit": 10}, "what is still to be done")),
-    )
-    async def list_tasks(
-        context: CallContext,
-        status: Status = "all",
-        limit: Annotated[int, Ge(1), Le(MAX_PAGE)] = 100,
-        cursor: str | None = None,
-    ) -> ToolResult:
-        """List the user's tasks, the newest first, with the counts of all of them.
+    data = await store_of(context).write(context, "create task", operation)
+    return ToolResult.text(f"Task '{clean}' created successfully", data=data)
 
-        Args:
-            status: which tasks: all, those that are pending, or those that are completed.
-            limit: how many at most.
-            cursor: next_cursor of the page before; without it the first page.
-        """
-        from pegboard_tasks import _wording as wording
 
-        user_id = user_of(context)
-        after = wording.read_cursor(cursor)
+@tool(
+    title="List tasks",
+    category="task",
+    tags=("tasks", "todo", "read"),
+    requires_user=True,
+    read_only=True,
+    idempotent=True,
+    open_world=False,
+    max_result_bytes=PAGE_BYTES,
+    output_schema=LIST_SCHEMA,
+    examples=(Example({}, "every task"), Example({"status": "pending", "limit": 10}, "what is still to be done")),
+)
+async def list_tasks(
+    context: CallContext,
+    status: Status = "all",
+    limit: Annotated[int, Ge(1), Le(MAX_PAGE)] = 100,
+    cursor: str | None = None,
+) -> ToolResult:
+    """List the user's tasks, the newest first, with the counts of all of them.
 
-        def operation(connection: Connection) -> Data:
-            from pegboard_tasks import _operations
+    Args:
+        status: which tasks: all, those that are pending, or those that are completed.
+        limit: how many at most.
+        cursor: next_cursor of the page before; without it the first page.
+    """
+    from pegboard_tasks import _wording as wording
 
-            return _operations.page(connection, user_id, status, limit, after)
+    user_id = user_of(context)
+    after = wording.read_cursor(cursor)
 
-        data = await store_of(context).read(context, "list tasks", operation)
-        return ToolResult.text(wording.listed(data, status), data=data)
+    def operation(connection: Connection) -> Data:
+        from pegboard_tasks import _operations
 
+        return _operations.page(connection, user_id, status, limit, after)
+
+    data = await store_of(context).read(context, "list tasks", operation)
+    return ToolResult.text(wording.listed(data, status), data=data)
+
+
+def _make_complete(ambiguous: Ambiguous) -> Tool:
     @tool(
         title="Complete a task",
         category="task",
@@ -138,6 +143,10 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
         several = wording.of_several(data["matched"], wanted)
         return ToolResult.text(f"Task '{data['title']}' marked as completed{several}", data=data)
 
+    return complete_task
+
+
+def _make_delete(ambiguous: Ambiguous) -> Tool:
     @tool(
         title="Delete a task",
         category="task",
@@ -168,6 +177,10 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
         several = wording.of_several(data["matched"], wanted)
         return ToolResult.text(f"Task '{data['title']}' has been deleted{several}", data=data)
 
+    return delete_task
+
+
+def _make_update(ambiguous: Ambiguous) -> Tool:
     @tool(
         title="Rename a task",
         category="task",
@@ -200,7 +213,7 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
         several = wording.of_several(data["matched"], wanted)
         return ToolResult.text(f"Task updated from '{data['previous_title']}' to '{clean}'{several}", data=data)
 
-    return add_task, list_tasks, complete_task, delete_task, update_task
+    return update_task
 
 
 def user_of(context: CallContext) -> str:

@@ -10,12 +10,14 @@ from pegboard import Example, Tool, ToolResult, tool
 from pegboard_time._schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import tzinfo
 
     import trio
 
     from pegboard_time._zones import Zones
+
+    Find = Callable[..., Awaitable[list[tuple[str, tzinfo]]]]
 
 CATEGORY = "utility"
 
@@ -33,6 +35,12 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
 
     .. versionadded:: 0.1
     """
+    find = _make_find()
+    return _make_get_time(now, find), _make_convert_time(now, find)
+
+
+def _make_find() -> Find:
+    """What finds zones by the names of arguments: each with the name of its parameter, for the error."""
 
     @cache
     def memory() -> Zones:
@@ -61,6 +69,10 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
 
         return await trio.to_thread.run_sync(read, limiter=one_reader())
 
+    return find
+
+
+def _make_get_time(now: Callable[[], datetime], find: Find) -> Tool:
     @tool(
         title="Current time",
         category=CATEGORY,
@@ -88,6 +100,10 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
         moment = now().astimezone(zone).replace(microsecond=0)
         return ToolResult.text(moments.FORMATS[format](moment), data=moments.describe(moment, name))
 
+    return get_time
+
+
+def _make_convert_time(now: Callable[[], datetime], find: Find) -> Tool:
     @tool(
         title="Convert time",
         category=CATEGORY,
@@ -136,4 +152,4 @@ def make_tools(now: Callable[[], datetime] = system_now) -> tuple[Tool, ...]:
             data=moments.conversion_data(placed, from_name, to_zone, to_name),
         )
 
-    return get_time, convert_time
+    return convert_time

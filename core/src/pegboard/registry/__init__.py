@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from pegboard._values import Shown, Value
+from pegboard._values import Shown
 from pegboard.errors import ErrorCode, ToolError
+from pegboard.tools import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
+
+__all__ = ["PAGE", "Page", "Registry", "Snapshot", "page_of", "search"]
 
 PAGE = 100
 
@@ -61,17 +64,6 @@ class Snapshot(Shown):
 
 def _refuses_read_only(entry: PlanEntry) -> bool:
     return any(guard.refuses_read_only and guard.mode == "enforce" for guard in entry.guards)
-
-
-@attrs.frozen(eq=False, repr=False)
-class Page(Value):
-    """Some tools, in the order of their names, and where the next page begins (None: this was the last).
-
-    .. versionadded:: 0.1
-    """
-
-    tools: tuple[Tool, ...]
-    next_cursor: str | None
 
 
 class Registry:

@@ -1,0 +1,338 @@
+"""The session of a host: one per connection, chat or program run. `pegboard.session` says what each member is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pegboard._frozen import EMPTY
+from pegboard.contract import Outcome
+from pegboard.dialects._common import call_of
+from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.pipeline.classify import pass_on, timed_out
+from pegboard.pipeline.normalise import clean_error
+from pegboard.pipeline.stages import Trace
+from pegboard.registry import Page, page_of
+from pegboard.results import ToolResult, stamped
+from pegboard.session import CHECKPOINT_S, SOURCES_WAIT_S, Confirmation, Session
+from pegboard.text import clean
+from pegboard.tools import MAX_NAME, Tool, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import trio
+
+    from pegboard.context import CallContext
+    from pegboard.protocols import Host
+    from pegboard.registry import Snapshot
+    from pegboard.registry.visible import VisibleTools
+    from pegboard.result_store import ResultStore
+    from pegboard.session import Answer, Confirm, OnProgress, Sampler
+
+T = TypeVar("T")
+
+AT_ONCE = 64
+"""How many calls of `call_many` begin before the loop passes a checkpoint: trio runs all tasks that can go on in one
+turn.
+"""
+
+
+class HostSession(Session):
+    """The session of a host; what its members are says `Session`."""
+
+    def __init__(
+        self,
+        host: Host,
+        visible: VisibleTools,
+        *,
+        user_id: str | None = None,
+        channel: str = "program",
+        confirm: Confirm | None = None,
+        on_progress: OnProgress | None = None,
+        id: str | None = None,  # noqa: A002 - the attribute's name
+    ) -> None:
+        self._host = host
+        self._visible = visible
+        self._confirm = confirm
+        self._on_progress = on_progress
+        self.id = id or os.urandom(8).hex()
+        self.user_id = user_id.strip() or None if user_id else None
+        self.channel = channel
+        self.read_only = visible.read_only
+        self.approvals: set[str] = set()
+        self.sampler: Sampler | None = None
+        core = host.board.config.core
+        self.approval_timeout_s = core.approval_timeout_s
+        self._kept: ResultStore | None = None
+        self._asking = 0
+        self._held: dict[trio.CancelScope, float] = {}  # what their deadlines have left, while a person is asked
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} of {self.user_id or 'nobody'} on {self.channel}>"
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    @property
+    def kept(self) -> ResultStore:
+        if self._kept is None:
+            from pegboard.result_store import ResultStore
+
+            core = self._host.board.config.core
+            self._kept = ResultStore(core.kept_results_bytes, core.kept_results_s)
+        return self._kept
+
+    @property
+    def profile(self) -> str | None:
+        return self._visible.profile
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        return self._offered.tools
+
+    @property
+    def _offered(self) -> Snapshot:
+        return self._visible.snapshot.offered(read_only=self.read_only)
+
+    def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
+        snapshot = self._offered
+        return page_of(snapshot.tools, snapshot.names, cursor, limit)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Any = None,
+        *,
+        id: str | None = None,  # noqa: A002 - a public name
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        host = self._host
+        runtime = host.runtime
+        if perf_counter() - host.last_checkpoint > CHECKPOINT_S and not runtime.observers:
+            await host.checkpoint()
+        plan = self._visible.plans.get(name) if type(name) is str else None
+        if plan is None or timeout_s is not None or runtime.observers:
+            return await self._call_with_care(name, arguments, id, timeout_s, None)
+        arguments = EMPTY if arguments is None else arguments
+        return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
+
+    async def call_nested(self, name: str, arguments: Any, parent: CallContext) -> ToolResult:
+        return await self._call_with_care(name, arguments, None, None, parent)
+
+    async def call_many(
+        self, calls: Iterable[ToolCall | Mapping[str, Any]], *, timeout_s: float | None = None
+    ) -> list[ToolResult]:
+        import trio
+
+        asked = [call if isinstance(call, ToolCall) else call_of(call) for call in calls]
+        results: list[ToolResult | None] = [None] * len(asked)
+
+        async def one(index: int) -> None:
+            call = asked[index]
+            if isinstance(call, ToolResult):
+                results[index] = self._notify_observers(call)
+                return
+            results[index] = await self.call(call.name, call.arguments, id=call.id, timeout_s=timeout_s)
+
+        index = 0
+        while index < len(asked):
+            end = index
+            while end < len(asked) and self.may_overlap(asked[end].name):
+                end += 1
+            if end - index < 2:
+                await one(index)
+                index += 1
+                continue
+            try:
+                async with trio.open_nursery() as nursery:
+                    for overlapping in range(index, end):
+                        nursery.start_soon(one, overlapping)
+                        if (overlapping - index) % AT_ONCE == AT_ONCE - 1:
+                            await trio.lowlevel.checkpoint()
+            except BaseExceptionGroup as problem:
+                pass_on(problem)  # bare, out of the nursery's group
+                raise
+            index = end
+        return [result for result in results if result is not None]
+
+    def may_overlap(self, name: str) -> bool:
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        if entry is None:  # a source may bring it yet
+            return type(name) is not str or not self._host.may_come(name, self.profile)
+        return entry.tool.annotations.read_only or entry.tool.annotations.parallel
+
+    def may_wait(self, name: str) -> bool:
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        return entry is None or entry.waits
+
+    def check(self, name: str, arguments: Any = None) -> ToolResult:
+        started = perf_counter()
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        if entry is None:
+            result = ToolResult.of_error(clean_error(self.missing(name))[0])
+        else:
+            result = entry.check(self, EMPTY if arguments is None else arguments)
+        shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
+        return stamped(result, "", shown, (perf_counter() - started) * 1000)
+
+    async def _call_with_care(
+        self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
+    ) -> ToolResult:
+        """The long way of `call`: a name that is not there, a caller's deadline, observers."""
+        import trio
+
+        host, runtime = self._host, self._host.runtime
+        if isinstance(name, str):
+            name = str.__str__(name)  # of a subclass too: an enum of texts is its value
+        call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
+        entry = self._visible.plans.get(name) if type(name) is str else None
+        trace = Trace()
+        started_at, started = time.time(), perf_counter()
+        result: ToolResult | None = None
+        try:
+            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+                await host.checkpoint()
+            if entry is None and type(name) is str and host.may_come(name, self.profile):
+                wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
+                await host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
+                entry = self._visible.plans.get(name)
+            if entry is None:
+                result = ToolResult.of_error(clean_error(self.missing(name))[0])
+            elif timeout_s is None:
+                result = await entry.answer(self, call.arguments, call.id, parent, trace)
+            else:
+                with trio.move_on_after(max(timeout_s, 0)) as scope:
+                    result = await entry.answer(self, call.arguments, call.id, parent, trace)
+                left = runtime.threads.is_left(entry.tool.name, call.id)
+                result = _by_the_callers_deadline(
+                    entry.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
+                )
+            shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
+            result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
+        finally:
+            if runtime.observers:
+                duration_ms = (perf_counter() - started) * 1000
+                tool = None if entry is None else entry.tool
+                runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(trace)))
+        return result
+
+    def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
+        return self._notify_observers(
+            stamped(ToolResult.of_error(clean_error(error)[0]), id, clean(name)[0], 0.0), line
+        )
+
+    def _notify_observers(self, result: ToolResult, line: Any = None) -> ToolResult:
+        if self._host.runtime.observers:
+            call = ToolCall(result.id, result.name, line)
+            self._host.runtime.observe(Outcome(call, self, None, result, time.time(), 0.0))
+        return result
+
+    def missing(self, name: Any) -> ToolError:
+        if type(name) is not str:
+            return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
+        from pegboard.absence import not_found
+
+        board = self._host.board
+        held = board.held_back(name, profile=self.profile)
+        return held or not_found(name, self.tools, board.sources_away(name, profile=self.profile))
+
+    # What the context of a call passes on.
+
+    def resource(self, kind: type[T]) -> T:
+        return self._host.resource(kind)
+
+    async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
+        if self._on_progress is not None:
+            await self._on_progress(call_id, done, total, message and clean(message)[0])
+
+    @property
+    def can_ask(self) -> bool:
+        return self._confirm is not None
+
+    def nobody_to_ask(self, tool: Tool) -> ToolError:
+        return ToolError(
+            ErrorCode.FORBIDDEN,
+            f"{tool.name!r} asks a person first, and there is nobody to ask here; at a terminal --yes answers for them",
+            reason="confirmation",
+            retry=Retry.CHANGED.value,
+        )
+
+    async def ask(self, tool: Tool, arguments: Mapping[str, Any], question: str, *, is_running: bool = False) -> bool:
+        if self._confirm is None:
+            raise self.nobody_to_ask(tool)
+        answer = await self._answer_to(Confirmation(clean(question)[0], tool, arguments, self, is_running=is_running))
+        if answer == "session":
+            self.approvals.add(tool.fingerprint)
+        return answer is True or answer == "session"
+
+    async def elicit(
+        self, tool: Tool, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
+    ) -> Mapping[str, Any] | bool | None:
+        if self._confirm is None:
+            raise self.nobody_to_ask(tool)
+        asked = Confirmation(clean(question)[0], tool, EMPTY, self, schema, url, is_running=True)
+        answer = await self._answer_to(asked)
+        if schema is None:
+            return None if answer is None else answer is True or answer == "session"
+        return answer if answer is None or isinstance(answer, Mapping) else False
+
+    async def _answer_to(self, confirmation: Confirmation) -> Answer:
+        import trio
+
+        assert self._confirm is not None, "whoever asks has looked"
+        if not self._asking:
+            for scope in self._held:
+                self._held[scope], scope.deadline = scope.deadline - trio.current_time(), float("inf")
+        self._asking += 1
+        try:
+            return await self._confirm(confirmation)
+        finally:
+            self._asking -= 1
+            if not self._asking:  # of several questions at once the last one
+                for scope, left in self._held.items():
+                    scope.deadline = trio.current_time() + left
+
+    @contextlib.contextmanager
+    def hold_while_asked(self, scope: trio.CancelScope) -> Iterator[None]:
+        import trio
+
+        self._held[scope] = scope.deadline - trio.current_time()
+        if self._asking:
+            scope.deadline = float("inf")
+        try:
+            yield
+        finally:
+            left = self._held.pop(scope)
+            if self._asking:
+                scope.deadline = trio.current_time() + left
+
+    def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
+        shown = self.kept.cut(result, max_bytes)
+        if shown is not result:
+            self._host.offer_read_result()
+        return shown
+
+
+def _by_the_callers_deadline(
+    tool: Tool, result: ToolResult | None, fired: bool, timeout_s: float, *, left: bool, reached: bool
+) -> ToolResult:
+    """The caller's deadline over everything: nothing came, it came late, or the tool broke on being stopped."""
+    if result is None:
+        details: dict[str, Any] = {"still_running": True} if left else {}
+        if not reached:
+            details = {"executed": False, "retry": Retry.SAME.value, "retry_after_s": 1}
+        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller", **details))
+    if not fired:
+        return result
+    if result.error is None:
+        details = {**(result.details or {}), "late": True, "timeout_s": timeout_s}
+        return ToolResult(result.content, result.data, None, details, result.id, result.name, result.duration_ms)
+    if result.error.code is ErrorCode.INTERNAL_ERROR:
+        return ToolResult.of_error(timed_out(tool, timeout_s, by="caller"))
+    return result

@@ -1,0 +1,164 @@
+"""What answers the calls of one tool: its stages and its execution, composed into one closure.
+
+    admit -> validate -> approve -> limit -> execute -> normalise -> filter
+
+It is made at the tool's first call. Invariants: a refusal is raised as a `ToolError` between the stages and becomes the
+result in one place; what the handler raises is classified in one place (`classify`); whatever a limit took is given
+back however the call ends.
+"""
+
+from __future__ import annotations
+
+import inspect
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from pegboard.context import CallContext
+from pegboard.contract import Stage
+from pegboard.errors import ToolError
+from pegboard.pipeline.execution import make_execute, make_invoke
+from pegboard.pipeline.normalise import clean_error
+from pegboard.pipeline.stages import (
+    acquire,
+    approve,
+    broken,
+    filter_result,
+    foresee,
+    give_back,
+    make_admit,
+    make_prepare,
+    missing_secrets,
+    name_stage,
+    of_stage,
+)
+from pegboard.results import ToolResult, noted, stamped
+from pegboard.tools import READ_RESULT_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pegboard.contract import Executor, Guard, Validator
+    from pegboard.pipeline.runtime import Runtime
+    from pegboard.pipeline.stages import Prepared, Verdicts
+    from pegboard.session import Session
+    from pegboard.tools import Tool
+
+    Admit = Callable[[Session, Verdicts], None]
+    Answer = Callable[[Session, Any, str, CallContext | None, Verdicts], Awaitable[ToolResult]]
+    Check = Callable[[Session, Any], ToolResult]
+    Prepare = Callable[[Any], Prepared]
+
+
+def make_call(
+    tool: Tool,
+    runtime: Runtime,
+    *,
+    guards: tuple[Guard, ...],
+    validator: Validator | None,
+    output_validator: Validator | None,
+    executor: Executor | None,
+    permissions: Any,
+) -> tuple[Answer, Check, bool]:
+    """Compile a call: what answers it, what says what it would meet, and whether it may wait for anything."""
+    admit = make_admit(tool, of_stage(guards, Stage.ADMIT))
+    prepare = make_prepare(tool, validator)
+    execute = make_execute(tool, runtime, output_validator, executor)
+    asks = any(guard.stage is not Stage.ADMIT for guard in guards)
+    wants_context = bool(asks or tool.secrets or executor) or make_invoke(tool)[1]
+    answer = _make_answer(
+        tool, runtime, guards, (admit, prepare), execute, output_validator, permissions, wants_context=wants_context
+    )
+    return answer, _make_check(tool, guards, admit, prepare), asks or inspect.iscoroutinefunction(execute)
+
+
+def _make_answer(
+    tool: Tool,
+    runtime: Runtime,
+    guards: tuple[Guard, ...],
+    steps: tuple[Admit | None, Prepare],
+    execute: Callable[..., Any],
+    output_validator: Validator | None,
+    permissions: Any,
+    *,
+    wants_context: bool,
+) -> Answer:
+    name = tool.name
+    admit, prepare = steps
+    approves, limits, filters = (of_stage(guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
+    approval_timeout_s = runtime.approval_timeout_s
+    max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
+    if name == READ_RESULT_NAME:
+        max_bytes = float("inf")  # a page is as large as a result may be, and its note comes on top
+    waits = inspect.iscoroutinefunction(execute)
+
+    async def answer(
+        session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
+    ) -> ToolResult:
+        started = perf_counter()
+        releases: list[Callable[[], object]] = []
+        context: CallContext | None = None
+        try:
+            if admit is not None:
+                admit(session, verdicts)
+            arguments, kwargs, notes = prepare(arguments)
+            if wants_context:
+                context = CallContext(session, call_id, tool, permissions, parent)
+                if approves:
+                    await approve(tool, approves, approval_timeout_s, context, arguments, verdicts)
+                if limits:
+                    await acquire(tool, limits, context, arguments, verdicts, releases)
+            if verdicts is not None:
+                verdicts.reached = True
+            executed = execute(context, kwargs, call_id, started)
+            result, size = await executed if waits else executed
+            if filters and context is not None:
+                result, size = await filter_result(tool, output_validator, filters, context, result, size, verdicts)
+            if context is not None:
+                result = _without_secrets(result, context)  # before it is cut: what is kept can be read later
+            if size * 4 > max_bytes:
+                result = session.cut(result, int(max_bytes))
+        except ToolError as refusal:
+            elapsed_ms = (perf_counter() - started) * 1000
+            result, notes = ToolResult.of_error(clean_error(refusal)[0], call_id, name, elapsed_ms), None
+            if context is not None:
+                result = _without_secrets(result, context)
+        except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
+            result, notes = ToolResult.of_error(broken(tool, problem)), None
+        finally:
+            if releases:
+                give_back(tool, releases)
+        if notes is not None:
+            result = noted(result, notes)
+        return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
+
+    return answer
+
+
+def _without_secrets(result: ToolResult, context: CallContext) -> ToolResult:
+    """The result with the secrets that the call read masked; most calls read none."""
+    if not (secrets := context.secrets_read):
+        return result
+    from pegboard.pipeline.masking import masked
+
+    return masked(result, secrets)
+
+
+def _make_check(tool: Tool, guards: tuple[Guard, ...], admit: Admit | None, prepare: Prepare) -> Check:
+    foreseen = [guard for guard in guards if guard.stage in (Stage.APPROVE, Stage.LIMIT)]
+
+    def check(session: Session, arguments: Any) -> ToolResult:
+        try:
+            if admit is not None:
+                admit(session, None)
+            arguments, _, notes = prepare(arguments)
+        except ToolError as refusal:
+            return ToolResult.of_error(clean_error(refusal)[0])
+        asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]
+        asks += missing_secrets(tool)
+        lines = [f"{name_stage(ask)}: {ask['says']}" for ask in asks] or ["nothing else is asked"]
+        text = "\n".join([f"{tool.name}: the arguments are right and the call is admitted", *lines])
+        return ToolResult.text(
+            text, data={"would_run": not any("code" in a for a in asks), "asks": asks, **(notes or {})}
+        )
+
+    return check

@@ -1,0 +1,66 @@
+"""Worker processes: what runs in one can be killed, with all that it started."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def lead_a_group() -> None:
+    """In a worker process, before its first work: what it starts shall end with it."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+
+
+def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any]) -> Any:
+    """In the worker process: say who works, then find the handler and call it."""
+    from pathlib import Path
+
+    Path(note).write_text(str(os.getpid()), encoding="ascii")
+    found: Any = functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
+    return getattr(found, "handler", found)(**arguments)
+
+
+async def run_in_process(runtime: Any, target: tuple[str, str], arguments: Mapping[str, Any], limiter: Any) -> Any:
+    """Run a function in a worker process; it and all that it started are killed if the call ends before it does.
+
+    Args:
+        runtime: a `pegboard.pipeline.runtime.Runtime`, which has the processes.
+        target: the function's module and qualified name.
+        arguments: by keyword.
+        limiter: how many may run at once.
+    """
+    from pathlib import Path
+
+    import trio
+    import trio_parallel
+
+    workers, folder = await runtime.workers()
+    note = Path(folder) / f"{next(runtime.ids)}.pid"
+    try:
+        return await workers.run_sync(
+            call_by_name, str(note), *target, dict(arguments), kill_on_cancel=True, limiter=limiter
+        )
+    except (trio.Cancelled, trio_parallel.BrokenWorkerError):  # the worker is dead; a handler's own error leaves it be
+        _kill_group(note)
+        raise
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def _kill_group(note: Path) -> None:
+    """The worker is dead already; its group holds what the handler started."""
+    if not hasattr(os, "killpg"):
+        return
+    import signal
+
+    try:
+        os.killpg(int(note.read_text(encoding="ascii")), signal.SIGKILL)
+    except (OSError, ValueError):  # it never began, or left nobody
+        return

@@ -1,0 +1,239 @@
+"""Asks the hooks about one tool - who validates its schemas, who guards it, who runs it - and makes its plan of them.
+
+The cold path: what is answered here is all that its calls need.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from pegboard.contract import Guard, Stage
+from pegboard.errors import (
+    ErrorCode,
+    Fault,
+    PegboardError,
+    PluginError,
+    ToolDefinitionError,
+    ToolError,
+    reason_of,
+)
+from pegboard.pipeline.plan import Plan, check_plan
+from pegboard.registry.conflicts import ClaimError, ToolDisabledError
+from pegboard.schema.jsontext import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pegboard.config import Config
+    from pegboard.contract import Executor, Validator
+    from pegboard.pipeline.runtime import Runtime
+    from pegboard.registry.asking import Asking, PluginRecord
+    from pegboard.tools import Tool
+
+log = logging.getLogger("pegboard")
+
+MAX_GUARDS = 1_000
+"""More guards of one tool, from one plugin, are taken for a mistake."""
+
+
+class Planner:
+    """Makes the plans of one board.
+
+    Attributes:
+        failed_validators: plugins whose `make_validator` raised, with where; they counted as None.
+    """
+
+    def __init__(self, config: Config, plugins: Asking, runtime: Runtime) -> None:
+        self._config = config
+        self._plugins = plugins
+        self._runtime = runtime
+        self.failed_validators: dict[str, str] = {}
+
+    def plan(self, one: Tool) -> Plan:
+        """The plan of a tool whose limits are settled.
+
+        Raises:
+            ToolDisabledError: its permissions keep it disabled.
+            ClaimError: two plugins want to validate or to run it.
+            PegboardError: a guard, validator or executor cannot be made, or its schema cannot be held.
+        """
+        check_plan(one)
+        permissions = self._config.structure_permissions(one.name, one.permissions)
+        if (off := _disabled_reason(permissions)) is not None:
+            why, fix = off
+            raise ToolDisabledError(why, hint=fix)
+        return Plan(
+            one,
+            self._runtime,
+            guards=self._guards(one),
+            validator=self._validator(one, one.input_schema, "input_schema"),
+            output_validator=self._validator(one, one.output_schema, "output_schema"),
+            executor=self._executor(one),
+            permissions=permissions,
+        )
+
+    def _guards(self, one: Tool) -> tuple[Guard, ...]:
+        asked = self._plugins.ask("make_guards", _guards_of, _unguarded, tool=one)
+        guards = [guard for _, given in asked for guard in given]
+        if not guards:
+            return ()
+        if observed := self._config.observe:
+            guards = [attrs.evolve(one, mode="observe") if one.name in observed else one for one in guards]
+        return order_guards(guards)
+
+    def _validator(self, one: Tool, schema: Mapping[str, Any] | None, what: str) -> Validator | None:
+        if schema is None:
+            return None
+        wanted = self._config.core.validator
+        only = None if wanted is None else lambda record: record.name == wanted or record.builtin
+
+        def note(record: PluginRecord, where: str, problem: BaseException) -> None:
+            if isinstance(problem, PluginError):
+                raise problem  # the schema itself is wrong: a fault of whoever wrote the tool
+            log.error("plugin %s failed at a schema of %s", record.label, one.name, exc_info=problem)
+            self.failed_validators[record.label] = f"{type(problem).__name__} at the {what} of {one.name!r}"
+
+        foreign = one.origin.source is not None
+        asked = self._plugins.ask("make_validator", _callable, note, only, schema=schema, foreign=foreign)
+        answers: list[tuple[PluginRecord, Validator]] = list(asked)
+        others = [answer for answer in answers if not answer[0].builtin]
+        if len(others) > 1:
+            raise ClaimError("validate", others, f'validator = "{others[0][0].name}"')
+        if others:
+            return checked_validator(others[0][1], others[0][0].label)
+        if not answers:
+            self._refuse_schema(one, schema, what)
+        return answers[-1][1]
+
+    def _refuse_schema(self, one: Tool, schema: Mapping[str, Any], what: str) -> NoReturn:
+        from pegboard.validation import why_declined
+
+        keyword, package = why_declined(schema)
+        installed = any(record.distribution == package for record in self._plugins)
+        raise ToolDefinitionError(
+            f"no validator on the board holds the {what} of {one.name!r}: {keyword}",
+            hint=f"write the schema without {keyword}" if installed else f"pip install {package}",
+        )
+
+    def _executor(self, one: Tool) -> Executor | None:
+        wanted = self._config.tool_settings(one.name).executor
+        only = None if wanted is None else lambda record: record.name == wanted
+        asked = self._plugins.ask("make_executor", _callable, _unexecuted, only, tool=one)
+        answers: list[tuple[PluginRecord, Executor]] = list(asked)
+        if len(answers) > 1:
+            raise ClaimError("run", answers, f'executor = "{answers[0][0].name}" under [tools.{one.name}]')
+        return answers[0][1] if answers else None
+
+
+def _disabled_reason(permissions: Any) -> Any:
+    """Why permissions keep their tool disabled, and how to repair it; by the present or the former name of that."""
+    if permissions is None:
+        return None
+    off = getattr(permissions, "disabled_reason", None)
+    if off is None and hasattr(permissions, "why_off"):
+        from pegboard._renamed import attribute_of
+
+        return attribute_of(permissions, "disabled_reason", "why_off")
+    return off
+
+
+def _guards_of(answer: Any) -> list[Guard]:
+    given = [answer] if isinstance(answer, Guard) else list(islice(answer, MAX_GUARDS + 1))
+    if len(given) > MAX_GUARDS:
+        raise TypeError(f"gave more than {MAX_GUARDS:,} guards")
+    if odd := [guard for guard in given if not isinstance(guard, Guard)]:
+        raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
+    return given
+
+
+def _unguarded(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
+    """A tool that a plugin could not guard is not registered."""
+    if isinstance(problem, PegboardError):  # who says what is wrong and how to repair it says it best
+        raise problem
+    raise PluginError(
+        f"plugin {record.label} could not guard it: {reason_of(problem)}",
+        hint=f"repair or uninstall {record.distribution or record.name}",
+    ) from problem
+
+
+def _unexecuted(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
+    raise PluginError(f"plugin {record.label} could not make its executor: {reason_of(problem)}") from problem
+
+
+def _callable(answer: Any) -> Any:
+    if not callable(answer):
+        raise TypeError(f"gave {type(answer).__name__}, expected a callable")
+    return answer
+
+
+def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Guards in the order they are asked: by stage, then by `after=`, then by name; never by installation. Those that
+    refuse in read-only mode come last of their stage: who may not call at all is told that, and not the host's mode.
+
+    Raises:
+        PluginError: two have one name, or `after=` goes in a circle.
+    """
+    guards = tuple(guards)
+    if len(guards) == 1 and isinstance(guards[0], Guard):
+        return guards
+    by_name: dict[str, Guard] = {}
+    for guard in guards:
+        if by_name.setdefault(guard.name, guard) is not guard:
+            raise PluginError(f"two guards are named {guard.name!r}")
+    stages = list(Stage)
+    waiting = sorted(by_name.values(), key=lambda one: (stages.index(one.stage), one.refuses_read_only, one.name))
+    ordered: list[Guard] = []
+    while waiting:
+        left = {guard.name for guard in waiting}
+        ready = next((guard for guard in waiting if not left.intersection(guard.after)), None)
+        if ready is None:
+            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: repair their after=")
+        waiting.remove(ready)
+        ordered.append(ready)
+    return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
+
+
+def checked_validator(validate: Validator, label: str) -> Validator:
+    """A plugin's validator, which judges a copy: it can change nothing that a tool is given, and what it answers is
+    looked at, since an answer of the wrong kind would let every value pass.
+
+    One that says `reads_only = True` is given the value itself.
+    """
+    reads_only = getattr(validate, "reads_only", False) is True
+
+    def judge(value: Any) -> Sequence[Fault]:
+        try:
+            given = value if reads_only else _copied(value)
+        except RecursionError:
+            return [Fault((), f"at most {MAX_DEPTH} levels of nesting", "a deeper value")]
+        try:
+            faults = validate(given)
+            if not faults and type(faults) in (list, tuple):
+                return faults
+            if isinstance(faults, (list, tuple)) and all(isinstance(fault, Fault) for fault in faults):
+                return faults
+            problem: BaseException = TypeError(f"it gave {type(faults).__name__}, expected a list of Fault")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:  # noqa: BLE001 - whatever a third-party validator raises
+            problem = raised
+        log.error("the validator of plugin %s failed", label, exc_info=problem)
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"the validator of plugin {label} failed ({type(problem).__name__}); its cause is in the host's log",
+            retry="never",
+        ) from problem
+
+    return judge
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(item) for item in value]
+    return value
