@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import griffe
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._types import Scope
 
 if TYPE_CHECKING:

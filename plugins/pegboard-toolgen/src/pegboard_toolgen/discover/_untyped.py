@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pegboard_manifest.hygiene import sanitise
+from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._types import MISSING, TEXT, Scope, Shape, constant, list_of, parse, shape_of, unite
 
 if TYPE_CHECKING:
