@@ -71,7 +71,7 @@ EXCERPTS = {"pegboard-chat", "pegboard-http", "pegboard-manifest", "pegboard-mcp
 """Packages whose README shows parts of programs, and servers that do not end; their own tests hold them."""
 RUN_PAGES = [page for page in PAGES if page.parent.name not in EXCERPTS]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-MAX_COMMAND_S = 60
+MAX_COMMAND_S = 300
 PAGE = Path(__file__).parent / "kit" / "page.py"
 NAME = re.compile(r"[a-z][\w.-]*(?:\[[\w,-]+\])?")
 

@@ -22,8 +22,6 @@ from pegboard_manifest.testing import outcome_of_response
 from pegboard_manifest.texts import clean_schema
 from pegboard_manifest.tools import tool_of
 
-SOON_S = 5.0
-"""Of this thread's own time; what is quadratic in these sizes takes minutes."""
 HIDDEN_TEXT = "\x1b[31m\x9b2J\u202e\u200b\U000e0041\x07\x00"
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="process group
 
 MARK = f"pegboard-faults-{os.getpid()}"
 SECRET = "s3cret-of-the-host/with=signs"
-SOON_S = 10.0
+SOON_S = 50.0
 
 
 def living():

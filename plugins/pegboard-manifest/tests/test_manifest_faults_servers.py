@@ -26,7 +26,7 @@ from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings.http import client
 
 SECRET = "kept/secret+of=faults"
-SOON_S = 20.0
+SOON_S = 120.0
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 

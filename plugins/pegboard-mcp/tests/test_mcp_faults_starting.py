@@ -40,7 +40,7 @@ def rogue(folder: Path) -> Callable[..., Config]:
 
 async def remember(config: Config) -> None:
     """Let a good server be listed, so that its tools hang from the cache from now on."""
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(config, [plugin]) as host:
             await host.wait_for_sources("pid")
             assert "pid" in host.tools
@@ -48,7 +48,7 @@ async def remember(config: Config) -> None:
 
 async def called(config: Config) -> tuple[ToolResult, tuple[SourceState, str | None]]:
     """What a tool of the server answers, and the state of the server."""
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(config, [plugin]) as host:
             assert host.board.source_states["rogue"][0] is SourceState.KNOWN
             result = await host.session().call("pid")
@@ -78,7 +78,8 @@ async def test_a_server_that_cannot_start_is_named_with_cause_and_fix(
 ) -> None:
     await remember(rogue())
     (folder / "mode").write_text(mode)
-    result, (state, reason) = await called(rogue())
+    waits_in_vain = mode in ("silent", "garbage")
+    result, (state, reason) = await called(rogue() if waits_in_vain else rogue(timeout=60))
     assert result.error is not None
     assert result.error.code is ErrorCode.UPSTREAM_ERROR
     assert result.error.details["executed"] is False
@@ -112,7 +113,7 @@ async def test_what_is_missing_is_named_and_not_tried_again_in_vain(
     rogue: Callable[..., Config], wrong: Config, kind: str, says: list[str]
 ) -> None:
     config = rogue(required=False, start="eager", **wrong)
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(config, [plugin]) as host:
             await host.wait_for_sources()
             state, reason = host.board.source_states["rogue"]
@@ -124,7 +125,7 @@ async def test_what_is_missing_is_named_and_not_tried_again_in_vain(
 async def test_a_server_that_is_repaired_serves_the_next_call(folder: Path, rogue: Callable[..., Config]) -> None:
     await remember(rogue())
     (folder / "mode").write_text("exit")
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(rogue(), [plugin]) as host:
             session = host.session()
             assert (await session.call("pid")).error is not None
@@ -146,7 +147,7 @@ async def test_a_server_that_does_not_start_costs_no_other_server_anything(
     (folder / "mode").write_text("silent")
     servers = config["plugins"]["mcp"]["servers"]
     servers["other"] = {**servers["rogue"], "args": [*servers["rogue"]["args"][:-1], str(folder / "other")]}
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(config, [plugin]) as host:
             await host.wait_for_sources("pid")
             with in_time():
@@ -160,7 +161,7 @@ async def test_a_server_that_must_be_there_stops_the_host_with_its_reason(
     (folder / "mode").write_text("exit")
     from pegboard import PluginError
 
-    with trio.fail_after(20), pytest.RaisesGroup(PluginError, allow_unwrapped=True) as raised:
+    with trio.fail_after(120), pytest.RaisesGroup(PluginError, allow_unwrapped=True) as raised:
         async with open_host(rogue(required=True), [plugin]):
             raise AssertionError("it opened")
     assert "DATABASE_URL" in str(raised.value)
@@ -170,7 +171,7 @@ async def test_lines_that_are_no_messages_cost_nothing_between_those_that_are(
     folder: Path, rogue: Callable[..., Config]
 ) -> None:
     (folder / "mode").write_text("chatty")
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(rogue(), [plugin]) as host:
             await host.wait_for_sources("echo")
             assert (await host.session().call("echo", {"said": "hello"})).text == "hello"
@@ -178,7 +179,7 @@ async def test_lines_that_are_no_messages_cost_nothing_between_those_that_are(
 
 async def test_a_list_that_changes_while_it_is_read_is_read_again(folder: Path, rogue: Callable[..., Config]) -> None:
     (folder / "mode").write_text("moving")
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(rogue(), [plugin]) as host:
             await host.wait_for_sources("pid")
             versions = {name for name in host.tools if name.startswith("version_")}
@@ -190,7 +191,7 @@ async def test_the_old_list_stays_where_the_new_one_cannot_be_read(
     folder: Path, rogue: Callable[..., Config], caplog: pytest.LogCaptureFixture
 ) -> None:
     (folder / "mode").write_text("broken-list")
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(rogue(), [plugin]) as host:
             await host.wait_for_sources("pid")
             session = host.session()
@@ -202,7 +203,7 @@ async def test_the_old_list_stays_where_the_new_one_cannot_be_read(
 
 
 async def test_a_list_that_changes_while_it_is_used_is_swapped(rogue: Callable[..., Config]) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with open_host(rogue(), [plugin]) as host:
             await host.wait_for_sources("grow")
             assert (await host.session().call("grow")).ok

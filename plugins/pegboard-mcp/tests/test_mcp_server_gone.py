@@ -24,7 +24,7 @@ from pegboard_mcp.server import stdio
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE_S = 15.0
+PATIENCE_S = 150.0
 
 PLUGIN = '''
 import concurrent.futures, functools, os, pathlib, subprocess, sys, time

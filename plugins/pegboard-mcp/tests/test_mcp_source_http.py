@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -31,11 +30,8 @@ SERVER = Path(__file__).parent / "servers" / "sdk_http.py"
 class HttpServer:
     """A server process on one port, which can be ended and started again."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.port = one.getsockname()[1]
+    def __init__(self, folder: Path, port: int, *options: str) -> None:
+        self.folder, self.port, self.options = folder, port, options
         self.process: subprocess.Popen[bytes] | None = None
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
@@ -43,7 +39,7 @@ class HttpServer:
         (self.folder / "url").unlink(missing_ok=True)
         command = [sys.executable, str(SERVER), str(self.folder), str(self.port), *self.options]
         self.process = subprocess.Popen(command)
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             while not (self.folder / "url").exists():
                 assert self.process.poll() is None
                 await trio.sleep(0.01)
@@ -60,11 +56,11 @@ class HttpServer:
 
 
 @pytest.fixture
-def http(server_folder: Path) -> Iterator[Any]:
+def http(server_folder: Path, peer_programs: Any) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
 
         def make(*options: str) -> HttpServer:
-            server = HttpServer(server_folder, *options)
+            server = HttpServer(server_folder, peer_programs.free_port(), *options)
             stack.callback(server.kill)
             return server
 
@@ -87,6 +83,7 @@ async def test_a_server_that_was_restarted_is_greeted_anew(
 
     server.kill()
     await server.start()
+    await served.ready()  # a stream that broke was noticed, and an attempt may have met nobody a moment ago
     assert_ok(await served.call("add", a=2, b=2), text="4")
     assert server.runs() == ["add", "add"]
 
