@@ -14,7 +14,7 @@ from pathlib import Path
 import xllamacpp
 
 CONTEXT = 4096
-MOST = 100
+MOST = 24
 """Tokens of an answer whose request names no limit."""
 
 
