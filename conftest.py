@@ -428,5 +428,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Write what was measured while the others wait for this worker: one that is slow to end is killed."""
+    if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
+        measuring.stop()
+        measuring.save()
+
+
 def _is_more_when_thorough(item: pytest.Function) -> bool:
     return "thorough" in item.fixturenames or any(map(item.get_closest_marker, ("hypothesis", "thorough")))
