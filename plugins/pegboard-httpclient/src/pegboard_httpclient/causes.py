@@ -189,6 +189,7 @@ class LogMask(logging.Filter):
         self._hide = hide
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the line where it stands; always True."""
         record.msg, record.args = self._hide(record.getMessage()), ()
         if record.exc_info and not record.exc_text:
             record.exc_text = self._hide(logging.Formatter().formatException(record.exc_info))
