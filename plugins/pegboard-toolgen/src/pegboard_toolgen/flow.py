@@ -167,7 +167,13 @@ def init(request: Request, ask: Ask) -> Report:
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
     options = {key: value for key in OPTIONS if (value := getattr(request, key)) is not None}
     said = profiles.to_json(
-        profile, made.document["project"], sources, selected.to_json(), _levels(folder, root), options, routes
+        profile,
+        made.document["project"],
+        sources,
+        selected.to_json(),
+        _levels(folder, root),
+        options,
+        None if routes is None else [attrs.asdict(route) for route in routes],
     )
     kept = {places.DRAFT: to_bytes(draft_of(made.document, left_out)), places.PROFILE: to_bytes(said)}
     if not folder.exists(places.HINTS):

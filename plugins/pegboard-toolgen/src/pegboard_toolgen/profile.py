@@ -26,8 +26,6 @@ from pegboard_toolgen._texts import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pegboard_toolgen.routes import Route
-
 PROFILE_VERSION = "1.0"
 TYPES = ("program", "library", "http-api", "mixed")
 RUNTIMES = ("python", "node", "go", "rust", "java", "dotnet", "ruby", "php", "other")
@@ -448,13 +446,13 @@ def to_json(
     selection: Any,
     levels: int,
     options: Mapping[str, str],
-    routes: Sequence[Route] | None = None,
+    not_covered: Sequence[Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
     """`project.profile.json`: how the project was classified, and what `init` was asked for. No path of the machine.
 
     `not_covered` is there only where somebody looked for routes.
     """
-    looked_for = {} if routes is None else {"not_covered": [attrs.asdict(route) for route in routes]}
+    looked_for = {} if not_covered is None else {"not_covered": [dict(route) for route in not_covered]}
     return {
         "profile_version": PROFILE_VERSION,
         "project": dict(project),
