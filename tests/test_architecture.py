@@ -26,9 +26,7 @@ MAX_FUNCTION = 60
 CIRCLES = {}
 """A module of each circle that is not open yet, and when it will be."""
 
-LARGE = {
-    "pegboard_toolgen.discover._types": "with a module for the tables of names",
-}
+LARGE: dict[str, str] = {}
 """Files and functions that are larger, and when they will not be."""
 
 

@@ -19,6 +19,21 @@ import attrs
 import griffe
 
 from pegboard_toolgen.discover._docstrings import is_visible
+from pegboard_toolgen.discover._shapes import (
+    ANY,
+    ENUMS,
+    LACKING,
+    LISTS,
+    MAPPINGS,
+    PLAIN,
+    SETS,
+    TEXT,
+    TEXTS_OR_LISTS,
+    WRAPPERS,
+    Schema,
+    Shape,
+    lacking,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,13 +44,6 @@ MAX_ANNOTATION = 4_000
 MAX_DEPTH = 16
 MAX_MEMBERS = 200
 """Of a Literal, an Enum or a TypedDict."""
-
-Schema = dict[str, Any]
-
-ANY: Schema = {}
-SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
-TEXT: Schema = {"type": "string"}
-
 # Strict ones first: a date-time is not a date, a date is a date-time to Python.
 _ORDER = (
     "enum",
@@ -56,139 +64,6 @@ _ORDER = (
 )
 _SOFT = frozenset({"tuple", "set", "frozenset"})
 """Coercions that a list may go without where they cannot be said, one level further in."""
-
-
-@attrs.frozen
-class Shape:
-    """A type as JSON has it.
-
-    Args:
-        schema: of the JSON value.
-        coerce: how the value becomes Python's, in the order of trial; empty for as it is.
-        items: the coercion is for each item of a list.
-        enum: the class for coerce enum, as a dotted path from its package on.
-        lacks: what JSON has no form for; None where all is well.
-        notes: what was lost.
-    """
-
-    schema: Schema
-    coerce: tuple[str, ...] = ()
-    items: bool = False
-    enum: str | None = None
-    lacks: str | None = None
-    notes: tuple[str, ...] = ()
-
-
-def _lacking(what: str) -> Shape:
-    return Shape({}, lacks=what)
-
-
-_DECIMAL: Schema = {"type": ["string", "number"]}
-
-# By the name where a type comes from. Names of `typing` and `collections.abc` are told without their module.
-_PLAIN: Mapping[str, Shape] = {
-    "builtins.int": Shape({"type": "integer"}),
-    "builtins.float": Shape({"type": "number"}),
-    "builtins.str": Shape(TEXT),
-    "builtins.bool": Shape({"type": "boolean"}),
-    "builtins.None": Shape({"type": "null"}),
-    "types.NoneType": Shape({"type": "null"}),
-    "builtins.object": Shape(ANY),
-    "builtins.complex": Shape({"type": ["string", "number"]}, ("complex",)),
-    "builtins.bytes": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "builtins.bytearray": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "builtins.memoryview": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "abc.Buffer": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "abc.ByteString": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "_typeshed.ReadableBuffer": Shape({"type": "string", "contentEncoding": "base64"}, ("bytes",)),
-    "abc.Any": Shape(ANY),
-    "_typeshed.Incomplete": Shape(ANY),
-    "abc.Hashable": Shape(SCALAR),
-    "abc.Text": Shape(TEXT),
-    "abc.AnyStr": Shape(TEXT),
-    "abc.LiteralString": Shape(TEXT),
-    "abc.SupportsInt": Shape({"type": "number"}),
-    "abc.SupportsFloat": Shape({"type": "number"}),
-    "abc.SupportsIndex": Shape({"type": "integer"}),
-    "abc.SupportsAbs": Shape({"type": "number"}),
-    "abc.SupportsRound": Shape({"type": "number"}),
-    "numbers.Number": Shape({"type": "number"}),
-    "numbers.Complex": Shape({"type": "number"}),
-    "numbers.Real": Shape({"type": "number"}),
-    "numbers.Rational": Shape({"type": "integer"}),
-    "numbers.Integral": Shape({"type": "integer"}),
-    "datetime.date": Shape({"type": "string", "format": "date"}, ("date",)),
-    "datetime.datetime": Shape({"type": "string", "format": "date-time"}, ("datetime",)),
-    "datetime.time": Shape({"type": "string", "format": "time"}, ("time",)),
-    "datetime.timedelta": Shape({"type": "string", "format": "duration"}, ("timedelta",)),
-    "decimal.Decimal": Shape(_DECIMAL, ("decimal",)),
-    "fractions.Fraction": Shape(_DECIMAL, ("fraction",)),
-    "uuid.UUID": Shape({"type": "string", "format": "uuid"}, ("uuid",)),
-    "pathlib.Path": Shape(TEXT, ("path",)),
-    "pathlib.PurePath": Shape(TEXT, ("path",)),
-    "pathlib.PosixPath": Shape(TEXT, ("path",)),
-    "pathlib.PurePosixPath": Shape(TEXT, ("path",)),
-    "os.PathLike": Shape(TEXT, ("path",)),
-    "_typeshed.StrPath": Shape(TEXT, ("path",)),
-    "_typeshed.StrOrBytesPath": Shape(TEXT, ("path",)),
-    "_typeshed.FileDescriptorOrPath": Shape(TEXT, ("path",)),
-}
-_LACKING: Mapping[str, str] = {
-    "abc.Callable": "a callable",
-    "abc.IO": "an open file",
-    "abc.TextIO": "an open file",
-    "abc.BinaryIO": "an open file",
-    "abc.Iterator": "an iterator",
-    "abc.Generator": "a generator",
-    "abc.AsyncIterator": "an asynchronous iterator",
-    "abc.AsyncIterable": "an asynchronous iterable",
-    "abc.AsyncGenerator": "an asynchronous generator",
-    "abc.Awaitable": "an awaitable",
-    "abc.Coroutine": "a coroutine",
-    "abc.Self": "an instance of its class",
-    "abc.Type": "a class",
-    "builtins.type": "a class",
-    "abc.Pattern": "a compiled pattern",
-    "re.Pattern": "a compiled pattern",
-    "re.Match": "a match",
-    "types.ModuleType": "a module",
-    "types.FunctionType": "a callable",
-    "types.TracebackType": "a traceback",
-    "builtins.slice": "a slice",
-    "builtins.BaseException": "an exception",
-    "builtins.Exception": "an exception",
-    "builtins.NotImplemented": "NotImplemented",
-}
-_LISTS = frozenset(
-    {"builtins.list", "abc.List", "abc.Iterable", "abc.Reversible", "abc.Container", "abc.MutableSequence"}
-)
-_TEXTS_OR_LISTS = frozenset({"abc.Sequence", "abc.Collection", "abc.Sized"})
-"""A text is one of these too: where nothing is said of the items, either may be given."""
-_SETS = {
-    "builtins.set": "set",
-    "abc.Set": "set",
-    "abc.MutableSet": "set",
-    "abc.AbstractSet": "set",
-    "builtins.frozenset": "frozenset",
-    "abc.FrozenSet": "frozenset",
-}
-_MAPPINGS = frozenset(
-    {
-        "builtins.dict",
-        "abc.Dict",
-        "abc.Mapping",
-        "abc.MutableMapping",
-        "abc.DefaultDict",
-        "abc.OrderedDict",
-        "abc.Counter",
-        "collections.OrderedDict",
-        "collections.defaultdict",
-    }
-)
-_WRAPPERS = frozenset(
-    {"abc.Annotated", "abc.Final", "abc.ClassVar", "abc.Required", "abc.NotRequired", "abc.ReadOnly", "abc.Unpack"}
-)
-_ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 
 
 def normal(path: str) -> str:
@@ -269,7 +144,7 @@ def parse(annotation: object) -> ast.expr | None:
 def shape_of(annotation: object, scope: Scope) -> Shape:
     """What an annotation (griffe's, or text) means to JSON, as something to give."""
     node = parse(annotation)
-    return _lacking("a type that cannot be read") if node is None else _shape(node, scope, MAX_DEPTH)
+    return lacking("a type that cannot be read") if node is None else _shape(node, scope, MAX_DEPTH)
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -283,13 +158,13 @@ def dotted(node: ast.expr) -> str | None:
 
 def _shape(node: ast.expr, scope: Scope, depth: int) -> Shape:
     if depth <= 0:
-        return _lacking("a type that is nested too deeply")
+        return lacking("a type that is nested too deeply")
     if isinstance(node, ast.Constant):
         if node.value is None:
-            return _PLAIN["builtins.None"]
+            return PLAIN["builtins.None"]
         if isinstance(node.value, str):
             return _shape_of_text(node.value, scope, depth)
-        return Shape(ANY) if node.value is ... else _lacking("a type that cannot be read")
+        return Shape(ANY) if node.value is ... else lacking("a type that cannot be read")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return unite([_shape(part, scope, depth - 1) for part in alternatives(node)])
     if isinstance(node, ast.Subscript):
@@ -299,12 +174,12 @@ def _shape(node: ast.expr, scope: Scope, depth: int) -> Shape:
     if isinstance(node, ast.Starred):
         return _shape(node.value, scope, depth - 1)
     name = dotted(node)
-    return _lacking("a type that cannot be read") if name is None else _named(name, scope, depth)
+    return lacking("a type that cannot be read") if name is None else _named(name, scope, depth)
 
 
 def _shape_of_text(text: str, scope: Scope, depth: int) -> Shape:
     inner = parse(text)
-    return _lacking("a type that cannot be read") if inner is None else _shape(inner, scope, depth - 1)
+    return lacking("a type that cannot be read") if inner is None else _shape(inner, scope, depth - 1)
 
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
@@ -332,28 +207,28 @@ def _subscripted(node: ast.Subscript, scope: Scope, depth: int) -> Shape:
         return Shape({"type": "array", "maxItems": 0}, ("tuple",))
     if path in {"abc.Union", "abc.Optional"}:
         shapes = [_shape(part, scope, depth - 1) for part in inner]
-        return unite([*shapes, _PLAIN["builtins.None"]] if path == "abc.Optional" else shapes)
+        return unite([*shapes, PLAIN["builtins.None"]] if path == "abc.Optional" else shapes)
     if path == "abc.Literal":
         return _literal(inner, scope)
-    if path in _WRAPPERS:
+    if path in WRAPPERS:
         return _shape(inner[0], scope, depth - 1)
-    if path in _LISTS or path in _TEXTS_OR_LISTS:
+    if path in LISTS or path in TEXTS_OR_LISTS:
         items = _shape(inner[0], scope, depth - 1)
         shape = list_of(items)
-        if path in _TEXTS_OR_LISTS and not items.schema and not shape.lacks:
+        if path in TEXTS_OR_LISTS and not items.schema and not shape.lacks:
             return unite([Shape(TEXT), shape])
         return shape
-    if path in _SETS:
-        return _as_collection(_shape(inner[0], scope, depth - 1), _SETS[path])
+    if path in SETS:
+        return _as_collection(_shape(inner[0], scope, depth - 1), SETS[path])
     if path in {"builtins.tuple", "abc.Tuple"}:
         return _tuple(inner, scope, depth)
-    if path in _MAPPINGS:
+    if path in MAPPINGS:
         return _mapping(inner, scope, depth)
-    if path in _PLAIN or path in _LACKING:
+    if path in PLAIN or path in LACKING:
         return _named(name or "", scope, depth)
     if path and (alias := _alias(path, scope, depth)) is not None:
         return alias
-    return _named(name, scope, depth) if name else _lacking("a type that cannot be read")
+    return _named(name, scope, depth) if name else lacking("a type that cannot be read")
 
 
 def _named(name: str, scope: Scope, depth: int) -> Shape:
@@ -361,24 +236,24 @@ def _named(name: str, scope: Scope, depth: int) -> Shape:
         bound = scope.variables[name]
         return _shape_of_text(bound, scope, depth) if bound else Shape(ANY)
     path = normal(scope.resolve(name))
-    if path in _PLAIN:
-        return _PLAIN[path]
-    if path in _LACKING:
-        return _lacking(_LACKING[path])
-    if path in _LISTS or path in {"builtins.tuple", "abc.Tuple"}:
+    if path in PLAIN:
+        return PLAIN[path]
+    if path in LACKING:
+        return lacking(LACKING[path])
+    if path in LISTS or path in {"builtins.tuple", "abc.Tuple"}:
         return Shape({"type": "array"}, ("tuple",) if path.endswith("uple") else ())
-    if path in _TEXTS_OR_LISTS:
+    if path in TEXTS_OR_LISTS:
         return Shape({"type": ["string", "array"]})
-    if path in _SETS:
-        return Shape({"type": "array", "uniqueItems": True}, (_SETS[path],))
-    if path in _MAPPINGS:
+    if path in SETS:
+        return Shape({"type": "array", "uniqueItems": True}, (SETS[path],))
+    if path in MAPPINGS:
         return Shape({"type": "object"})
     if (alias := _alias(path, scope, depth)) is not None:
         return alias
     found = scope.tree.get(path) if scope.tree.owns(path) else None
     if found is not None and found.is_class:
         return _class(found, scope, depth)  # type: ignore[arg-type]
-    return _lacking(f"an instance of {path.rpartition('.')[2][:100]}")
+    return lacking(f"an instance of {path.rpartition('.')[2][:100]}")
 
 
 def _alias(path: str, scope: Scope, depth: int) -> Shape | None:
@@ -404,17 +279,17 @@ def _alias(path: str, scope: Scope, depth: int) -> Shape | None:
 
 def _class(found: griffe.Class, scope: Scope, depth: int) -> Shape:
     bases = {normal(Scope(scope.tree, found.parent or found).resolve(name)) for name in _bases(found)}
-    if bases & _ENUMS:
+    if bases & ENUMS:
         return _enum(found)
     if "abc.TypedDict" in bases:
         return _typed_dict(found, scope, depth)
     if "abc.Protocol" in bases and "__call__" in found.members:
-        return _lacking("a callable")
+        return lacking("a callable")
     if "builtins.str" in bases and "__new__" not in found.members and "__init__" not in found.members:
         return Shape(TEXT)
     if bases & {"abc.IO", "abc.TextIO", "abc.BinaryIO", "io.IOBase", "io.RawIOBase"}:
-        return _lacking("an open file")
-    return _lacking(f"an instance of {found.name[:100]}")
+        return lacking("an open file")
+    return lacking(f"an instance of {found.name[:100]}")
 
 
 def _bases(found: griffe.Class) -> list[str]:
@@ -439,7 +314,7 @@ def _enum(found: griffe.Class) -> Shape:
     )
     told = list(values.values()) if is_plain else list(values)
     if not values:
-        return _lacking(f"a member of {found.name[:100]} (it has none in its source)")
+        return lacking(f"a member of {found.name[:100]} (it has none in its source)")
     return Shape({"enum": told}, ("enum",), enum=found.path)
 
 
@@ -454,7 +329,7 @@ def _typed_dict(found: griffe.Class, scope: Scope, depth: int) -> Shape:
         shape = shape_of(member.annotation, there) if depth > 1 else Shape(ANY)  # type: ignore[union-attr]
         text = str(member.annotation)  # type: ignore[union-attr]
         if (shape.lacks or shape.coerce) and is_total and "NotRequired" not in text:
-            return _lacking(f"a {found.name[:100]} whose {name[:60]} JSON has no form for")
+            return lacking(f"a {found.name[:100]} whose {name[:60]} JSON has no form for")
         if shape.lacks or shape.coerce:
             continue
         properties[name] = shape.schema
@@ -473,22 +348,22 @@ def _literal(inner: Iterable[ast.expr], scope: Scope) -> Shape:
             alias = parse(getattr(scope.tree.get(scope.resolve(name)), "value", None)) if name else None
             value = constant(alias) if alias is not None else MISSING
         if value is MISSING or not is_visible(value):
-            return _lacking("a literal that JSON has no form for")
+            return lacking("a literal that JSON has no form for")
         values.append(value)
-    return Shape({"enum": values}) if values else _lacking("a literal without values")
+    return Shape({"enum": values}) if values else lacking("a literal without values")
 
 
 def list_of(items: Shape) -> Shape:
     """A list of such items."""
     if items.lacks:
-        return _lacking(f"a list with {items.lacks} in it")
+        return lacking(f"a list with {items.lacks} in it")
     schema: Schema = {"type": "array", "items": items.schema} if items.schema else {"type": "array"}
     if not items.coerce:
         return Shape(schema, notes=items.notes)
     if items.items:
         if set(items.coerce) <= _SOFT | {"none"}:
             return Shape(schema, notes=items.notes)
-        return _lacking("values two lists deep that JSON has no form for")
+        return lacking("values two lists deep that JSON has no form for")
     if items.coerce == ("bytes",):
         return Shape({"type": "array", "items": TEXT}, items.coerce, items=True, notes=(*items.notes, AS_UTF8))
     return Shape(schema, items.coerce, items=True, enum=items.enum, notes=items.notes)
@@ -497,7 +372,7 @@ def list_of(items: Shape) -> Shape:
 def _as_collection(items: Shape, coercion: str) -> Shape:
     inner = list_of(items)
     if inner.lacks or (inner.coerce and not set(inner.coerce) <= _SOFT):
-        return _lacking(f"a {coercion} of {inner.lacks or 'values that JSON has no form for'}")
+        return lacking(f"a {coercion} of {inner.lacks or 'values that JSON has no form for'}")
     schema = {**inner.schema, "uniqueItems": True} if coercion != "tuple" else inner.schema
     return Shape(schema, (coercion,), notes=inner.notes)
 
@@ -508,7 +383,7 @@ def _tuple(inner: Sequence[ast.expr], scope: Scope, depth: int) -> Shape:
     shapes = [_shape(part, scope, depth - 1) for part in inner]
     for shape in shapes:
         if shape.lacks or (shape.coerce and not set(shape.coerce) <= _SOFT):
-            return _lacking(f"a tuple with {shape.lacks or 'values that JSON has no form for'}")
+            return lacking(f"a tuple with {shape.lacks or 'values that JSON has no form for'}")
     size = len(shapes)
     if all(shape.schema == shapes[0].schema for shape in shapes):
         schema: Schema = {"type": "array", "items": shapes[0].schema, "minItems": size, "maxItems": size}
@@ -523,9 +398,9 @@ def _mapping(inner: Sequence[ast.expr], scope: Scope, depth: int) -> Shape:
     key, value = _shape(inner[0], scope, depth - 1), _shape(inner[-1], scope, depth - 1)
     kinds = key.schema.get("type", "string")
     if key.lacks or key.coerce or ("string" not in kinds and "enum" not in key.schema):
-        return _lacking("a mapping whose keys are not texts")
+        return lacking("a mapping whose keys are not texts")
     if value.lacks or (value.coerce and not set(value.coerce) <= _SOFT):
-        return _lacking(f"a mapping to {value.lacks or 'values that JSON has no form for'}")
+        return lacking(f"a mapping to {value.lacks or 'values that JSON has no form for'}")
     schema: Schema = {"type": "object"}
     if value.schema:
         schema["additionalProperties"] = value.schema
@@ -538,7 +413,7 @@ def unite(shapes: Sequence[Shape]) -> Shape:
     """One of several: what JSON has no form for is dropped and said, unless nothing is left."""
     fit = [shape for shape in shapes if not shape.lacks]
     if not fit:
-        return shapes[0] if shapes else _lacking("nothing")
+        return shapes[0] if shapes else lacking("nothing")
     if all(shape.schema == {"type": "null"} for shape in fit) and len(fit) < len(shapes):
         return next(shape for shape in shapes if shape.lacks)
     notes = [f"cannot be {shape.lacks}" for shape in shapes if shape.lacks]
@@ -653,7 +528,7 @@ def result_schema(annotation: object, scope: Scope) -> Schema:
 
 
 _ITERATORS = frozenset({"abc.Iterator", "abc.Generator"})
-_ABSTRACT = frozenset({"abc.Iterable", "abc.Reversible", "abc.Container"}) | _TEXTS_OR_LISTS
+_ABSTRACT = frozenset({"abc.Iterable", "abc.Reversible", "abc.Container"}) | TEXTS_OR_LISTS
 
 
 def _abstract(node: ast.expr, scope: Scope) -> Schema | None:

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pegboard_manifest import sanitise
-from pegboard_toolgen.discover._types import MISSING, TEXT, Scope, Shape, constant, list_of, parse, shape_of, unite
+from pegboard_toolgen.discover._shapes import TEXT, Shape
+from pegboard_toolgen.discover._types import MISSING, Scope, constant, list_of, parse, shape_of, unite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

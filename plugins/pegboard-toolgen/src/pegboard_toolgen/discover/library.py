@@ -26,15 +26,11 @@ from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, 
 from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, runs_code
 from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
 from pegboard_toolgen.discover._public import Found, Walk
+from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
 from pegboard_toolgen.discover._types import (
-    ANY,
     MISSING,
-    SCALAR,
-    TEXT,
-    Schema,
     Scope,
-    Shape,
     alternatives,
     constant,
     dotted,
