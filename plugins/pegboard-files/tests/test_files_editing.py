@@ -134,7 +134,6 @@ async def test_line_ends_marks_and_encodings_are_kept(
         ("utf-8", b"a\xe9", [edit("a", "b")], "encoding"),
         ("utf-8", b"a\0b", [edit("a", "b")], "binary"),
         ("latin-1", b"a", [edit("a", "€")], "encoding"),
-        ("utf-8", b"a", [edit("a", "\ud800")], "encoding"),
         ("iso2022-jp", b"\x1b$B\x1b(Ba", [edit("a", "b")], "encoding"),
     ],
 )

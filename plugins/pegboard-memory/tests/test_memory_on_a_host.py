@@ -181,12 +181,12 @@ async def test_a_model_cannot_say_who_it_is(ada: Any) -> None:
         ("remember", {"text": ""}, "text is empty"),
         ("remember", {"text": " \n"}, "text is empty"),
         ("remember", {"text": "x" * 10_001}, "10,001 characters, at most 10,000"),
-        ("remember", {"text": "\ud800"}, "half of a character"),
+        ("remember", {"text": "\ud800"}, "half a surrogate pair"),
         ("remember", {"text": "x", "tags": [" "]}, "' ' is not a tag"),
         ("remember", {"text": "x", "tags": ["t" * 51]}, "is not a tag"),
         ("remember", {"text": "x", "tags": ["t" * 5000]}, "is not a tag"),
         ("remember", {"text": "x", "tags": ["a\u202eb"]}, "is not a tag"),
-        ("remember", {"text": "x", "tags": ["\udfff"]}, "half of a character"),
+        ("remember", {"text": "x", "tags": ["\udfff"]}, "half a surrogate pair"),
         ("remember", {"text": "x", "tags": [f"t{number}" for number in range(21)]}, "21 tags, at most 20"),
         ("remember", {"text": "x", "tags": "home"}, "tags"),
         ("search_memory", {"query": "x", "limit": 0}, "limit"),
@@ -203,7 +203,7 @@ async def test_a_wrong_call_is_answered_with_how_to_repair_it(
     assert_error(await ada.call(name, arguments), "INVALID_INPUT", says=says)
 
 
-@pytest.mark.parametrize("name", ["x", "x" * 5000, "\ud800", "' OR 1=1 --", "%", "0"])
+@pytest.mark.parametrize("name", ["x", "x" * 5000, "' OR 1=1 --", "%", "0"])
 async def test_any_other_id_is_the_id_of_nothing(ada: Any, name: str) -> None:
     await kept(ada, "stays")
     result = assert_error(await ada.call("forget_memory", {"id": name}), "NOT_FOUND")

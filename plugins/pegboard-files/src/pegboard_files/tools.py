@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from pegboard import CallContext, Example, Tool, ToolError, ToolResult, tool
+from pegboard import CallContext, Example, Tool, ToolResult, tool
 from pegboard.schema import Ge, Le, MaxLen, MinLen
 from pegboard_files._schema import (
     EDIT_SCHEMA,
@@ -103,11 +103,7 @@ async def write_file(context: CallContext, path: str, content: str, create_dirs:
     from pegboard_files._names import parse
 
     asked = parse(path)
-    try:
-        data = content.encode("utf-8")
-    except UnicodeEncodeError as problem:
-        message = f"content: character {problem.start} is half of a surrogate pair, which no text file can hold"
-        raise ToolError("INVALID_INPUT", message, parameter="content", offset=problem.start) from None
+    data = content.encode("utf-8")
 
     def work(files: Files, scope: Scope) -> ToolResult:
         if len(data) > files.settings.max_write_bytes:

@@ -53,7 +53,6 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
         raise _invalid("text", "text is empty; write what is to be remembered")
     if len(text) > MAX_TEXT:
         raise _invalid("text", f"text has {len(text):,} characters, at most {MAX_TEXT:,} are kept; split it")
-    _whole(text, "text")
     labels = _labels(tags or ())
     user_id = _who(context)
     try:
@@ -132,7 +131,7 @@ async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A
         raise _invalid("id", "id is empty; search_memory shows the ids")
     user_id, memory = _who(context), None
     try:
-        if len(name) <= MAX_ID and _is_whole(name):  # anything else is the id of no memory
+        if len(name) <= MAX_ID:  # anything else is the id of no memory
             store = await _opened(context, writes=True)
             memory = await store.forget(user_id, name, _left_s())
     except StorageError as trouble:
@@ -184,16 +183,10 @@ def _labels(tags: Iterable[str]) -> tuple[str, ...]:
 
 def _label(tag: str) -> str:
     """A tag as it is kept and compared: `Home` and `home` are one."""
-    _whole(tag, "tags")
     label = " ".join(unicodedata.normalize("NFKC", tag[: 4 * MAX_TAG]).casefold().split())
     if not label or len(label) > MAX_TAG or len(tag) > 4 * MAX_TAG or not label.isprintable():
         raise _invalid("tags", f"{_shorten(tag)} is not a tag; write 1 to {MAX_TAG} printable characters")
     return label
-
-
-def _whole(text: str, parameter: str) -> None:
-    if not _is_whole(text):
-        raise _invalid(parameter, f"{parameter} holds half of a character (a lone surrogate); send whole characters")
 
 
 def _is_whole(text: str) -> bool:
