@@ -175,7 +175,7 @@ class Asking:
         if found is None:
             caller = getattr(self.manager.hook, hook)
             for one in caller.get_hookimpls():
-                _ = self.records[one.plugin_name].settings  # they come before any other hook, and may put it aside
+                _ = self.records[one.plugin_name].settings  # they come before any other hook, and may quarantine it
             found = sorted(
                 ((self.records[one.plugin_name], _adapt(one)) for one in caller.get_hookimpls()),
                 key=lambda pair: pair[0].name,
