@@ -146,6 +146,8 @@ async def test_the_authority_says_who_a_token_is_and_is_asked_once(over_http: Ca
 
 BAD: dict[str, tuple[Any, int]] = {
     "inactive": ({**GOOD, "active": False}, 401),
+    "longer than any": (json.dumps(GOOD).encode() + b" " * 200_000, 503),
+    "good and not": (json.dumps(GOOD).encode().replace(b"{", b'{"active": false, ', 1), 503),
     "almost active": ({**GOOD, "active": "true"}, 401),
     "for another": ({**GOOD, "aud": "https://other.example/mcp"}, 401),
     "for nobody": ({key: value for key, value in GOOD.items() if key != "aud"}, 401),

@@ -11,11 +11,14 @@ resource (RFC 8707) is refused.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import time
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from pegboard import ConfigError
+from pegboard import ConfigError, __version__
 from pegboard_serving import Caller, Tokens, bearer_of
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ KNOWN_S = 60.0
 """How long the answer about an OAuth token holds, in seconds: so long a revoked token still works."""
 MAX_KNOWN = 1_000
 ASK_S = 10.0
+MAX_ANSWER = 100_000
+"""Bytes of an answer about a token."""
 AT_ONCE = 16
 """Questions to the OAuth server that are open at once."""
 
@@ -201,19 +206,36 @@ class _OAuth:
         return access
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
-        import httpx2
+        import trio
 
-        settings = self.settings
-        auth = (settings.client_id, settings.client_secret or "") if settings.client_id is not None else None
+        from pegboard.schema.jsontext import JsonTextError, loads
+        from pegboard_httpclient import Failure
+        from pegboard_httpclient.client import Client
+
+        headers = [("Accept", "application/json"), ("Content-Type", "application/x-www-form-urlencoded")]
+        if (client_id := self.settings.client_id) is not None:
+            credentials = f"{client_id}:{self.settings.client_secret or ''}".encode()
+            headers.append(("Authorization", f"Basic {base64.b64encode(credentials).decode('ascii')}"))
+        asked = urlencode({"token": token, "token_type_hint": "access_token"}, errors="surrogatepass").encode()
+        client = Client(user_agent=f"pegboard/{__version__}")
+        async with aclosing(client):
+            answer = await client.send(
+                "POST",
+                self.settings.introspection_url,
+                headers,
+                asked,
+                max_bytes=MAX_ANSWER,
+                deadline=trio.current_time() + ASK_S,
+            )
+            if isinstance(answer, Failure):
+                raise AuthorityDownError
+            async with aclosing(answer):
+                body = await answer.whole()
+        if answer.status != 200 or isinstance(body, Failure):
+            raise AuthorityDownError
         try:
-            async with httpx2.AsyncClient(timeout=ASK_S, follow_redirects=False, auth=auth) as client:
-                answer = await client.post(
-                    settings.introspection_url,
-                    data={"token": token, "token_type_hint": "access_token"},
-                    headers={"accept": "application/json"},
-                )
-                answered = answer.json() if answer.status_code == 200 else None
-        except (httpx2.HTTPError, ValueError) as problem:
+            answered = loads(body, is_envelope=True)
+        except JsonTextError as problem:
             raise AuthorityDownError from problem
         if not isinstance(answered, dict):
             raise AuthorityDownError
