@@ -26,6 +26,7 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest
 
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.connection import open_connection
 from pegboard_mcp.client.transports import NOT_RUN, _web, open_link
 from pegboard_mcp.definitions import ServerDefinition
 
@@ -409,6 +410,28 @@ async def test_a_status_is_explained(web: Serve, status: int, kind: str, fix: st
     assert fault.kind == kind
     assert str(status) in fault.why
     assert fix in fault.fix
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"error": {"code": -32700, "message": "Parse error", "data": "no s3cret"}}, "HTTP 400: Parse error: no ***"),
+        ({"error": {"code": -32000, "message": "not now\x1b[2J"}}, "HTTP 400: not now"),
+        ({"error": {"code": -32000, "message": "not now", "data": {"any": 1}}}, "HTTP 400: not now"),
+        ({"nonsense": 1}, "HTTP 400"),
+    ],
+)
+async def test_a_status_is_told_with_what_the_server_says_beside_it(web: Serve, body: Any, says: str) -> None:
+    async def respond(asked: Asked) -> Reply:
+        content = json.dumps({"jsonrpc": "2.0", "id": None, **body}).encode()
+        return 400, {"content-type": "application/json"}, content
+
+    definition = define((await web(respond)).url, headers={"X-Key": "s3cret"}, secrets=("s3cret",))
+    with pytest.raises(LinkError) as caught:
+        async with open_connection(definition, {}, on_gone=lambda: None):
+            pass
+    assert caught.value.why == f"it answers {says}"
+    assert "log" in caught.value.fix
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

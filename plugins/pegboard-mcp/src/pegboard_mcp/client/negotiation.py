@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 CLOSED = "Connection closed"
 """What the SDK says in a server's place when the link ends."""
+STATUS = "Server returned an error response"
+"""What the SDK says in a server's place that answers with a status and no error of JSON-RPC."""
 CONFIG_KEY = "pegboard-mcp"
 """Under which name of `capabilities.experimental` the configured `config` of a server stands."""
 
@@ -116,6 +118,9 @@ class Negotiation:
                 raise _refused(given) from None
             if why.kind in ("exited", "closed") and words:  # it spoke before it went
                 raise _refused(f"{given}; then {why.why}") from None
+            said = _words_of(problem)
+            if self._is_open() and why.kind == "refused" and said not in ("", why.why):
+                raise LinkError("refused", f"{why.why}: {own_words(self._definition, said)}", why.fix) from None
             raise why from None  # the transport saw what lies behind it
         except (ValidationError, RuntimeError) as problem:
             given = "its answer to the initialization cannot be read"
@@ -188,6 +193,13 @@ def _supported(problem: MCPError) -> list[str] | None:
         return types.UnsupportedProtocolVersionErrorData.model_validate(problem.data).supported
     except ValidationError:
         return None
+
+
+def _words_of(problem: MCPError) -> str:
+    """What a server says beside a status; empty where it says nothing."""
+    if problem.message in (CLOSED, STATUS):
+        return ""
+    return f"{problem.message}: {problem.data}" if isinstance(problem.data, str) else problem.message
 
 
 def _refused(why: str) -> LinkError:
