@@ -164,7 +164,8 @@ async def test_questions_of_many_tools_at_once_are_counted_before_they_are_answe
     chat = Chat(host, model, budget=Budget(max_tool_calls=9, max_rounds=4))
     await all_events(chat.ask("go"))
     results = chat.conversation.messages[2].results
-    assert [result.ok for result in results] == [True, True] + [False] * 7
+    assert [result.ok for result in results].count(True) == 2, "which two, trio decides"
+    assert len(results) == 9
     assert len(model.requests) == 4
 
 
