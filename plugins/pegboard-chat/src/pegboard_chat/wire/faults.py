@@ -205,34 +205,23 @@ def error_of(
     .. versionadded:: 0.1
     """
     value = _json_or_none(text)
-    kinds = _kinds_of(value)
     message = _message_of(value, text)[:MAX_READ]
-    known = next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
-    if status == 400 and _KEY_WORDS.search(message):
-        known = 401
-    meant = status if status is not None else _status_in(value) or known
-    if known in _FINER and (meant in _REFINE or meant is None):
-        meant = known
+    meant = _status_meant(status, value, message)
     code, reason = _CODES.get(meant or 0, (ErrorCode.UPSTREAM_ERROR, "server"))
     if reason == "server" and meant is not None and meant < 500:
         reason = "refused"
-    if TOOL_USE_FAILED in kinds:
+    if TOOL_USE_FAILED in _kinds_of(value):
         reason = TOOL_USE_FAILED
     topic = "no_money" if meant == 402 else "moved" if meant is not None and 300 <= meant < 400 else reason
     secrets = tuple(secrets)
-    lowered = clean(message, secrets)
-    after = retry_after_of(headers or {})
-    after = _delay_in(value) if after is None else after
-    known_key = key_variable or "the key of the provider"
-    better = advice or {}
-    to_do = better.get(topic) or (topic != "moved" and better.get(reason)) or _TO_DO[topic]
-    to_do = to_do.replace("{key}", known_key).replace("{provider}", provider)
-    if topic == "limit" and after and to_do == _TO_DO["limit"]:
-        to_do = f"wait {after:g} s and ask again"
+    after = delay_of(text, headers or {})
+    to_do = _advice(topic, reason, advice or {}, after)
+    to_do = to_do.replace("{key}", key_variable or "the key of the provider").replace("{provider}", provider)
     about = f" ({status})" if status is not None else ""
     asked = f" {clean(model, secrets, 60)!r}" if model and reason == "no_model" else ""
-    lowered = f": {lowered.rstrip('.')}" if lowered else ""
-    words = f"{provider} {_WHAT[topic]}{asked}{about}{lowered}; {to_do}"
+    quoted = clean(message, secrets)
+    quoted = f": {quoted.rstrip('.')}" if quoted else ""
+    words = f"{provider} {_WHAT[topic]}{asked}{about}{quoted}; {to_do}"
     details: dict[str, Any] = {"provider": provider, "reason": reason}
     if status is not None:
         details["status"] = status
@@ -247,6 +236,23 @@ def error_of(
         written = written if isinstance(written, str) else json.dumps(written)
         details["failed_generation"] = shorten_text(mask(written[:MAX_READ], secrets), MAX_WRITTEN)
     return ModelError(code, words, details)
+
+
+def _status_meant(status: int | None, value: Any, message: str) -> int | None:
+    """The status that a refusal comes to: providers send 400 for a wrong key, and name the kind in the body."""
+    known = next((_KINDS[kind] for kind in _kinds_of(value) if kind in _KINDS), None)
+    if status == 400 and _KEY_WORDS.search(message):
+        known = 401
+    meant = status if status is not None else _status_in(value) or known
+    return known if known in _FINER and (meant in _REFINE or meant is None) else meant
+
+
+def _advice(topic: str, reason: str, given: Mapping[str, str], after_s: float | None) -> str:
+    """What to do, as the provider's package says it, else in general words."""
+    better = given.get(topic) or (given.get(reason) if topic != "moved" else None)
+    if not better and topic == "limit" and after_s:
+        return f"wait {after_s:g} s and ask again"
+    return better or _TO_DO[topic]
 
 
 def clean(text: str, secrets: Iterable[str] = (), limit: int = MAX_SAID) -> str:
