@@ -150,7 +150,9 @@ async def test_what_a_program_does_behind_the_judges_back_meets_the_isolation(st
     permissions = {"unjudged_commands": ["sh"], "least_level": "bubblewrap", "denied_paths": ["kept"]}
     attempts = [
         "cat ../secret.txt", f"cat {stage}/secret.txt", "cat link-out", "cat kept/key", "ls kept", "cat /etc/passwd",
-        "env", "cat /proc/*/environ", "cat /proc/1/root/etc/shadow", "find / -name '*secret*'", "cat /proc/net/tcp",
+        "env", "cat /proc/*/environ", "cat /proc/1/root/etc/shadow", "cat /proc/net/tcp",
+        # Not the whole disk: how long that takes is the machine's, and a deadline would hide what was found.
+        "find / -maxdepth 2 -name '*secret*'", f"find {stage} -name '*secret*' -exec cat {{}} +",
         "echo x > made", "echo x > ../made", "rm -rf notes.txt", "mv notes.txt other", "chmod 777 notes.txt",
         "mount -t tmpfs none /mnt", "umount kept", "unshare -U id", "kill -9 1",
         "mknod /tmp/sda b 8 0 && cat /tmp/sda", "ln -s /etc/passwd /tmp/x && cat /tmp/x", "echo x > /usr/bin/made",

@@ -215,7 +215,7 @@ class Asking:
             arguments: of the hook; each plugin's own settings come with them.
         """
         asked = self.implementations(hook)
-        asked = list(asked) if only is None else [one for one in asked if only(one[0])]
+        asked = asked if only is None else [one for one in asked if only(one[0])]
         return self._each(hook, asked, take, failed, arguments)
 
     def _each(
