@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -67,10 +68,47 @@ def test_of_two_names_of_one_function_in_one_module_the_first_in_the_alphabet_st
     assert ids(discover("def zeta(): return 1\nalpha = zeta\n")) == ["lib.alpha"]
 
 
-def test_modules_that_the_package_does_not_name_are_told_and_not_taken(discover: Make) -> None:
-    found = discover({"lib/__init__.py": "def f(): return 1\n", "lib/extra.py": "def g(): return 1\n"})
+NOT_NAMED = {
+    "lib/__init__.py": "from .named import f\n",
+    "lib/named.py": "def f(): return 1\n",
+    "lib/dates.py": "class C: ...\ndef d(): return 1\ndef e(): return 1\ndef _g(): return 1\n",
+    "lib/sub/__init__.py": "from lib.named import f\nfrom .deep import h\n",
+    "lib/sub/deep.py": "def h(): return 1\ndef i(): return 1\n",
+    "lib/_private.py": "def j(): return 1\n",
+    "lib/classes.py": "class D: ...\n",
+}
+
+
+def test_modules_that_the_package_does_not_name_are_offered_with_what_each_would_give(discover: Make) -> None:
+    found = discover(NOT_NAMED)
     assert ids(found) == ["lib.f"]
-    assert whys(found) == {"module lib.extra": "a module that lib does not name as its own"}
+    assert {one.id: one.offers for one in found.left_out} == {
+        "module lib.dates": 2,
+        "module lib.sub": 1,
+        "module lib.sub.deep": 1,
+    }
+    assert whys(found)["module lib.dates"] == "2 functions that its package does not re-export: --include 'lib.dates.*'"
+
+
+@pytest.mark.parametrize(
+    ("globs", "taken"),
+    [
+        (["lib.dates.*"], ["lib.dates.d", "lib.dates.e"]),
+        (["python:lib.dates.*"], ["lib.dates.d", "lib.dates.e"]),
+        (["lib_dates_?"], ["lib.dates.d", "lib.dates.e"]),
+        (["lib.sub.*"], ["lib.sub.deep.i", "lib.sub.h"]),
+        (["*.d", "*.i"], ["lib.dates.d", "lib.sub.deep.i"]),
+        (["lib.none.*"], []),
+    ],
+)
+def test_globs_ask_for_what_a_package_does_not_name(discover: Make, globs: list[str], taken: list[str]) -> None:
+    """What the package names is drafted in any case: which of the drafts become tools is decided later."""
+    found = discover(NOT_NAMED, include=globs)
+    assert ids(found) == sorted(["lib.f", *taken])
+    assert sum(one.offers for one in found.left_out) == 4 - len(taken)
+    assert ("lib.dates.C" in whys(found)) is ("lib.dates.d" in taken)
+    if taken:
+        assert set(taken) <= set(found.modules["lib"]["allow"])
 
 
 def test_a_package_that_names_nothing_is_searched_through_its_public_modules(discover: Make) -> None:
@@ -287,7 +325,7 @@ def test_a_library_that_is_not_there_is_an_error_with_a_repair(discover: Make, t
     with pytest.raises(DiscoveryError, match="on none of the search paths") as caught:
         discover_library("missing", search_paths=[tmp_path])
     assert caught.value.hint
-    (tmp_path / "fast.cpython-311.so").write_bytes(b"")
+    (tmp_path / f"fast{EXTENSION_SUFFIXES[0]}").write_bytes(b"")
     with pytest.raises(DiscoveryError, match="compiled and brings no stub"):
         discover_library("fast", search_paths=[tmp_path])
     with pytest.raises(DiscoveryError, match="as it is imported"):

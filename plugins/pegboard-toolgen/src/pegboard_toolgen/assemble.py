@@ -17,7 +17,7 @@ from pegboard import ErrorCode
 from pegboard_manifest import is_read_only, sanitise
 from pegboard_toolgen._texts import shown, to_line
 from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
-from pegboard_toolgen.hints import Hints, Matcher, Strictness, ToolHints, chosen_names
+from pegboard_toolgen.hints import ASKED, Hints, Matcher, Strictness, ToolHints, chosen_names
 from pegboard_toolgen.names import Lock, give_names, next_lock
 from pegboard_toolgen.samples import Checker, NoSampleError, sample_of
 
@@ -294,18 +294,18 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
     }
     names = give_names(words, lock, chosen_names(hints, words, known_as))
     matcher = Matcher(sources.drafts, names, known_as)
-    included = matcher.ids_of_all(hints.include, "select.include")
+    included = matcher.ids_of_all(hints.include, "select.include") | matcher.ids_of_all(hints.asked, ASKED)
     excluded = matcher.ids_of_all(hints.exclude, "select.exclude")
     known = {draft.id for draft in sources.drafts}
-    named = {one if one in known else matcher.by_name.get(one) for one in hints.include} - {None}
-    safe = named | {id_ for one in hints.safe if (id_ := matcher.id_of(one, "select.safe")) is not None}
+    named = {one if one in known else matcher.by_name.get(one) for one in hints.wanted} - {None}
+    safe = named | matcher.ids_of_all(hints.safe, "select.safe")
     candidates, left_out = [], []
     for draft in sources.drafts:
         why = None
         if draft.id in excluded:
             why = EXCLUDED
-        elif hints.include and draft.id not in included:
-            why = "select.include of toolgen.toml does not fit it"
+        elif hints.wanted and draft.id not in included:
+            why = f"{'select.include of toolgen.toml' if hints.include else ASKED} does not fit it"
         elif draft.runs_code and draft.id not in safe:
             why = f"{draft.runs_code}: left out unless select.safe of toolgen.toml names it"
         if why is None:
@@ -314,7 +314,7 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
             left_out.append(LeftOut(draft.id, why, draft.where))
     return Choice(
         candidates=tuple(candidates), left_out=tuple(left_out), names=names, matcher=matcher,
-        is_narrowed=bool(hints.include),
+        is_narrowed=bool(hints.wanted),
     )  # fmt: skip
 
 

@@ -83,6 +83,9 @@ def _with_parts(command: Callable[..., int]) -> Callable[..., int]:
     help="How its tools are reached.",
 )
 @click.option("--base-url", metavar="URL", help="Where the HTTP API answers, if its document does not say.")
+@click.option(
+    "--include", metavar="GLOB", multiple=True, help="Take only what this fits: 'lib.dates.*', '*_list'; repeatable."
+)
 @click.option("--all", "all_", is_flag=True, help="Take every candidate, however many there are.")
 @click.option("--no-record", is_flag=True, help="Do not run read tools to record what they answer.")
 @click.option("--record-http", is_flag=True, help="Record answers of servers elsewhere too.")
@@ -91,6 +94,7 @@ def _with_parts(command: Callable[..., int]) -> Callable[..., int]:
 def init(
     project: Path | None, programs: tuple[str, ...], libraries: tuple[str, ...], openapi: tuple[str, ...],
     out: Path | None, type_: str | None, runtime: str | None, execution_model: str | None, base_url: str | None,
+    include: tuple[str, ...],
     all_: bool, no_record: bool, record_http: bool, replace: bool, with_: tuple[frozenset[str], ...], full: bool | None,
 ) -> int:  # fmt: skip
     """Find out what PROJECT, or what is named, offers, and make a folder of tools; a second time, renew it.
@@ -103,8 +107,8 @@ def init(
 
     request = flow.Request(
         project=project, programs=programs, libraries=libraries, openapi=openapi, out=out, type=type_, runtime=runtime,
-        execution_model=execution_model, base_url=base_url, all=all_, record=not no_record, record_http=record_http,
-        replace=replace, parts=frozenset().union(*with_), full=full,
+        execution_model=execution_model, base_url=base_url, include=include, all=all_,
+        record=not no_record, record_http=record_http, replace=replace, parts=frozenset().union(*with_), full=full,
     )  # fmt: skip
     with waiting("finding out what there is"), _files():
         report = flow.init(request, _ask)
@@ -218,9 +222,16 @@ def _tell(report: Report) -> None:
 
 
 def _tell_left_out(report: Report) -> None:
-    if report.left_out:
-        _note(f"{counted(len(report.left_out), 'thing')} became no tool (all of them: tools.draft.json):")
-        _list(f"{one.id}: {one.why}" for one in report.left_out)
+    offers = [one for one in report.left_out if one.offers]
+    if offers:
+        _note(
+            f"{counted(len(offers), 'module is', 'modules are')} not re-exported by the package, and can be asked for:"
+        )
+        _list(f"{one.id}: {one.why}" for one in sorted(offers, key=lambda one: -one.offers))
+    left_out = [one for one in report.left_out if not one.offers]
+    if left_out:
+        _note(f"{counted(len(left_out), 'thing')} became no tool (all of them: tools.draft.json):")
+        _list(f"{one.id}: {one.why}" for one in left_out)
     if report.routes:
         _note(f"{counted(len(report.routes), 'route')} without an OpenAPI document, not covered:")
         _list(f"{one.method} {one.path} ({one.where})" for one in report.routes)

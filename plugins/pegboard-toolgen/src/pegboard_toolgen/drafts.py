@@ -77,12 +77,19 @@ class Draft:
 class LeftOut:
     """What the source has and no tool covers, with the reason; reported, and written to `tools.draft.json`.
 
+    Args:
+        id: as of a draft, or `module NAME`.
+        why: a sentence's end.
+        where: as of a draft.
+        offers: how many functions would come if a glob of `--include` asked for them; 0: none can.
+
     .. versionadded:: 0.1
     """
 
     id: str
     why: str
     where: str = ""
+    offers: int = 0
 
 
 @attrs.frozen(kw_only=True)

@@ -98,9 +98,11 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     failed: list[Source] = []
     notes = []
     root = flow.root_of(folder, state.profile)
+    wanted = _wanted(folder, state.profile)
     for source in sources.sources_of(state.profile, root):
         try:
-            found.append(sources.discover(_where_it_is(source, state.generated), source.base_url or None))
+            place = attrs.evolve(_where_it_is(source, state.generated), include=wanted)
+            found.append(sources.discover(place, source.base_url or None))
         except DiscoveryError as problem:
             failed.append(source)
             notes.append(
@@ -126,6 +128,15 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     if not differences and (set(now) - set(known) if failed else now != known):
         differences = [Difference("the source changed, though no tool did", init)]
     return differences, notes
+
+
+def _wanted(folder: Folder, profile: Mapping[str, Any]) -> tuple[str, ...]:
+    """The globs that ask for what a library does not name as its own. Hints that cannot be read are told by `_made`."""
+    asked = flow.included_before(profile)
+    try:
+        return flow.hints_of(folder, asked).wanted
+    except ConfigError:
+        return asked
 
 
 def _where_it_is(source: Source, document: Mapping[str, Any]) -> Source:
@@ -258,7 +269,7 @@ def _made(
     gathered = _gathered(found, state.generated, state.lock) if failed else gather(found, state.lock)
     missing = _missing(folder, state.generated, failed, gathered)
     gathered = missing.added_to(gathered)
-    hints = flow.hints_of(folder)
+    hints = flow.hints_of(folder, flow.included_before(state.profile))
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)
     made = flow.assembled(

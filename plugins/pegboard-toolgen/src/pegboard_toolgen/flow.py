@@ -66,7 +66,8 @@ class Request:
         out: the folder of outputs; None for the usual one.
         type, runtime, execution_model: what a person says of the project.
         base_url: where the HTTP API answers, if its document does not say.
-        all: take every candidate.
+        include: globs over what is taken, of modules too that a library does not re-export; none: those of before.
+        all: take every candidate, whatever was chosen before.
         record: run read tools and keep what they answer.
         record_http: the same for servers elsewhere.
         replace: write over our files that were changed by hand.
@@ -83,6 +84,7 @@ class Request:
     runtime: str | None = None
     execution_model: str | None = None
     base_url: str | None = None
+    include: tuple[str, ...] = ()
     all: bool = False
     record: bool = True
     record_http: bool = False
@@ -144,11 +146,13 @@ def init(request: Request, ask: Ask) -> Report:
     parts = parts_now(state.parts, request.parts, full=request.full)
     profile, sources = _look(request, root, state)
     sources = _settled(sources, request, is_inside=folder.path.is_relative_to(root))
+    include = request.include or (() if request.all else included_before(state.profile))
+    hints = hints_of(folder, include)
+    sources = tuple(attrs.evolve(one, include=hints.wanted) for one in sources)
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
-    hints = hints_of(folder)
     gathered = gather(placed(found, root, state.generated), state.lock)
     choice = choose(gathered, hints, state.lock)
-    selected = _select(request, choice, state, root, folder, ask)
+    selected = attrs.evolve(_select(request, choice, state, root, folder, ask), include=include)
     selection = selected.ids
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
     made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated, _levels(folder, root))
@@ -301,9 +305,10 @@ def _routes(
     return not_covered(find_routes(root), _operations(gathered))
 
 
-def hints_of(folder: Folder) -> Hints:
+def hints_of(folder: Folder, asked: tuple[str, ...]) -> Hints:
+    """What `toolgen.toml` and `--include` say."""
     content = folder.read(places.HINTS, max_bytes=4_000_000)
-    return Hints() if content is None else read_hints(content)
+    return attrs.evolve(Hints() if content is None else read_hints(content), asked=asked)
 
 
 def _project(
@@ -347,18 +352,21 @@ class Selection:
     Args:
         ids: of those; None: all.
         is_all: somebody said that all are wanted.
+        include: globs of `--include`.
         ranked: ids of the candidates, where nobody could be asked.
         notes: what has to be said about it.
     """
 
     ids: frozenset[str] | None = None
     is_all: bool = False
+    include: tuple[str, ...] = ()
     ranked: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
         """As it stands in the profile."""
-        return {"ids": sorted(self.ids)} if self.ids is not None else {"all": True} if self.is_all else None
+        said = {"ids": sorted(self.ids)} if self.ids is not None else {"all": True} if self.is_all else {}
+        return {**said, **({"include": list(self.include)} if self.include else {})} or None
 
 
 def _select(request: Request, choice: Choice, state: Known, root: Path, folder: Folder, ask: Ask) -> Selection:
@@ -394,6 +402,13 @@ def selected_before(profile: Mapping[str, Any]) -> frozenset[str] | None:
     before = profile.get("selection")
     ids = before.get("ids") if isinstance(before, dict) else None
     return frozenset(str(one) for one in ids) if isinstance(ids, list) else None
+
+
+def included_before(profile: Mapping[str, Any]) -> tuple[str, ...]:
+    """The globs of `--include` of the last time."""
+    before = profile.get("selection")
+    globs = before.get("include") if isinstance(before, dict) else None
+    return tuple(str(one) for one in globs) if isinstance(globs, list) else ()
 
 
 def _levels(folder: Folder, root: Path) -> int:
@@ -465,7 +480,8 @@ def _bad_tools(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _nothing(made: Assembled, failed: Sequence[LeftOut]) -> ConfigError:
-    reasons = [f"{shown(one.id, 100)}: {shown(one.why, 200)}" for one in (*failed, *made.left_out)][:5]
+    ordered = sorted((*failed, *made.left_out), key=lambda one: -one.offers)
+    reasons = [f"{shown(one.id, 100)}: {shown(one.why, 200)}" for one in ordered][:5]
     more = len(failed) + len(made.left_out) - len(reasons)
     lines = [*reasons, *([f"and {counted(more, 'other')}"] if more > 0 else [])]
     return ConfigError(

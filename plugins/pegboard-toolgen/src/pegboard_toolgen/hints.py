@@ -6,7 +6,6 @@ that fits no tool is an error: a misspelt `exclude` would otherwise let a tool o
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,12 +15,13 @@ import attrs
 from pegboard import ConfigError
 from pegboard_toolgen._texts import counted, shown
 from pegboard_toolgen.drafts import Category, Draft, Risk
-from pegboard_toolgen.names import nearest
+from pegboard_toolgen.names import fits_any, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FILE = "toolgen.toml"
+ASKED = "--include"
 MAX_FAULTS = 50
 MAX_LISTED = 200
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -55,7 +55,8 @@ class Hints:
     Args:
         include: globs over ids, names and tags; what fits none is left out. Empty: everything.
         exclude: globs; what fits one is left out.
-        safe: ids or names of tools that run a caller's code, and are taken all the same.
+        asked: the same of `--include`, now or the last time.
+        safe: globs over tools that run a caller's code, and are taken all the same.
         read_only: take only tools that change nothing.
         categories: category by globs; the first that fits counts, in the order of the file.
         output: how far an answer may differ from what the source says, and globs for others.
@@ -69,6 +70,7 @@ class Hints:
     """
 
     include: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     safe: tuple[str, ...] = ()
     read_only: bool = False
@@ -84,6 +86,11 @@ class Hints:
     programs: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     modules: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     tools: Mapping[str, ToolHints] = attrs.field(factory=dict)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The globs that say what is taken; none: everything that a source names as its own."""
+        return (*self.include, *self.asked)
 
 
 @attrs.frozen
@@ -307,7 +314,7 @@ class Matcher:
         once: dict[str, list[str]] = {}
         for name, id_ in (known_as or {}).items():
             once.setdefault(id_, []).append(name)
-        self._known = {draft.id: (draft.id, names[draft.id], *draft.tags, *once.get(draft.id, ())) for draft in drafts}
+        self._known = {draft.id: (names[draft.id], *draft.tags, *once.get(draft.id, ())) for draft in drafts}
         self.by_name = {**(known_as or {}), **{names[id_]: id_ for id_ in self._known}}
         self._found: dict[str, frozenset[str]] = {}
         self.unmatched: list[str] = []
@@ -315,10 +322,9 @@ class Matcher:
     def ids_of(self, glob: str, where: str) -> frozenset[str]:
         """The ids that a glob fits; `*` and `?` as in file names, everything else as it stands."""
         if glob not in self._found:
-            pattern = re.compile(fnmatch.translate(glob.replace("[", "[[]")))
             exact = {self.by_name.get(glob, glob)} & self._known.keys()
             self._found[glob] = frozenset(
-                exact or (key for key, names in self._known.items() if any(map(pattern.match, names)))
+                exact or (key for key, names in self._known.items() if fits_any((glob,), key, names))
             )
         if not self._found[glob]:
             self._miss(glob, where)
@@ -349,7 +355,8 @@ class Matcher:
             ConfigError: some did; each is named.
         """
         if self.unmatched:
-            head = f"{FILE}: {counted(len(self.unmatched), 'hint fits', 'hints fit')} nothing:"
+            place = "" if all(line.startswith(ASKED) for line in self.unmatched) else f"{FILE}: "
+            head = f"{place}{counted(len(self.unmatched), 'hint fits', 'hints fit')} nothing:"
             raise ConfigError(
                 "\n  ".join([head, *self.unmatched[:MAX_FAULTS]]),
                 hint="repair them, or take them out; ids stand in tools.draft.json",
@@ -373,7 +380,8 @@ _TEMPLATE = """\
 # `pegboard toolgen init` reads it. A hint that fits nothing is an error. Ids and reasons: tools.draft.json.
 
 [select]
-# Globs over ids, names and tags of the source. Nothing here: everything the source has.
+# Globs over ids, what they bind (humanize.int*), names and tags of the source. Nothing here: everything that the source
+# names as its own; modules that a package does not re-export have to be asked for.
 {include}
 # exclude = ["*_delete_*"]
 # Take only tools that change nothing.

@@ -8,6 +8,8 @@ never.
 
 from __future__ import annotations
 
+import fnmatch
+import functools
 import hashlib
 import re
 import unicodedata
@@ -191,6 +193,20 @@ def _suffixed(name: str, id_: str, taken: Mapping[str, str]) -> str:
         if taken.get(longer, id_) == id_:
             return longer
     raise AssertionError("two ids with one hash")  # pragma: no cover
+
+
+def fits_any(globs: Iterable[str], id_: str, others: Iterable[str] = ()) -> bool:
+    """Whether one of these globs fits a tool: its id, what it binds (`humanize.intcomma`), or its other names.
+
+    `*` and `?` are as in file names, everything else as it stands: ids hold brackets.
+    """
+    known = (id_, id_.partition(":")[2], *others)
+    return any(pattern.match(one) for pattern in map(_pattern_of, globs) for one in known)
+
+
+@functools.lru_cache(maxsize=1024)
+def _pattern_of(glob: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(glob.replace("[", "[[]")))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

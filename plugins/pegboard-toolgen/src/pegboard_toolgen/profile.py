@@ -70,6 +70,7 @@ class Source:
         name: what it is called: the program, the import name, the document or its URL. Never a path of the machine.
         where: where it is, for this run alone.
         search_paths: where a library lies, for this run alone.
+        include: globs over what a library does not re-export, for this run alone.
         inside: the same relative to the project, where it lies there: kept for later runs.
     """
 
@@ -77,6 +78,7 @@ class Source:
     name: str
     where: str = ""
     search_paths: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     inside: str = ""
     base_url: str = ""
 

@@ -135,7 +135,7 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
     if source.kind == "library":
         from pegboard_toolgen.discover.library import discover_library
 
-        return discover_library(source.name, search_paths=source.search_paths or None)
+        return discover_library(source.name, search_paths=source.search_paths or None, include=source.include)
     from pegboard_toolgen.discover.openapi import discover_openapi
 
     where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)

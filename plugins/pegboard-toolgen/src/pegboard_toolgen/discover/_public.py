@@ -2,23 +2,24 @@
 
 The names that a module exports are its `__all__`, else its names without a leading underscore that it defines or, in
 an `__init__`, takes from its own package. Where an exported name of a package can be called, that is its API, and
-modules that it does not name are told as not covered; where it can call nothing, its public modules are looked into.
+modules that it does not name are offered beside it; where it can call nothing, its public modules are looked into.
 What is reached by several paths has the shortest of them, the first in the order of the alphabet.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 import griffe
 
+from pegboard_toolgen.discover._sources import LOST
 from pegboard_toolgen.discover._types import Scope, dotted, normal, parse
 from pegboard_toolgen.drafts import LeftOut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pegboard_toolgen.discover._sources import Tree
 
@@ -26,8 +27,9 @@ MAX_FOUND = 5_000
 MAX_NAMES = 5_000
 """Of one module."""
 
+Modules: TypeAlias = "list[tuple[str, griffe.Module]]"
+"""Modules by the public path that leads to them."""
 Callee = Literal["function", "instance", "method", "static", "class method"]
-_LOST = (griffe.GriffeError, RecursionError, KeyError, ValueError)
 _QUIET_BASES = frozenset(
     {"abc.TypedDict", "abc.Protocol", "abc.NamedTuple", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
 )
@@ -57,6 +59,16 @@ class Found:
 
 
 @attrs.define
+class Offer:
+    """A module that its package does not name as its own: what it would give to whoever asks for it."""
+
+    path: str
+    module: griffe.Module
+    found: list[Found]
+    left_out: list[LeftOut]
+
+
+@attrs.define
 class Walk:
     """One walk through a tree."""
 
@@ -64,31 +76,67 @@ class Walk:
     instance_methods: bool = False
     found: list[Found] = attrs.field(factory=list)
     left_out: list[LeftOut] = attrs.field(factory=list)
-    _seen: set[str] = attrs.field(factory=set)
+    offers: list[Offer] = attrs.field(factory=list)
+    _unnamed: list[tuple[str, griffe.Module]] = attrs.field(factory=list)
+    _seen: set[str] = attrs.field(factory=set, alias="seen")
     _modules: set[str] = attrs.field(factory=set)
     _instances: dict[tuple[str, ...], list[tuple[str, str]]] = attrs.field(factory=dict)
 
     def run(self) -> None:
-        """Fill `found` and `left_out`."""
-        start = self.tree.get(self.tree.name)
-        start = self._target(start) if start is not None else None
-        if not isinstance(start, griffe.Module):
+        """Fill `found` and `left_out`, then `offers`: what the package itself names has been taken by then."""
+        start = self.tree.module(self.tree.name)
+        if start is None:
             return
-        waiting = [(self.tree.name, start)]
+        self._through([(self.tree.name, start)], self._look_at)
+        self._tell_methods()
+        self._through(self._unnamed, self._offer)
+        self.offers.sort(key=lambda one: one.path)
+
+    def _through(self, waiting: Modules, look: Callable[[str, griffe.Module], Modules]) -> None:
+        """Look at each module once, level by level."""
         while waiting:
             level, waiting = sorted(waiting, key=lambda one: one[0]), []
             for path, module in level:
                 if module.path not in self._modules and len(self.found) < MAX_FOUND:
                     self._modules.add(module.path)
-                    waiting += self._look_at(path, module)
-        self._tell_methods()
+                    waiting += look(path, module)
 
-    def _look_at(self, path: str, module: griffe.Module) -> list[tuple[str, griffe.Module]]:
+    def _look_at(self, path: str, module: griffe.Module) -> Modules:
         """Take the exported names of a module; answer the modules to look into next."""
         before = len(self.found) + len(self.left_out)
-        named: list[tuple[str, griffe.Module]] = []
+        named = self._take_names(path, module)
+        others = self._others(path, module, named)
+        if len(self.found) + len(self.left_out) == before:
+            return named + others
+        self._unnamed += others
+        return named
+
+    def _offer(self, path: str, module: griffe.Module) -> Modules:
+        """Take the exported names of a module, and keep them apart; answer the modules that are named or lie below."""
+        inner = Walk(self.tree, self.instance_methods, seen=self._seen)
+        named = inner._take_names(path, module)
+        inner._tell_methods()
+        if inner.found:
+            self.offers.append(Offer(path, module, inner.found, inner.left_out))
+        return named + self._others(path, module, named)
+
+    def _others(self, path: str, module: griffe.Module, named: Modules) -> Modules:
+        """The public modules below one that it does not name. What is hidden by a function cannot be reached."""
+        known = [one for _, one in named]
+        return [
+            (f"{path}.{name}", one)
+            for name, one in sorted(module.members.items())
+            if isinstance(one, griffe.Module)
+            and not name.startswith("_")
+            and one not in known
+            and one.path not in self.tree.shadowed
+        ]
+
+    def _take_names(self, path: str, module: griffe.Module) -> Modules:
+        """Take the exported names of a module; answer the modules among them."""
+        named: Modules = []
         for name, member in self._exported_names(module):
-            target = self._target(member)
+            target = self.tree.resolved(member)
             public = f"{path}.{name}"
             if target is None:
                 self._lost(module, name, member, public)
@@ -97,32 +145,7 @@ class Walk:
                     named.append((public, target))
             elif self.tree.owns(target.path):
                 self._take(public, path, target)
-        calls = len(self.found) + len(self.left_out) > before
-        others = [
-            (f"{path}.{name}", one)
-            for name, one in sorted(module.members.items())
-            if isinstance(one, griffe.Module) and not name.startswith("_") and one not in [found for _, found in named]
-        ]
-        if not calls:
-            return named + others
-        for public, one in others:
-            if self._has_functions(one) and not self._is_named(one):
-                self.left_out.append(
-                    LeftOut(f"module {public}", f"a module that {path} does not name as its own", self.tree.where(one))
-                )
         return named
-
-    def _is_named(self, module: griffe.Module) -> bool:
-        """Whether everything public in a module has been reached by a shorter path."""
-        return all(
-            (target := self._target(member)) is None or target.path in self._seen or not target.is_function
-            for _, member in self._exported_names(module)
-        )
-
-    def _has_functions(self, module: griffe.Module) -> bool:
-        return any(
-            member.is_function for name, member in module.members.items() if not member.is_alias and name[0] != "_"
-        )
 
     def _exported_names(self, module: griffe.Module) -> Iterator[tuple[str, griffe.Object | griffe.Alias]]:
         members = dict(module.members)
@@ -134,10 +157,10 @@ class Walk:
         if names or (module.exports is not None and module.path not in self.tree.made_up):
             for name in names[:MAX_NAMES]:
                 if name in members and not name.startswith("__"):
-                    yield name, self._unshadowed(module, name, members[name])
+                    yield name, self.tree.shadowed.get(f"{module.path}.{name}", members[name])
             return
         for name in sorted(members)[:MAX_NAMES]:
-            member = self._unshadowed(module, name, members[name])
+            member = self.tree.shadowed.get(f"{module.path}.{name}", members[name])
             if name.startswith("_") or not name.isidentifier():  # a wildcard has a name of its own here
                 continue
             if member.is_alias:
@@ -147,20 +170,8 @@ class Walk:
             elif not isinstance(member, griffe.Module) and (member.runtime or id(member) in self.tree.stubbed):
                 yield name, member
 
-    def _unshadowed(
-        self, module: griffe.Module, name: str, member: griffe.Object | griffe.Alias
-    ) -> griffe.Object | griffe.Alias:
-        target = self.tree.shadowed.get(f"{module.path}.{name}")
-        return (self.tree.get(target) if target else None) or member
-
-    def _target(self, member: griffe.Object | griffe.Alias) -> griffe.Object | None:
-        try:
-            return member.final_target if member.is_alias else member  # type: ignore[union-attr,return-value]
-        except _LOST:
-            return None
-
     def _lost(self, module: griffe.Module, name: str, member: griffe.Object | griffe.Alias, public: str) -> None:
-        goal = str(getattr(member, "target_path", ""))
+        goal = Scope(self.tree, module).follow(str(getattr(member, "target_path", "")))
         if module.exports is None and not self.tree.owns(goal):
             return
         if self.tree.owns(goal):
@@ -281,13 +292,13 @@ class Walk:
 
     def _take_other_name(self, public: str, module: str, target: griffe.Attribute, path: str) -> None:
         found = self.tree.get(path) if self.tree.owns(path) else None
-        if found is not None and (goal := self._target(found)) is not None:
+        if found is not None and (goal := self.tree.resolved(found)) is not None:
             if goal.path != target.path and not isinstance(goal, griffe.Module):
                 self._take(public, module, goal)
             return
         head, _, last = path.rpartition(".")
         holder = self.tree.get(head) if head and self.tree.owns(head) else None
-        instance = self._target(holder) if holder is not None else None
+        instance = self.tree.resolved(holder) if holder is not None else None
         if not isinstance(instance, griffe.Attribute) or not isinstance(node := parse(instance.value), ast.Call):
             return
         maker = dotted(node.func)
@@ -322,7 +333,7 @@ def _public_methods(owner: griffe.Class) -> list[str]:
 def _mro(owner: griffe.Class) -> list[griffe.Class]:
     try:
         return list(owner.mro())[:30]
-    except _LOST:
+    except LOST:
         return []
 
 

@@ -13,7 +13,6 @@ import importlib.metadata
 import io
 import logging
 import os
-import pkgutil
 import re
 import stat
 import tokenize
@@ -23,7 +22,8 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
-from pegboard.schema import NearNames
+from pegboard_toolgen.discover._bindings import Bindings
+from pegboard_toolgen.discover._finding import find_package
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ MAX_DISTRIBUTIONS = 5_000
 _NOT_API = frozenset({"tests", "test", "_tests", "__pycache__", "node_modules"})
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 """What Python's own parser raises for text that is not a program it can hold."""
+LOST = (griffe.GriffeError, RecursionError, KeyError, ValueError)
+"""What griffe raises where a name leads nowhere, or in a circle."""
+MAX_ALIASES = 50
+"""Of one name, one after the other."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -57,13 +61,14 @@ class Tree:
     root: Path
     modules: griffe.ModulesCollection
     problems: list[LeftOut] = attrs.field(factory=list)
-    shadowed: dict[str, str] = attrs.field(factory=dict)
-    """Public path of a name that a submodule hides in griffe's tree: its target."""
+    shadowed: dict[str, griffe.Object | griffe.Alias] = attrs.field(factory=dict)
+    """What Python finds under a dotted path where griffe keeps the submodule of that name (see `_bindings`)."""
     made_up: set[str] = attrs.field(factory=set)
     """Modules whose `__all__` is made of that of another."""
     stubbed: dict[int, Path] = attrs.field(factory=dict)
     """Objects that a stub declares, by their identity: its file. Griffe puts them into the module beside it."""
     _texts: dict[str, str] = attrs.field(factory=dict)
+    _files: dict[str, Path] = attrs.field(factory=dict)
     _nodes: dict[str, dict[tuple[str, int], FunctionNode]] = attrs.field(factory=dict)
 
     @property
@@ -72,12 +77,34 @@ class Tree:
         return self.name.partition(".")[0]
 
     def get(self, path: str) -> griffe.Object | griffe.Alias | None:
-        """What stands at a dotted path, aliases as they are."""
+        """What Python finds at a dotted path, aliases as they are."""
+        if path in self.shadowed:
+            return self.shadowed[path]
         try:
             found = self.modules.get_member(path)
-        except (KeyError, ValueError, griffe.GriffeError, RecursionError):
+        except LOST:
             return None
         return found if isinstance(found, griffe.Object | griffe.Alias) else None
+
+    def module(self, path: str) -> griffe.Module | None:
+        """The module that an import of this name gives, whatever its package calls so."""
+        try:
+            found = self.modules.get_member(path)
+        except LOST:
+            return None
+        return found if isinstance(found, griffe.Module) else None
+
+    def resolved(self, member: griffe.Object | griffe.Alias) -> griffe.Object | None:
+        """What a name stands for in the end, through every re-export; None where that cannot be read."""
+        for _ in range(MAX_ALIASES):
+            if not isinstance(member, griffe.Alias):
+                return member
+            try:
+                above = self.shadowed.get(member.target_path)
+                member = member.target if above is None or above is member else above
+            except LOST:
+                return None
+        return None
 
     def owns(self, path: str) -> bool:
         """Whether a dotted path lies in this package."""
@@ -103,21 +130,35 @@ class Tree:
             self._nodes[key] = _functions_of(self._texts.get(key, ""))
         return self._nodes[key].get((function.name, function.endlineno or 0))
 
-    def keep(self, file: Path, text: str) -> None:
-        """Remember the text of a file for `node_of`."""
+    def keep(self, module: str, file: Path, text: str) -> None:
+        """Remember the text of a file for `node_of`; that of a module before that of its stub."""
         self._texts[str(file)] = text
+        self._files.setdefault(module, file)
+
+    def syntax_of(self, module: str) -> ast.Module | None:
+        """The syntax of a module, by its dotted path."""
+        file = self._files.get(module)
+        return None if file is None else _parsed(self._texts[str(file)])
+
+    def is_package(self, module: str) -> bool:
+        """Whether a module was read from an `__init__`."""
+        return module in self._files and self._files[module].stem == "__init__"
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except _BROKEN:
+        return None
 
 
 def _functions_of(text: str) -> dict[tuple[str, int], FunctionNode]:
-    try:
-        module = ast.parse(text)
-        return {
-            (node.name, node.end_lineno or 0): node
-            for node in ast.walk(module)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
-    except _BROKEN:
-        return {}
+    module = _parsed(text)
+    return {
+        (node.name, node.end_lineno or 0): node
+        for node in (ast.walk(module) if module is not None else ())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def read_package(name: str, search_paths: Sequence[Path]) -> Tree:
@@ -128,61 +169,32 @@ def read_package(name: str, search_paths: Sequence[Path]) -> Tree:
     """
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name) or len(name) > 200:
         raise DiscoveryError("a library is named as it is imported: words with dots between")
-    first = name.partition(".")[0]
-    for folder in _with_links(search_paths):
-        homes = [home for home in (folder / first, folder / f"{first}.py", folder / f"{first}.pyi") if home.exists()]
-        stubs = folder / f"{first}-stubs"
-        if homes or stubs.is_dir():
-            return _PackageReader(Tree(name=name, root=folder, modules=griffe.ModulesCollection()), first).read(
-                homes, stubs
-            )
-        if any(folder.glob(f"{first}.*.so")) or any(folder.glob(f"{first}*.pyd")):
-            raise DiscoveryError(
-                f"{name} is compiled and brings no stub",
-                hint="a library is read, never imported: install a package of stubs for it",
-            )
-    near = NearNames().find(first, {module.name for module in pkgutil.iter_modules(map(str, search_paths))})
-    hint = f"did you mean {near[0]}?" if near else "install it, or name the folder it lies in"
-    raise DiscoveryError(f"{name} is on none of the search paths", hint=hint)
-
-
-def _with_links(search_paths: Sequence[Path]) -> Iterator[Path]:
-    """The folders, and those that their `.pth` files name as plain lines (editable installs); none is run."""
-    for folder in search_paths:
-        if not folder.is_dir():
-            continue
-        yield folder
-        for link in sorted(folder.glob("*.pth"))[:100]:
-            try:
-                lines = link.read_bytes()[:20_000].decode().splitlines()
-            except (OSError, UnicodeDecodeError):
-                continue
-            for line in lines[:100]:
-                if line.strip() and not line.startswith(("import ", "import\t", "#")) and "\0" not in line:
-                    target = folder / line.strip()
-                    if target.is_dir():
-                        yield target
+    home = find_package(name.partition(".")[0], search_paths)
+    return _PackageReader(Tree(name=name, root=home.root, modules=griffe.ModulesCollection())).read(home.places)
 
 
 @attrs.define
 class _PackageReader:
     tree: Tree
-    first: str
     files: int = 0
     size: int = 0
+    hidden: dict[str, griffe.Object | griffe.Alias] = attrs.field(factory=dict)
+    """What packages bind themselves under the names of their submodules, by its dotted path."""
 
-    def read(self, homes: Sequence[Path], stubs: Path) -> Tree:
+    @property
+    def first(self) -> str:
+        return self.tree.package
+
+    def read(self, places: Sequence[Path]) -> Tree:
         logger = logging.getLogger("griffe")
         was, logger.disabled = logger.disabled, True
         try:
-            for home in homes:
-                if home.is_dir():
-                    self._read_folder(home)
+            for place in places:
+                if place.is_dir():
+                    self._read_folder(place)
                 else:
-                    self._read_file(home, (), home.parent)
-            if stubs.is_dir():
-                self._read_folder(stubs)
-            if self.first not in self.tree.modules.members:
+                    self._read_file(place, (), place.parent)
+            if not self.files or self.first not in self.tree.modules.members:
                 why = self.tree.problems[0].why if self.tree.problems else "it holds no Python"
                 raise DiscoveryError(f"{self.first} cannot be read: {why}")
             self._finish()
@@ -191,7 +203,8 @@ class _PackageReader:
         return self.tree
 
     def _read_folder(self, home: Path) -> None:
-        if not any((home / name).is_file() for name in ("__init__.py", "__init__.pyi")):
+        is_new = self.first not in self.tree.modules.members
+        if is_new and not any((home / name).is_file() for name in ("__init__.py", "__init__.pyi")):
             module = griffe.Module(self.first, filepath=[home], modules_collection=self.tree.modules)
             self.tree.modules.set_member(self.first, module)
         wanted = self.tree.name.split(".")[1:]
@@ -222,7 +235,7 @@ class _PackageReader:
         except _BROKEN as error:
             self._problem(parts, f"its source cannot be read ({type(error).__name__})", file)
             return
-        self.tree.keep(file, text)
+        self.tree.keep(module.path, file, text)
         if any(not isinstance(name, str) for name in module.exports or ()):
             self.tree.made_up.add(module.path)
         if file.suffix == ".pyi":
@@ -231,8 +244,8 @@ class _PackageReader:
             self._set(self.tree.modules, name, module)
             return
         there = parent.members.get(name)
-        if there is not None and there.is_alias:
-            self.tree.shadowed[f"{parent.path}.{name}"] = str(there.target_path)  # type: ignore[union-attr]
+        if there is not None and not isinstance(there, griffe.Module):
+            self.hidden[f"{parent.path}.{name}"] = there
         self._set(parent, name, module)
 
     def _note_stub(self, holder: griffe.Module | griffe.Class, file: Path) -> None:
@@ -270,15 +283,15 @@ class _PackageReader:
     def _parent_of(self, parts: tuple[str, ...]) -> griffe.Module | None:
         if not parts:
             return None
-        parent = self.tree.get(".".join((self.first, *parts[:-1])))
-        return parent if isinstance(parent, griffe.Module) else None
+        return self.tree.module(".".join((self.first, *parts[:-1])))
 
     def _problem(self, parts: tuple[str, ...], why: str, file: Path) -> None:
         where = file.relative_to(self.tree.root).as_posix() if file.is_relative_to(self.tree.root) else ""
         self.tree.problems.append(LeftOut("module " + ".".join((self.first, *parts)), why, where))
 
     def _finish(self) -> None:
-        """Expand `__all__` and `from x import *` within the package."""
+        """Expand `__all__` and `from x import *` within the package; then find what submodules hide."""
+        packages = [one for one in _modules_of(self.tree.modules.members[self.first]) if self._may_hide(one)]
         loader = griffe.GriffeLoader(
             modules_collection=self.tree.modules, allow_inspection=False, store_source=False, search_paths=[]
         )
@@ -290,6 +303,44 @@ class _PackageReader:
                 self.tree.problems.append(
                     LeftOut(f"module {self.first}", f"its re-exports cannot be followed ({type(error).__name__})")
                 )
+        try:
+            self._find_shadowed(packages)
+        except _BROKEN as error:  # a chain of imports that is deeper than Python goes
+            why = f"what its names stand for cannot be found ({type(error).__name__})"
+            self.tree.problems.append(LeftOut(f"module {self.first}", why))
+
+    def _may_hide(self, package: griffe.Module) -> bool:
+        """Whether a package may bind the name of a submodule of its own to something else."""
+        has_wildcard = any(isinstance(one, griffe.Alias) and one.wildcard for one in package.members.values())
+        below = [one for one in package.members.values() if isinstance(one, griffe.Module)]
+        return bool(below) and (has_wildcard or any(one.path in self.hidden for one in below))
+
+    def _find_shadowed(self, packages: Sequence[griffe.Module]) -> None:
+        """Of each name that a package and one of its submodules have, which of them Python finds."""
+        bindings = Bindings(self.tree.syntax_of, self.tree.is_package, self._exports_of)
+        for package in packages:
+            bindings.import_(package.path)
+            for name, module in package.members.items():
+                goal = bindings.of(package.path, name) if isinstance(module, griffe.Module) else None
+                if goal is not None and goal != module.path:
+                    own = self.hidden.get(module.path) if goal == f"{package.path}:{name}" else None
+                    alias = griffe.Alias(name, goal.replace(":", "."), parent=package)
+                    self.tree.shadowed[module.path] = own or alias
+
+    def _exports_of(self, module: str) -> list[str] | None:
+        found = self.tree.module(module)
+        exports = None if found is None or module in self.tree.made_up else found.exports
+        return None if exports is None else [name for name in exports if isinstance(name, str)]
+
+
+def _modules_of(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Module]:
+    """A module and all below it."""
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, griffe.Module):
+            yield one
+            waiting += one.members.values()
 
 
 class _UnfitError(Exception):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,14 @@ import attrs
 import griffe
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, runs_code
-from pegboard_toolgen.discover._examples import Call, as_argument, fits, read_examples, read_readme
-from pegboard_toolgen.discover._public import Found, Walk
+from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
+from pegboard_toolgen.discover._finding import clean_path
+from pegboard_toolgen.discover._parameters import Parameter, arguments_of
+from pegboard_toolgen.discover._public import Found, Offer, Walk
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
 from pegboard_toolgen.discover._types import (
@@ -42,9 +44,10 @@ from pegboard_toolgen.discover._types import (
 )
 from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default
 from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
+from pegboard_toolgen.names import fits_any, plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_EXAMPLES = 8
 MAX_PARAMETERS = 100
@@ -57,21 +60,24 @@ def discover_library(
     search_paths: Sequence[str | Path] | None = None,
     distribution: str | None = None,
     instance_methods: bool = False,
+    include: Collection[str] = (),
 ) -> Discovery:
     """What a Python library offers, read from its source and stubs. Nothing of it is imported or run.
 
     Args:
         import_name: as it is imported: `humanize`, or a module of a package.
-        search_paths: folders that hold packages, such as `site-packages`; those of this interpreter where left out.
+        search_paths: folders that hold packages, such as `site-packages`; those of this interpreter where left out,
+            without the one that its program lies in.
         distribution: the installed distribution that brings it, where its name cannot be found by the package.
         instance_methods: the methods of a package's ready-made instances are tools as well.
+        include: globs over dotted paths, ids and names: they ask for what a package does not re-export, too.
 
     Raises:
         DiscoveryError: there is no such package, it is compiled without a stub, or its first file cannot be read.
 
     .. versionadded:: 0.1
     """
-    folders = [Path(one) for one in (search_paths if search_paths is not None else sys.path) if str(one)]
+    folders = clean_path() if search_paths is None else [Path(one) for one in search_paths]
     tree = read_package(import_name, folders)
     metadata = metadata_of(tree.package, [tree.root, *folders], distribution)
     walk = Walk(tree, instance_methods=instance_methods)
@@ -79,6 +85,8 @@ def discover_library(
     drafter = _Drafter(tree, import_name, metadata)
     for found in walk.found:
         drafter.draft(found)
+    for offer in walk.offers:
+        drafter.offer(offer, include)
     version = metadata.version if metadata else drafter.own_version()
     name = metadata.name if metadata else distribution or import_name
     source: dict[str, Any] = {"kind": "library", "name": clean(name, 200)}
@@ -96,15 +104,9 @@ def discover_library(
     )
 
 
-@attrs.frozen
-class _Parameter:
-    """One parameter of a signature, as the source has it."""
-
-    name: str
-    kind: griffe.ParameterKind
-    annotations: tuple[object, ...]
-    default: str | None
-    is_required: bool
+def _is_asked(path: str, include: Collection[str]) -> bool:
+    id_ = f"python:{path}"
+    return fits_any(include, id_, (plain_name(path.split("."), id_),))
 
 
 @attrs.define
@@ -168,6 +170,18 @@ class _Drafter:
         else:
             self.drafts.append(attrs.evolve(made, where=where))
 
+    def offer(self, offer: Offer, include: Collection[str]) -> None:
+        """Draft what is asked for of a module that its package does not re-export; say how much the rest is."""
+        asked = [found for found in offer.found if _is_asked(found.path, include)]
+        for found in asked:
+            self.draft(found)
+        if asked:
+            self.left_out += offer.left_out
+        if rest := len(offer.found) - len(asked):
+            why = f"{counted(rest, 'function')} that its package does not re-export: --include '{offer.path}.*'"
+            where = self.tree.where(offer.module)
+            self.left_out.append(LeftOut(f"module {offer.path}"[:500], why[:300], where, offers=rest))
+
     def facts(self, function: griffe.Function) -> Facts | None:
         """What the body shows."""
         return self._bodies.facts(function)
@@ -190,7 +204,7 @@ class _Drafting:
         self.bound: list[dict[str, Any]] = []
         self.properties: dict[str, Schema] = {}
         self.required: list[str] = []
-        self.order: list[tuple[_Parameter, bool]] = []
+        self.order: list[tuple[Parameter, bool]] = []
         """Parameters of the source in order, and whether the tool has them."""
         self.doc = read_docstring(self.function.docstring)
         self.facts = drafter.facts(self.function)
@@ -293,7 +307,7 @@ class _Drafting:
 
     # what it takes
 
-    def _signature(self) -> list[_Parameter]:
+    def _signature(self) -> list[Parameter]:
         base, overloads = self.function, [one for one in self.found.overloads if one is not self.function]
         kinds = griffe.ParameterKind
         is_open = any(one.kind in {kinds.var_positional, kinds.var_keyword} for one in base.parameters)
@@ -306,7 +320,7 @@ class _Drafting:
             parameters = parameters[1:]
         return [self._parameter(one, base, is_overload) for one in parameters[:MAX_PARAMETERS]]
 
-    def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> _Parameter:
+    def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> Parameter:
         kind = one.kind or griffe.ParameterKind.positional_or_keyword
         variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
         default = None if one.default is None or variadic else str(one.default)
@@ -322,7 +336,7 @@ class _Drafting:
         if not annotations and self.found.owner is not None:
             annotations += [same.annotation for same in self._inherited(one.name)][:1]
         unique = {str(annotation): annotation for annotation in annotations}
-        return _Parameter(one.name.lstrip("*"), kind, tuple(unique.values())[:30], default, is_required)
+        return Parameter(one.name.lstrip("*"), kind, tuple(unique.values())[:30], default, is_required)
 
     def _inherited(self, name: str) -> list[griffe.Parameter]:
         """Parameters of that name, with a type, of the methods that this one overrides, nearest first."""
@@ -332,7 +346,7 @@ class _Drafting:
             one for method in methods for one in method.parameters if one.name == name and one.annotation is not None
         ]
 
-    def _take(self, parameter: _Parameter) -> str | None:
+    def _take(self, parameter: Parameter) -> str | None:
         """Give the tool a parameter, or drop it and say so; the reason where it can be neither."""
         kinds = griffe.ParameterKind
         said = self.doc.parameters.get(parameter.name, Said())
@@ -367,7 +381,7 @@ class _Drafting:
             self.required.append(parameter.name)
         return None
 
-    def _goes_by_place(self, parameter: _Parameter) -> bool:
+    def _goes_by_place(self, parameter: Parameter) -> bool:
         kinds = griffe.ParameterKind
         if parameter.kind is kinds.positional_only:
             return True
@@ -385,7 +399,7 @@ class _Drafting:
             entry["items"] = True
         self.bound.append(entry)
 
-    def _take_spread(self, parameter: _Parameter, items: Shape, said: Said) -> None:
+    def _take_spread(self, parameter: Parameter, items: Shape, said: Said) -> None:
         shape = list_of(items)
         if shape.lacks is not None:
             self.notes.append(f"further arguments (*{parameter.name[:60]}) are dropped: {shape.lacks}")
@@ -400,7 +414,7 @@ class _Drafting:
         self._bind(parameter.name, "spread", shape)
         self.properties[parameter.name] = schema
 
-    def _take_rest(self, parameter: _Parameter) -> None:
+    def _take_rest(self, parameter: Parameter) -> None:
         shape = shape_of(parameter.annotations[0], self.scope) if parameter.annotations else Shape(ANY)
         is_whole = bool(parameter.annotations) and "Unpack[" in str(parameter.annotations[0])
         self.order.append((parameter, False))
@@ -414,7 +428,7 @@ class _Drafting:
         self._bind(parameter.name, "spread_keyword", Shape(schema))
         self.properties[parameter.name] = schema
 
-    def _shape(self, parameter: _Parameter, said: Said) -> Shape:
+    def _shape(self, parameter: Parameter, said: Said) -> Shape:
         name = parameter.name
         facts = self.facts or Facts()
         if parameter.annotations:
@@ -470,7 +484,7 @@ class _Drafting:
                 return attrs.evolve(shape, enum=f"{prefix}{name}")
         return Shape({}, lacks=f"a member of {path.rpartition('.')[2][:60]}, which has no public name")
 
-    def _described(self, parameter: _Parameter, shape: Shape, said: Said) -> Schema:
+    def _described(self, parameter: Parameter, shape: Shape, said: Said) -> Schema:
         schema = dict(shape.schema)
         default = parameter.default
         value = constant(parse(default)) if default is not None else MISSING
@@ -529,7 +543,7 @@ class _Drafting:
         calls = [call for text in texts for call in read_examples(text) if self._is_of(call)]
         examples: list[dict[str, Any]] = []
         for call in [*calls, *self.drafter.readme_calls(self.found.path)]:
-            given = self._arguments(call)
+            given = arguments_of(call, self.order)
             if (
                 given is None
                 or not fits(given, schema)
@@ -547,32 +561,6 @@ class _Drafting:
     def _is_of(self, call: Call) -> bool:
         path = self.found.path
         return call.name in {path, self.function.path} or path.endswith("." + call.name)
-
-    def _arguments(self, call: Call) -> dict[str, Any] | None:
-        """The arguments of an example by the names of the tool's parameters; None where it has no such."""
-        kinds = griffe.ParameterKind
-        given: dict[str, Any] = {}
-        places = [one for one in self.order if one[0].kind in {kinds.positional_only, kinds.positional_or_keyword}]
-        spread = next((one for one in self.order if one[0].kind is kinds.var_positional), None)
-        for place, value in enumerate(call.arguments):
-            if place < len(places):
-                parameter, is_kept = places[place]
-                if not is_kept:
-                    return None
-                given[parameter.name] = as_argument(value)
-            elif spread is not None and spread[1]:
-                given.setdefault(spread[0].name, []).append(as_argument(value))
-            else:
-                return None
-        names = {one[0].name for one in self.order if one[1]}
-        for name, value in call.keywords.items():
-            if name not in names or name in given:
-                return None
-            given[name] = as_argument(value)
-        is_whole = not any(
-            value is MISSING or (isinstance(value, list) and MISSING in value) for value in given.values()
-        )
-        return given if is_whole else None
 
 
 _PLAIN_DECORATORS = frozenset((

@@ -1,0 +1,55 @@
+"""The parameters of a function as its source has them, and what an example gives for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import griffe
+
+from pegboard_toolgen.discover._examples import Call, as_argument
+from pegboard_toolgen.discover._types import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@attrs.frozen
+class Parameter:
+    """One parameter of a signature, as the source has it."""
+
+    name: str
+    kind: griffe.ParameterKind
+    annotations: tuple[object, ...]
+    default: str | None
+    is_required: bool
+
+
+def arguments_of(call: Call, order: Sequence[tuple[Parameter, bool]]) -> dict[str, Any] | None:
+    """The arguments of an example by the names of a tool's parameters; None where it has no such.
+
+    Args:
+        call: the example.
+        order: the parameters of the source in order, and whether the tool has them.
+    """
+    kinds = griffe.ParameterKind
+    given: dict[str, Any] = {}
+    places = [one for one in order if one[0].kind in {kinds.positional_only, kinds.positional_or_keyword}]
+    spread = next((one for one in order if one[0].kind is kinds.var_positional), None)
+    for place, value in enumerate(call.arguments):
+        if place < len(places):
+            parameter, is_kept = places[place]
+            if not is_kept:
+                return None
+            given[parameter.name] = as_argument(value)
+        elif spread is not None and spread[1]:
+            given.setdefault(spread[0].name, []).append(as_argument(value))
+        else:
+            return None
+    names = {one[0].name for one in order if one[1]}
+    for name, value in call.keywords.items():
+        if name not in names or name in given:
+            return None
+        given[name] = as_argument(value)
+    is_whole = not any(value is MISSING or (isinstance(value, list) and MISSING in value) for value in given.values())
+    return given if is_whole else None
