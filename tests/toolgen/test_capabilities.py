@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -130,7 +131,10 @@ def counted(
     """How many of a table's capabilities are right, wrong and missing, and what was not right."""
     name: str = request.param
     table = tomllib.loads(TABLES[name].read_text(encoding="utf-8"))
-    venv = peers.venv(f"capabilities-{name}", *table["install"])
+    for program in table.get("needs", ()):
+        if shutil.which(program) is None:
+            peers.programs.cannot_start(program, "there is none")
+    venv = peers.venv(f"capabilities-{name}", *table["install"]) if "install" in table else Path(sys.prefix)
     site = sysconfig.get_path("purelib", vars={"base": str(venv), "platbase": str(venv)})
     env = {"PATH": f"{venv / 'bin'}:{base_env['PATH']}", **table.get("env", {})}
     if table["kind"] == "library":

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 
 from pegboard import ErrorCode
 from pegboard_manifest.bindings.subprocess.exits import (
+    MAX_OUTPUT,
+    MAX_TAIL,
+    answered,
     error_of,
     hide_paths,
     is_found,
+    is_success,
     last_words,
     pattern_fault,
     scrubber,
@@ -251,3 +255,73 @@ def test_a_message_of_the_table_is_a_third_party_text_too() -> None:
 def test_the_message_is_the_line_that_names_itself_an_error_or_the_last(stderr, said):
     error = error_of({}, 1, stderr)
     assert error.message.startswith(f"the program ended with status 1: {said}")
+
+
+GUESSES = {"success_with_output": [1]}
+
+
+@pytest.mark.parametrize(
+    ("binding", "status", "stdout", "stderr", "answers"),
+    [
+        ({}, 0, "", "", True),
+        ({}, 1, "found", "", False),
+        ({"success": [0, 1]}, 1, "", "", True),
+        ({"success": [0, 1]}, 1, "", "cannot", True),
+        ({"success": [0, 1]}, 2, "found", "", False),
+        (GUESSES, 1, "found", "", True),
+        (GUESSES, 1, "found", "\n", True),
+        (GUESSES, 1, "", "", False),
+        (GUESSES, 1, " \n", "", False),
+        (GUESSES, 1, "found", "cannot", False),
+        (GUESSES, 2, "found", "", False),
+        (GUESSES, -9, "found", "", False),
+        ({"success": [3], "success_with_output": [1]}, 0, "found", "", False),
+    ],
+)
+def test_a_status_is_an_answer_as_the_binding_says(
+    binding: dict[str, Any], status: int, stdout: str, stderr: str, answers: bool
+) -> None:
+    assert is_success(binding, status, stdout, stderr) is answers
+    assert is_success(binding, status, stdout.encode(), stderr) is answers
+
+
+def test_who_called_is_told_of_a_status_that_is_an_answer() -> None:
+    known = answered({"success": [0, 1]}, 1, {"result": "1c1\n"})
+    silent = answered({"success": [0, 1]}, 1, {"result": ""})
+    guessed = answered(GUESSES, 1, {"result": "1c1\n"})
+    plain = answered({"success": [0, 1]}, 1, {"found": 3})
+
+    assert (known.ok, known.data, known.details, known.text) == (True, {"result": "1c1\n"}, {"status": 1}, "1c1\n")
+    assert (silent.data, silent.details, silent.text) == ({"result": ""}, {"status": 1}, "\n(no output; exit status 1)")
+    assert guessed.data == {"result": "1c1\n"}
+    assert guessed.details is not None
+    assert guessed.details["status"] == 1
+    assert "guessed" in guessed.details["success"]
+    assert "exit status 1" in guessed.text
+    assert (plain.data, plain.text) == ({"found": 3}, '{"found": 3}')
+
+
+def test_the_output_of_a_failed_program_is_in_the_details() -> None:
+    error = error_of({}, 3, "bad\n", b"line 1\nline 2\n")
+
+    assert (error.message, error.details["stdout"]) == ("the program ended with status 3: bad", "line 1\nline 2")
+    assert error_of({}, 3, "", b"line 1\nE: why\n").message == "the program ended with status 3: E: why"
+    assert "stdout" not in error_of({}, 3, "bad", b" \n").details
+
+
+@given(
+    size=st.integers(0, 3 * MAX_TAIL),
+    place=st.integers(0, 3 * MAX_TAIL),
+    secret=st.text("abcdef", min_size=8, max_size=200),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_long_output_is_capped_and_shows_no_part_of_a_secret(size: int, place: int, secret: str) -> None:
+    noise = "." * size
+    stdout = f"begin {noise[:place]}{secret}{noise[place:]} end /srv/app/secret.txt"
+    shown = error_of({}, 3, "", stdout.encode(), scrub=scrubber({}, {}, [secret])).details["stdout"]
+
+    assert len(shown) <= MAX_OUTPUT + 10
+    assert shown.startswith("begin ")
+    assert shown.endswith("secret.txt")
+    assert "/srv/app" not in shown
+    assert not any(secret[i : i + 8] in shown for i in range(len(secret) - 7))

@@ -301,6 +301,18 @@ async def test_a_status_may_be_a_success_and_the_table_gives_codes(make_tool, se
     assert_error(await session.call("tool", {"a": 4}), "UPSTREAM_ERROR", says="status 4")
 
 
+async def test_a_status_that_is_an_answer_is_told_and_what_failed_shows_its_output(make_tool, session_with) -> None:
+    code = "import sys; print('said'); sys.exit(int(sys.argv[1][4:]))"
+    session = await session_with(make_tool([*PYTHON, code], OPTION, success_with_output=[1]))
+
+    guessed = assert_ok(await session.call("tool", {"a": 1}))
+    assert (guessed.data, (guessed.details or {})["status"]) == ({"result": "said\n"}, 1)
+    assert error_in(await session.call("tool", {"a": 4}), "UPSTREAM_ERROR").details["stdout"] == "said"
+
+    session = await session_with(make_tool([*PYTHON, code], OPTION, parser="json"))
+    assert error_in(await session.call("tool", {"a": 0}), "UPSTREAM_ERROR").details["stdout"] == "said"
+
+
 async def test_death_by_a_signal_is_told_and_says_whether_to_repeat(make_tool, session_with) -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     reads = await session_with(make_tool([*PYTHON, code]))

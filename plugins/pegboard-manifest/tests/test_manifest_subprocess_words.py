@@ -87,7 +87,17 @@ def faults(call: Any) -> list[dict[str, Any]]:
         (positional(spread=True), ["a", "b"], ["a", "b"]),
         (positional(spread=True), [], []),
         (positional(), None, []),
-        (PATH, "data/x", ["./data/x"]),
+        (PATH, "data/x", ["data/x"]),
+        (PATH, "./data/x", ["data/x"]),
+        (PATH, "x.txt", ["x.txt"]),
+        (PATH, ".hidden", [".hidden"]),
+        (PATH, "data", ["./data"]),
+        (PATH, "a:b/x.txt", ["./a:b/x.txt"]),
+        (PATH, "a=b.txt", ["./a=b.txt"]),
+        (PATH, "+x.txt", ["./+x.txt"]),
+        (PATH, "~x.txt", ["./~x.txt"]),
+        (option("equals", value={"format": "path"}), "none", ["--x=./none"]),
+        (option("equals", value={"format": "path"}), "none.txt", ["--x=none.txt"]),
         (PATH, "@x", ["./@x"]),
         ({"kind": "literal", "value": "insert"}, None, ["insert"]),
         (TERMINATOR, None, ["--"]),
@@ -215,18 +225,23 @@ def test_a_path_is_relative_to_the_working_directory_and_narrowed_by_the_tool(tm
     program = {"argv0": ["tool"], "cwd": "work", "allowed_paths": ["a", "b"]}
     entry = binding(positional(value={"format": "path"}))
 
-    assert words_of(entry, program, {"x": "in/f"}, folder=tmp_path) == ["tool", "./a/f"]
-    assert words_of(entry, program, {"x": "b/f"}, folder=tmp_path) == ["tool", "./b/f"]
+    assert words_of(entry, program, {"x": "in/f"}, folder=tmp_path) == ["tool", "a/f"]
+    assert words_of(entry, program, {"x": "b/f"}, folder=tmp_path) == ["tool", "b/f"]
     assert faults(lambda: words_of(entry, program, {"x": "b/f"}, folder=tmp_path, allowed_paths=["a"]))
     assert faults(lambda: words_of(entry, program, {"x": "c"}, folder=tmp_path))
     line = compile_line(entry, program, roots_of(program, tmp_path))({"x": "in/f"})
-    assert line.named == {"./a/f": "in/f"}
+    assert line.named == {"a/f": "in/f"}
+
+
+def test_a_single_word_is_a_path_where_no_command_of_the_program_could_stand() -> None:
+    for before in (TERMINATOR, {"kind": "literal", "value": "show"}):
+        assert words_of({**binding(PATH), "arguments": [before, PATH]}, PROGRAM, {"x": "data"})[-1] == "data"
 
 
 def test_a_tool_that_only_reads_may_read_what_it_may_not_write() -> None:
     entry = positional(value={"format": "path", "access": "read"})
 
-    assert words(entry, x="tool.manifest.json") == ["./tool.manifest.json"]
+    assert words(entry, x="tool.manifest.json") == ["tool.manifest.json"]
 
 
 @pytest.mark.parametrize(

@@ -474,3 +474,23 @@ def test_programs_work_in_the_project(make: Make) -> None:
     assert make(discovery, levels=2).document["programs"]["p"]["cwd"] == "../.."
     hinted = make(discovery, hints='[programs.p]\ncwd = "data"\nallowed_paths = ["x"]').document["programs"]["p"]
     assert (hinted["cwd"], hinted["allowed_paths"]) == ("data", ["x"])
+
+
+def program(**more: Any) -> Discovery:
+    binding = {
+        "kind": "subprocess", "program": "p", "arguments": [], "output": {"parser": "text"}, "success_with_output": [1],
+    }  # fmt: skip
+    one = draft("program:p /a", binding=binding, kind="help", **more)
+    return found(one, source={"kind": "help", "name": "p"}, servers={}, programs={"p": {"argv0": ["p"]}})
+
+
+def test_a_person_says_which_exit_statuses_are_answers(make: Make) -> None:
+    assert tool_of(make(program()), "program_p_a")["binding"]["success_with_output"] == [1]
+    said = tool_of(make(program(), hints='[tools."program:p /a"]\nsuccess = [0, 1, 3]'), "program_p_a")["binding"]
+    assert said["success"] == [0, 1, 3]
+    assert "success_with_output" not in said
+    with pytest.raises(ConfigError, match="no exit status"):
+        make(found(draft()), hints='[tools."http:GET /a"]\nsuccess = [0]')
+    for wrong in ("[]", "[true]", '["1"]', "1", "[256]"):
+        with pytest.raises(ConfigError, match="success"):
+            read_hints(f'[tools."http:GET /a"]\nsuccess = {wrong}')

@@ -168,8 +168,8 @@ def test_options_of_a_group_stand_before_the_command_and_do_not_clash_with_its_o
 
 def test_a_file_can_be_a_path_or_the_text_itself(run, tmp_path, thing):
     (tmp_path / "rows").write_text("from the file")
-    assert run("load", db="x.db", file="rows").stdout == "./x.db from the file\n"
-    assert run("load", "as text", db="x.db", input_text="as text").stdout == "./x.db as text\n"
+    assert run("load", db="x.db", file="rows").stdout == "x.db from the file\n"
+    assert run("load", "as text", db="x.db", input_text="as text").stdout == "x.db as text\n"
     loading = draft(thing[1], "load")
     assert loading.binding["stdin"] == {"parameter": "input_text", "format": "text"}
     assert set(loading.input_schema["properties"]) >= {"file", "input_text"}

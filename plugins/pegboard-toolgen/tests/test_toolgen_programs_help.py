@@ -187,7 +187,7 @@ def test_a_help_only_binding_guards_its_words(asked, tmp_path):
     draft = found.drafts[1]
     assert {"kind": "terminator"} not in draft.binding["arguments"]
     words = words_of(draft.binding, found.programs["asked"], {"level": "3", "deep": True, "file": "a"}, folder=tmp_path)
-    assert words == ["asked", "show", "--level", "3", "--deep", "./a"]
+    assert words == ["asked", "show", "--level", "3", "--deep", "a"]
     for hostile in ({"file": "--deep"}, {"file": "a", "level": "--deep"}, {"file": "../a"}):
         with pytest.raises(ToolError):
             words_of(draft.binding, found.programs["asked"], hostile, folder=tmp_path)

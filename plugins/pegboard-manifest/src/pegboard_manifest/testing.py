@@ -373,10 +373,10 @@ def _call_of_python(entry: Entry, manifest: Manifest, arguments: Mapping[str, An
 
 
 def _data_of_program(binding: Mapping[str, Any], response: Mapping[str, Any]) -> Any:
-    from pegboard_manifest.bindings.subprocess.exits import error_of
+    from pegboard_manifest.bindings.subprocess.exits import error_of, is_success
     from pegboard_manifest.bindings.subprocess.output import read_output
 
-    if response["status"] not in binding.get("success", [0]):
+    if not is_success(binding, response["status"], response.get("stdout", ""), response.get("stderr", "")):
         raise error_of(binding, response["status"], response.get("stderr", ""))
     return read_output(binding, response["stdout"].encode())
 

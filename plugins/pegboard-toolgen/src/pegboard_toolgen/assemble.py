@@ -462,13 +462,25 @@ def _entry(
         "error_schema": {"$ref": "#/$defs/error"},
         "examples": _examples(draft, hint, input_schema, output_schema, defs, notes, ran),
         "constraints": constraints,
-        "binding": draft.binding,
+        "binding": _binding(draft, hint),
         "provenance": {
             "source": draft.kind,
             "where": sanitise(draft.where, 1_024, one_line=True),
             **({"notes": _lines(notes)} if notes else {}),
         },
     }
+
+
+def _binding(draft: Draft, hint: ToolHints) -> Mapping[str, Json]:
+    """The draft's, with the exit statuses that a person says are answers."""
+    from pegboard import ConfigError
+
+    if hint.success is None:
+        return draft.binding
+    if draft.binding["kind"] != "subprocess":
+        raise ConfigError(f"toolgen.toml: success of {shown(draft.id, 100)}: it is no program and has no exit status")
+    guessed = {key: value for key, value in draft.binding.items() if key != "success_with_output"}
+    return {**guessed, "success": list(hint.success)}
 
 
 def _schemas(draft: Draft, said: _Said, defs: Mapping[str, Json], notes: list[str]) -> tuple[Json, Json]:

@@ -44,8 +44,8 @@ class Draft:
         warnings: what no schema and no judge of paths holds, for whoever calls the tool: SQL that may open files.
         where: its place in the source: a command path, `file:line` relative to the root, a JSON pointer.
         kind: which discovery found it.
-        runs_code: why it runs arbitrary code (`python -c`, eval, a shell); such a draft is left out unless a hint
-            names it.
+        runs_code: why it runs arbitrary code (`python -c`, eval, a shell), waits for a person or does not end by
+            itself; such a draft is left out unless a hint names it.
         tags: the source's own groups.
 
     .. versionadded:: 0.1

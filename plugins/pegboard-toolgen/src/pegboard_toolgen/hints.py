@@ -46,6 +46,7 @@ class ToolHints:
     side_effects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     allowed_paths: tuple[str, ...] | None = None
+    success: tuple[int, ...] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -109,6 +110,7 @@ _TOOL: Mapping[str, _Field] = {
     "idempotency": _Field("text", ("idempotent", "not_idempotent", "unknown")),
     "timeout_ms": _Field("number"), "rate_limit": _RATE, "output": _STRICT, "examples": _Field("examples"),
     "side_effects": _TEXTS, "notes": _TEXTS, "allowed_paths": _TEXTS,
+    "success": _Field("numbers", least=-64, most=255),
 }  # fmt: skip
 _SECTIONS: Mapping[str, Mapping[str, _Field]] = {
     "select": {"include": _TEXTS, "exclude": _TEXTS, "safe": _TEXTS, "read_only": _FLAG},
@@ -251,6 +253,10 @@ class _HintsReader:
         _require(is_right, f"a whole number from {field.least:,} to {field.most:,}")
         return value
 
+    def _numbers(self, value: Any, field: _Field, where: str) -> Any:
+        _require(isinstance(value, list) and bool(value), "a list of whole numbers")
+        return tuple(self._number(item, field, where) for item in value)
+
     def _rate(self, value: Any, field: _Field, where: str) -> Any:
         from pegboard import RateLimit
 
@@ -283,8 +289,8 @@ class _HintsReader:
         return self._tables_of(value, _AUTH, where)
 
     _READERS = {  # noqa: RUF012 - never changed
-        "text": _text, "texts": _texts, "flag": _flag, "number": _number, "rate": _rate, "any": _any,
-        "table": _free_table, "tables": _auth, "examples": _examples,
+        "text": _text, "texts": _texts, "flag": _flag, "number": _number, "numbers": _numbers, "rate": _rate,
+        "any": _any, "table": _free_table, "tables": _auth, "examples": _examples,
     }  # fmt: skip
 
 
@@ -423,6 +429,7 @@ _TEMPLATE = """\
 # category = "read"
 # risk = "low"
 # timeout_ms = 5000
+# success = [0, 1]
 # examples = [{{ input = {{}}, output = {{}} }}]
 """
 _SAFE_ID = re.compile(r"[A-Za-z0-9 _.:/{}*-]{1,200}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen.discover import _program_ends as ends
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.drafts import Draft, LeftOut
 
@@ -121,6 +122,7 @@ class Command:
     Args:
         levels: the program, its command, the command's command, ...
         text: its help.
+        whole: all of its help, where `text` is a part of it.
         groups: for each group of parameters of the last level whether one of them has to be said.
         terminator: whether its parser takes `--`.
         forbidden: characters that no positional may begin with, beside the dash.
@@ -130,6 +132,7 @@ class Command:
 
     levels: tuple[Level, ...]
     text: str = ""
+    whole: str = ""
     groups: tuple[bool, ...] = ()
     terminator: bool = True
     forbidden: str = ""
@@ -139,6 +142,12 @@ class Command:
     @property
     def path(self) -> tuple[str, ...]:
         return tuple(level.word for level in self.levels if level.word is not None)
+
+    @property
+    def options(self) -> list[tuple[tuple[str, ...], str]]:
+        """The flags of each of its own options, and what its help says of them."""
+        own = self.levels[-1].parameters if self.levels else ()
+        return [((*one.flags, *one.off_flags), one.text) for one in own if not one.is_positional]
 
 
 @attrs.frozen(kw_only=True)
@@ -166,7 +175,9 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
     notes = list(command.notes)
     dropped: dict[str, list[str]] = {}
     runs_code = command.runs_code or guess.code_of_program(program.name)
-    runs_code = runs_code or (guess.code_of_command(command.path[-1] if command.path else program.name, text))
+    runs_code = (
+        runs_code or guess.code_of_command(words[-1], text) or ends.endless_command(words, text, command.options)
+    )
     is_json = _says_json(summary, command)
     shown: list[tuple[int, Parameter]] = []
     for depth, level in enumerate(command.levels):
@@ -269,10 +280,11 @@ def _assembled(
         properties[_INPUT] = {"type": "string", "description": about}
     more: dict[str, Json] = {"required": required, "dependentRequired": _follow(levels)}
     more["not"] = _excluded(command, shown, names, notes)
+    success = _success(command, words, notes)
     return Draft(
         id=name,
         words=words,
-        binding=_binding(program, arguments, is_piped=piped is not None, is_json=is_json),
+        binding=_binding(program, arguments, is_piped=piped is not None, is_json=is_json, success=success),
         input_schema={
             "type": "object",
             "properties": properties,
@@ -296,13 +308,23 @@ def _assembled(
     )
 
 
-def _binding(program: Program, arguments: Sequence[Json], *, is_piped: bool, is_json: bool) -> dict[str, Json]:
+def _success(command: Command, words: Sequence[str], notes: list[str]) -> tuple[int, ...] | None:
+    success = ends.success_of(words, command.whole or command.text, command.options)
+    if success:
+        notes.append(f"Exit statuses that are answers: {', '.join(map(str, success))}.")
+    return success
+
+
+def _binding(
+    program: Program, arguments: Sequence[Json], *, is_piped: bool, is_json: bool, success: tuple[int, ...] | None
+) -> dict[str, Json]:
     return {
         "kind": "subprocess",
         "program": program.id,
         "arguments": arguments,
         **({"stdin": {"parameter": _INPUT, "format": "text"}} if is_piped else {}),
         "output": {"parser": "json" if is_json else "text"},
+        **({"success": list(success)} if success else {"success_with_output": [1]}),
         **({"exits": [dict(one) for one in _EXITS]} if program.kind != "help" else {}),
     }
 
@@ -324,6 +346,8 @@ def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | 
         return None if flags else parameter, why if flags else None, True
     if parameter.form != "value" and (why := guess.why_no_flag(flags)):
         return None, why, False
+    if flags and (why := ends.endless_option(flags, parameter.text)):
+        return None, why, True
     if is_json and flags and guess.shapes_output(flags, parameter.text, has_value=parameter.form == "value"):
         return None, "the tool's output is JSON, and this gives it another form", False
     return attrs.evolve(parameter, flags=usable, off_flags=off), None, False

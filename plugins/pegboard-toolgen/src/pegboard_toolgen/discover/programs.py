@@ -357,6 +357,7 @@ def _walk(
     yield Command(
         levels=(*levels[:-1], attrs.evolve(levels[-1], parameters=parsed.parameters)),
         text=parsed.text,
+        whole=given,
         terminator=False,
         notes=parsed.notes,
     )

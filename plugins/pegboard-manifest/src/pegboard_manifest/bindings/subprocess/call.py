@@ -13,7 +13,7 @@ import trio
 
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.bindings import shown
-from pegboard_manifest.bindings.subprocess.exits import error_of, scrubber
+from pegboard_manifest.bindings.subprocess.exits import answered, error_of, is_success, scrubber, shown_output
 from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
 from pegboard_manifest.bindings.subprocess.process import run
 from pegboard_manifest.bindings.subprocess.program import Program
@@ -46,7 +46,6 @@ def compile_call(
     line_of = compile_line(binding, program.entry, roots_of(program.entry, manifest.folder, allowed, manifest.file))
     output = binding["output"]
     most = output.get("max_bytes", MAX_BYTES)
-    success = frozenset(binding.get("success", (0,)))
     readers = trio.CapacityLimiter(2)
 
     async def call(context: CallContext, arguments: Mapping[str, Any]) -> Any:
@@ -57,23 +56,33 @@ def compile_call(
         marks = context.tool.annotations
         is_safe = marks.read_only or marks.idempotent
         if ended.too_much:
-            problem = too_much(most)
-            raise ToolError(problem.code, problem.message, problem.details | _repeat(safe=is_safe))
-        if ended.status not in success:
-            problem = error_of(
-                binding, ended.status, ended.stderr, scrub=_scrub(program, line, arguments), idempotent=is_safe
-            )
+            scrub = _scrub(program, line, arguments)
+            raise _with_output(too_much(most), ended.stdout, scrub, **_repeat(safe=is_safe))
+        if not is_success(binding, ended.status, ended.stdout, ended.stderr):
+            scrub = _scrub(program, line, arguments)
+            problem = error_of(binding, ended.status, ended.stderr, ended.stdout, scrub=scrub, idempotent=is_safe)
             context.log.info("the program ended with status %d: %s", ended.status, problem.details.get("stderr", ""))
             raise problem
         if output["parser"] == "text" and not is_utf8(ended.stdout):
             context.log.warning("the program wrote what is not UTF-8; what could not be read was replaced")
-        if len(ended.stdout) <= MAX_IN_LOOP[output["parser"]]:
-            return shown(read_output(binding, ended.stdout))
-        return shown(
-            await trio.to_thread.run_sync(read_output, binding, ended.stdout, abandon_on_cancel=True, limiter=readers)
-        )
+        try:
+            data = await _read(binding, ended.stdout, readers)
+        except ToolError as unreadable:
+            raise _with_output(unreadable, ended.stdout, _scrub(program, line, arguments)) from None
+        return shown(data) if ended.status == 0 else answered(binding, ended.status, data)
 
     return call
+
+
+async def _read(binding: Mapping[str, Any], stdout: bytes, readers: trio.CapacityLimiter) -> dict[str, Any]:
+    if len(stdout) <= MAX_IN_LOOP[binding["output"]["parser"]]:
+        return read_output(binding, stdout)
+    return await trio.to_thread.run_sync(read_output, binding, stdout, abandon_on_cancel=True, limiter=readers)
+
+
+def _with_output(problem: ToolError, stdout: bytes, scrub: Callable[[str], str], **more: Any) -> ToolError:
+    said = {"stdout": output} if (output := shown_output(stdout, scrub)) else {}
+    return ToolError(problem.code, problem.message, {**problem.details, **said, **more})
 
 
 def _children() -> trio.CapacityLimiter:

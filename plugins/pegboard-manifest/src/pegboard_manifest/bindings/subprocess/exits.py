@@ -11,7 +11,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pegboard import ErrorCode, Retry, ToolError
+import attrs
+
+from pegboard import ErrorCode, Retry, TextContent, ToolError, ToolResult
 from pegboard_manifest.hygiene import sanitise
 from pegboard_manifest.texts import clean_line
 
@@ -25,6 +27,11 @@ MAX_TAIL = 16_384
 MAX_LINES = 8
 MAX_LINE = 300
 MAX_DETAIL = 1_500
+MAX_OUTPUT = 4_000
+"""Characters of standard output that the error of a failed program shows: most of the beginning, some of the end."""
+MAX_END = 1_000
+MAX_SECRET = 2_000
+"""A secret of at most so many characters is not shown in part where an output was cut."""
 MAX_REGEX_BYTES = 1 << 20
 """Memory that one compiled pattern may take."""
 
@@ -46,10 +53,47 @@ A text that begins so may be of an HTTP API; nobody can tell."""
 _CAUSE = re.compile(r"(?:[\w./-]{1,100}: )?(?:fatal|error|[\w.]{0,100}(?:Error|Exception))(?::|\[)", re.IGNORECASE)
 
 
+def is_success(binding: Mapping[str, Any], status: int, stdout: bytes | str, stderr: str) -> bool:
+    """Whether a program has answered: by its status alone, or by one that is an answer where it has nothing but output.
+
+    That `1` with findings on standard output and silence on standard error is an answer is an old custom of `grep`,
+    `diff` and linters; what fails says so on standard error.
+
+    .. versionadded:: 0.1
+    """
+    if status in binding.get("success", (0,)):
+        return True
+    return status in binding.get("success_with_output", ()) and bool(stdout.strip()) and not stderr.strip()
+
+
+def answered(binding: Mapping[str, Any], status: int, data: Mapping[str, Any]) -> ToolResult:
+    """The result of a program that answered with a status other than 0, which the caller is told: programs in
+    `details`, and models in a text where the data alone would not say it.
+
+    Args:
+        binding: of kind subprocess.
+        status: one that `is_success`.
+        data: of the result.
+
+    .. versionadded:: 0.1
+    """
+    text = data["result"] if data.keys() == {"result"} and isinstance(data["result"], str) else None
+    made = ToolResult.json(data) if text is None else ToolResult((TextContent(text),), data)
+    details: dict[str, Any] = {"status": status}
+    more: tuple[TextContent, ...] = ()
+    if status not in binding.get("success", (0,)):
+        details["success"] = "guessed: it wrote to its standard output, and nothing to its standard error"
+        more = (TextContent(f"(exit status {status}, taken for an answer: nothing was written to standard error)"),)
+    elif text is not None and not text.strip():
+        more = (TextContent(f"(no output; exit status {status})"),)
+    return attrs.evolve(made, content=(*made.content, *more), details=details)
+
+
 def error_of(
     binding: Mapping[str, Any],
     status: int,
     stderr_tail: str,
+    stdout: bytes = b"",
     *,
     scrub: Callable[[str], str] | None = None,
     idempotent: bool = False,
@@ -60,6 +104,7 @@ def error_of(
         binding: of kind subprocess.
         status: as the system says it; below zero, the signal that ended the program.
         stderr_tail: the end of its standard error.
+        stdout: its standard output, which stands in the details in part.
         scrub: takes out of a text what the caller may not see; see `scrubber`.
         idempotent: repeating the call is harmless.
 
@@ -73,11 +118,13 @@ def error_of(
     details: dict[str, Any] = {"status": status, "executed": True}
     if lines:
         details["stderr"] = lines
+    if output := shown_output(stdout, scrub):
+        details["stdout"] = output
     if idempotent and code is ErrorCode.UPSTREAM_ERROR:
         details["retry"] = (Retry.SAME if status < 0 else Retry.CHANGED).value
     parts = [(row and clean_line(row.get("message", ""))) or _ended(status)]
-    if lines:
-        parts.append(_telling(lines))
+    if lines or output:
+        parts.append(_telling(lines or output))
     return ToolError(code, ": ".join(parts), details)
 
 
@@ -134,6 +181,24 @@ def last_words(tail: str, scrub: Callable[[str], str] | None = None) -> str:
         lines = [line for line in lines if not line.startswith((" ", "\t"))][-1:]
     lines = [line[:MAX_LINE] for line in lines[-50:]]
     return "\n".join([line for line in lines if not _FRAME.fullmatch(line)][-MAX_LINES:])[-MAX_DETAIL:]
+
+
+def shown_output(stdout: bytes, scrub: Callable[[str], str] | None = None) -> str:
+    """What a failed program wrote, as a caller may read it: the beginning, and of a longer output the end too."""
+    scrub = scrub or hide_paths
+
+    def read(part: bytes) -> str:
+        return scrub(sanitise(scrub(part.decode("utf-8", "replace")), MAX_TAIL))
+
+    if len(stdout) <= MAX_TAIL:
+        whole = read(stdout)
+        return whole if len(whole) <= MAX_OUTPUT else _joined(whole, whole)
+    # Half a secret where the output is cut would not be recognised.
+    return _joined(read(stdout[:MAX_TAIL])[:-MAX_SECRET], read(stdout[-MAX_TAIL:])[MAX_SECRET:])
+
+
+def _joined(beginning: str, end: str) -> str:
+    return f"{beginning[: MAX_OUTPUT - MAX_END]}\n…\n{end[-MAX_END:]}"
 
 
 def _telling(text: str) -> str:

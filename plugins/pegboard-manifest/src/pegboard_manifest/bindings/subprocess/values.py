@@ -8,6 +8,7 @@ without controls is fine there, save `--`: argparse drops that wherever it stand
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_WORD = 131_071
 """The longest word that Linux hands to a program (MAX_ARG_STRLEN), in bytes of UTF-8."""
+_PLAIN_PATH = re.compile(r"[\w.][^:=]*", re.DOTALL)
 MAX_EXACT = 2**53
 """Below this every integer is a float of its own."""
 
@@ -37,17 +39,17 @@ class FaultError(Exception):
         self.fault = Fault(path, expected, sanitise(shorten(got), 80, one_line=True), hint)
 
 
-def writer(rule: Mapping[str, Any] | None, roots: Roots) -> Write:
+def writer(rule: Mapping[str, Any] | None, roots: Roots, *, bare: bool = False) -> Write:
     """The function `(value, path, named) -> word` for the member `value` of an option or a positional.
 
-    `named` is filled with what the caller called each path that is handed over in another spelling. The function raises
-    `FaultError`.
+    `bare`: a single word is a value here, whatever it is, and no command of the program. `named` is filled with what
+    the caller called each path that is handed over in another spelling. The function raises `FaultError`.
     """
     rule = rule or {}
     kind = rule.get("format", "text")
     if kind == "path":
         write = rule.get("access", "write") != "read"
-        return lambda value, path, named: _path_word(value, path, named, roots, write=write)
+        return lambda value, path, named: _path_word(value, path, named, roots, write=write, bare=bare)
     if kind == "json":
         return lambda value, path, named: _judged(json_text(value, path), path)
     return lambda value, path, named: _judged(plain_text(value, path), path)
@@ -89,17 +91,29 @@ def _judged(word: str, path: Path) -> str:
     return word
 
 
-def _path_word(value: Any, path: Path, named: MutableMapping[str, str], roots: Roots, *, write: bool) -> str:
+def _path_word(
+    value: Any, path: Path, named: MutableMapping[str, str], roots: Roots, *, write: bool, bare: bool
+) -> str:
     if not isinstance(value, str):
         raise FaultError(path, "a path", value)
     if fault := path_fault(value):
         raise FaultError(path, f"a path inside the allowed folders, not {fault}", value)
     try:
-        word = roots.resolve(value, write=write)
+        word = _as_typed(roots.resolve(value, write=write), bare=bare)
     except OutsideError as problem:
         raise FaultError(path, str(problem), value) from None
     named[word] = value
     return word
+
+
+def _as_typed(word: str, *, bare: bool) -> str:
+    """A path below the working directory as people type it, without `./`, where a program can take it for nothing else:
+    programs repeat in their output what they were given. `a:b` may be another host's, `a=b` a variable, and a single
+    word a command or a keyword."""
+    plain = word.removeprefix("./")
+    if plain == word or not _PLAIN_PATH.fullmatch(plain):
+        return word
+    return plain if bare or "/" in plain or "." in plain else word
 
 
 def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:

@@ -139,7 +139,8 @@ def _bytes_of(words: list[str]) -> int:
 def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piece]:
     entries = list(entries)
     flags = {entry[key] for entry in entries for key in ("flag", "off_flag") if key in entry}
-    is_terminated, before = False, list[tuple[str, ...]]()
+    is_terminated = is_behind_word = False
+    before = list[tuple[str, ...]]()
     for entry in entries:
         match entry["kind"]:
             case "literal" if "when" in entry:
@@ -147,6 +148,7 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                     before[-1] += (entry["when"],)
                 yield _said_with(entry["value"], entry["when"])
             case "literal":
+                is_behind_word = True
                 yield _said(entry["value"])
             case "terminator":
                 is_terminated = True
@@ -155,7 +157,8 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                 yield _option(entry, writer(entry.get("value"), roots), flags - {entry["flag"]})
             case _:
                 guarded = not (is_terminated and entry.get("guard") == "none")
-                yield _positional(entry, writer(entry.get("value"), roots), tuple(before), guarded=guarded)
+                write = writer(entry.get("value"), roots, bare=is_terminated or is_behind_word)
+                yield _positional(entry, write, tuple(before), guarded=guarded)
                 if not entry.get("spread"):
                     before.append((entry["parameter"],))
 
