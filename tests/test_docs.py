@@ -427,7 +427,7 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
 
 COMMANDS_OF_OURS = [
     *("serve", "lock", "connect", "config import", "chat", "eval", "gateway"),
-    *("toolgen init", "toolgen build", "toolgen check"),
+    *("toolgen try", "toolgen init", "toolgen build", "toolgen check"),
 ]
 
 

@@ -275,6 +275,21 @@ def test_plugins_are_not_asked_for_commands_of_the_program(run, site):
     assert run("doctor", "--json", plugins=("more",)).json[0]["what"] == "commands are lost"
 
 
+def test_a_command_is_found_without_trust_and_the_board_is_not_its(run, site, tmp_path, monkeypatch):
+    """A command that works without the board needs no trust in a file about it; one that asks for it is refused."""
+    site.install("more", COMMANDS)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pegboard.toml").write_text('observe = ["rate_limit"]\n')
+    assert run("status", plugins=("more",)).status == 7
+    refused = run("greet", "Ada", plugins=("more",))
+    assert refused.status == 2
+    assert "is not trusted, so it may not yet say observe" in refused.err
+    assert refused.out == ""
+    helped = run("--help", plugins=("more",))
+    assert "greet" in helped.out
+    assert "missing" not in helped.out
+
+
 def test_help_works_where_the_board_does_not_load(run, tools):
     helped = run("--config", "/no/such.toml", "--help")
     assert helped.status == 0

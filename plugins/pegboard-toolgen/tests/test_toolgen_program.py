@@ -223,7 +223,7 @@ def test_the_plugin_adds_its_command_and_stays_light(tmp_path: Path) -> None:
     code = (
         "import sys, click, pegboard_toolgen.plugin as plugin\n"
         "group = click.Group()\nplugin.register_commands(cli=group)\n"
-        "assert sorted(group.commands['toolgen'].commands) == ['build', 'check', 'init']\n"
+        "assert sorted(group.commands['toolgen'].commands) == ['build', 'check', 'init', 'try']\n"
         "assert not {'trio', 'griffe', 'httpx2', 'jsonschema_rs', 'yaml'} & sys.modules.keys(), sys.modules.keys()\n"
     )
     done = start("-c", code, cwd=tmp_path)

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard.cli._run import ProgramRun
-    from pegboard.contract import Dialect
     from pegboard.registry.board import Board
     from pegboard.tools import Tool
 
 MAX_NAMED = 20
 """How many tools a line under the table names."""
-CHARACTERS_PER_TOKEN = 4
-"""The rule of thumb for English text and JSON; each model's own tokenizer differs by some tens of percent."""
 
 
 @click.command("list", short_help="The tools on the board.")
@@ -104,27 +101,18 @@ def _summary(tool: Tool) -> str:
 
 def _costs_of(tools: Sequence[Tool], board: Board) -> dict[str, dict[str, int]]:
     """What each tool's definition costs in each dialect; one that fails is named, and the others are told."""
+    from pegboard.dialects import tokens_of
+
     costs: dict[str, dict[str, int]] = {tool.name: {} for tool in tools}
     for name, dialect in sorted(board.dialects.items()):
         try:
-            counts = {tool.name: _tokens_of(tool, dialect) for tool in tools}
+            counts = {tool.name: tokens_of(dialect.export([tool]).definitions) for tool in tools}
         except PluginError as problem:
             note(f"warning: {problem.message}")
             continue
         for tool, count in counts.items():
             costs[tool][name] = count
     return costs
-
-
-def _tokens_of(tool: Tool, dialect: Dialect) -> int:
-    """Characters of its text or compact JSON, by four, rounded up."""
-    import json
-
-    text = "".join(
-        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, separators=(",", ":"))
-        for one in dialect.export([tool]).definitions
-    )
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def _table_of_costs(costs: dict[str, dict[str, int]], dialects: list[str]) -> None:

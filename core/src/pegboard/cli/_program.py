@@ -19,7 +19,7 @@ from pegboard.cli._output import OutputError, drop_stdout, emit, flush_answer, n
 from pegboard.cli._run import ProgramRun, start_logging
 from pegboard.cli._terminal import lend_stdout
 from pegboard.cli._text import printable, printable_line
-from pegboard.errors import ConfigError, PegboardError, ToolError, reason_of
+from pegboard.errors import ConfigError, PegboardError, ToolError, UntrustedError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -195,6 +195,9 @@ class Program(click.Group):
     def _ask_plugins(self, ctx: click.Context | ProgramRun | None) -> None:
         """Let every plugin add its commands, once.
 
+        What a found file may not yet say keeps no command from being known: one that wants the board asks for it, and
+        is refused there.
+
         Raises:
             PegboardError: the board cannot be loaded.
         """
@@ -202,7 +205,10 @@ class Program(click.Group):
             return
         self._asked_plugins = True
         run = ctx if isinstance(ctx, ProgramRun) else _run_of(ctx)
-        plugins = run.load_board(lenient=True).plugins
+        try:
+            plugins = run.load_board(lenient=True).plugins
+        except UntrustedError:
+            plugins = run.load_own_board().plugins
 
         def lose(record: PluginRecord, where: str, problem: BaseException) -> None:
             self.lost.append(f"plugin {record.label} could not add its commands: {reason_of(problem)}")

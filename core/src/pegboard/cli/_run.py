@@ -181,6 +181,20 @@ class ProgramRun(Shown):
             self._board = load_board({}, list(self.plugins) or None)
         return self._board
 
+    def load_own_board(self) -> Board:
+        """The board as if no configuration had been found: by the person's own file, variables and options alone. It
+        is not that of this run.
+
+        Raises:
+            PegboardError: that does not load either.
+        """
+        from pegboard.config import load_config
+        from pegboard.registry.board import load_board
+
+        config = load_config(overrides=self.overrides, look=False, hold=True)
+        with running_third_party_code():
+            return load_board(config, list(self.plugins) or None)
+
     def _require_tools(self, board: Board) -> None:
         """Require that `[tools.NAME]` means a tool, where every tool that could be meant is known by now."""
         from pegboard.config import ConfigFault

@@ -28,6 +28,7 @@ def load_config(
     state_dir: Path | None = None,
     overrides: Mapping[str, Any] | None = None,
     found: bool = True,
+    look: bool = True,
     hold: bool = False,
     accept: bool = False,
 ) -> Config:
@@ -45,6 +46,7 @@ def load_config(
         state_dir: where trusted files are noted; None: the platform's.
         overrides: settings from options of the program, by key; None is an option that was not given.
         found: False reads no file but `source`.
+        look: False reads the user's own file alone, and looks for none.
         hold: keep those faults in `Config.held`, to be raised together with those of plugins.
         accept: read the found file, and what it names, as if they were accepted: to ask what would be.
 
@@ -58,7 +60,9 @@ def load_config(
         source = environ["PEGBOARD_CONFIG"]
     faults: list[Fault] = []
     here = os.getcwd() if cwd is None else os.fspath(cwd)  # noqa: PTH109 - pathlib takes long to import
-    layers = _read_layers(source, here, user_dir, state_dir, faults, accept) if source is not None or found else []
+    layers: list[Layer] = []
+    if source is not None or found:
+        layers = _read_layers(source, here, user_dir, state_dir, faults, look=look, accept=accept)
     for layer in layers:
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
@@ -112,7 +116,14 @@ def _options(key: str, value: Any) -> list[Layer]:
 
 
 def _read_layers(
-    source: Any, cwd: str, user_dir: Path | None, state_dir: Path | None, faults: list[Fault], accept: bool
+    source: Any,
+    cwd: str,
+    user_dir: Path | None,
+    state_dir: Path | None,
+    faults: list[Fault],
+    *,
+    look: bool,
+    accept: bool,
 ) -> list[Layer]:
     if isinstance(source, Mapping):
         return [Layer(PROGRAM, _plain(source, (), faults))]
@@ -138,7 +149,7 @@ def _read_layers(
     except ConfigError as problem:
         faults += problem.faults
     try:
-        there = files.find_file(cwd)
+        there = files.find_file(cwd) if look else None
         if there is not None and os.path.realpath(there.path) != os.path.realpath(own):
             from pegboard.config._trust import is_trusted
 

@@ -12,11 +12,13 @@ from pegboard.results import ToolResult, stamped
 from pegboard.tools import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pegboard.contract import Loss
 
 MAX_ID = 10**200
+CHARACTERS_PER_TOKEN = 4
+"""The rule of thumb for English text and JSON; each model's own tokenizer differs by some tens of percent."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -69,6 +71,23 @@ def call_of(value: Any) -> ToolCall | ToolResult:
         why = f"arguments: expected an object, got {_kind_of(arguments)}"
         return no_call(why, id=call_id, name=name)
     return ToolCall(call_id, name, arguments)
+
+
+def tokens_of(definitions: Iterable[Any]) -> int:
+    """What definitions of tools cost a model, in tokens: characters of their text or compact JSON, by four, rounded up.
+
+    Args:
+        definitions: those of an `Export`.
+
+    .. versionadded:: 0.1
+    """
+    import json
+
+    text = "".join(
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, separators=(",", ":"))
+        for one in definitions
+    )
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def _kind_of(value: Any) -> str:

@@ -1,8 +1,8 @@
 """Tools from a `tool.manifest.json`: what it binds is run as it says, and no code is generated.
 
 For programs that write manifests, or make something else of one: reading and judging them, the schema of a tool on its
-own (`project`), texts of a project made fit for a model, fingerprints. Tests of a manifest are in
-`pegboard_manifest.testing`. Each name is imported when it is asked for.
+own (`project`), each tool as a board has it (`tool_of`), texts of a project made fit for a model, fingerprints. Tests
+of a manifest are in `pegboard_manifest.testing`. Each name is imported when it is asked for.
 
 .. versionadded:: 0.1
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pegboard_manifest.hygiene import is_loopback, sanitise
     from pegboard_manifest.projection import ProjectionError, project, subschemas
     from pegboard_manifest.texts import clean_schema, clean_text
-    from pegboard_manifest.tools import is_read_only
+    from pegboard_manifest.tools import is_read_only, tool_of
 
 __all__ = [
     "Manifest",
@@ -46,6 +46,7 @@ __all__ = [
     "project",
     "sanitise",
     "subschemas",
+    "tool_of",
 ]
 
 _HOMES = {
@@ -68,6 +69,7 @@ _HOMES = {
     "project": "projection.project",
     "sanitise": "hygiene.sanitise",
     "subschemas": "projection.subschemas",
+    "tool_of": "tools.tool_of",
 }
 """Where each name lives; every start of a board comes here."""
 

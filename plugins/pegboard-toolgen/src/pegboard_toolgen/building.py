@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
+    from pegboard_manifest import Manifest
     from pegboard_toolgen.drafts import LeftOut
 
 
@@ -95,6 +96,7 @@ class Outcome:
         conflicts: of the merge.
         parts: what the folder is made with beside the lean one.
         added: those of them that it was not made with before.
+        tokens: about what each tool costs a model that is offered it, by name.
     """
 
     document: Mapping[str, Any]
@@ -102,6 +104,7 @@ class Outcome:
     conflicts: tuple[Conflict, ...] = ()
     parts: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
+    tokens: Mapping[str, int] = attrs.field(factory=dict)
 
 
 def existing_folder(path: Path) -> Folder:
@@ -131,6 +134,7 @@ def built(folder: Folder, added: Collection[str] = (), *, full: bool | None = No
 
 
 def merged_build(folder: Folder, generated: Mapping[str, Any], state: Known, parts: frozenset[str]) -> Outcome:
+    from pegboard_toolgen.costs import tokens_of_tools
     from pegboard_toolgen.write import render
 
     theirs = apply_overrides(without_fingerprints(generated), read_overrides(folder))
@@ -140,13 +144,16 @@ def merged_build(folder: Folder, generated: Mapping[str, Any], state: Known, par
     merged = merge_manifests(base, mine, theirs)
     _require_examples(merged.value, generated)
     document = in_order(finished(merged.value))
-    validated(document, folder, called="the merged manifest")
+    manifest = validated(document, folder, called="the merged manifest")
     files = {
         **render(document, parts),
         places.MANIFEST: to_bytes(document, sort_keys=False),
         places.BASE: to_bytes(merged.base),
     }
-    return Outcome(document=document, files=files, conflicts=merged.conflicts, parts=parts, added=parts - state.parts)
+    return Outcome(
+        document=document, files=files, conflicts=merged.conflicts, parts=parts, added=parts - state.parts,
+        tokens=tokens_of_tools(manifest),
+    )  # fmt: skip
 
 
 def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any]) -> None:
@@ -175,10 +182,10 @@ def _require_examples(document: Mapping[str, Any], generated: Mapping[str, Any])
                     )
 
 
-def validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> None:
+def validated(document: Any, folder: Folder, *, called: str = places.MANIFEST) -> Manifest:
     from pegboard_manifest import manifest_of
 
-    manifest_of(document, folder.path, called=called)
+    return manifest_of(document, folder.path, called=called)
 
 
 def without_fingerprints(document: Mapping[str, Any]) -> dict[str, Any]:

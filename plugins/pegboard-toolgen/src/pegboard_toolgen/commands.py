@@ -1,4 +1,4 @@
-"""`pegboard toolgen`: init, build and check, for people. What they do is in `flow` and `drift`.
+"""`pegboard toolgen`: try, init, build and check, for people. What they do is in `flow` and `drift`.
 
 stdout says what was made or what differs; what is to be looked at, and the next command, goes to stderr. Exit status: 0
 done; 1 conflicts (`init`, `build`) or differences (`check`); 2 wrong usage, hints, overrides or sources.
@@ -7,10 +7,11 @@ done; 1 conflicts (`init`, `build`) or differences (`check`); 2 wrong usage, hin
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,8 +35,8 @@ _RANGE = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
 def toolgen() -> None:
     """Make tools of an existing program, Python library or HTTP API, and keep them.
 
-    init finds out what there is and writes a folder with tool.manifest.json; build makes everything beside the manifest
-    anew; check says what is not as it should be.
+    try says what there is; init writes a folder with tool.manifest.json of it; build makes everything beside the
+    manifest anew; check says what is not as it should be.
     """
 
 
@@ -63,40 +64,40 @@ def _with_parts(command: Callable[..., int]) -> Callable[..., int]:
     return words(full(command))
 
 
+def _source_options(command: Callable[..., int]) -> Callable[..., int]:
+    """What says which sources there are, and where the outputs go."""
+    folder = click.Path(path_type=Path)
+    for one in reversed((
+        click.argument("project", metavar="[PROJECT]", required=False, type=folder),
+        click.option(
+            "--program", "programs", metavar="NAME", multiple=True, help="A program on PATH, or its path; repeatable."
+        ),
+        click.option(
+            "--library", "libraries", metavar="NAME", multiple=True, help="An installed Python package; repeatable."
+        ),
+        click.option("--openapi", metavar="FILE|URL", multiple=True, help="An OpenAPI document; repeatable."),
+        click.option("--out", metavar="DIR", type=folder, help="The folder to write: llm-tooling."),
+        click.option("--type", "type", type=click.Choice(TYPES), help="Only these."),
+        click.option("--runtime", type=click.Choice(RUNTIMES), help="What the project is written in."),
+        click.option("--execution-model", type=click.Choice(EXECUTION_MODELS), help="How its tools are reached."),
+        click.option("--base-url", metavar="URL", help="Where the HTTP API answers, if its document does not say."),
+        click.option(
+            "--include", metavar="GLOB", multiple=True,
+            help="Take only what this fits: 'lib.dates.*', '*_list'; repeatable.",
+        ),
+    )):  # fmt: skip
+        command = one(command)
+    return command
+
+
 @toolgen.command("init", short_help="Find out what there is, and make or renew the folder.")
-@click.argument("project", metavar="[PROJECT]", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--program", "programs", metavar="NAME", multiple=True, help="A program on PATH, or its path; repeatable."
-)
-@click.option("--library", "libraries", metavar="NAME", multiple=True, help="An installed Python package; repeatable.")
-@click.option("--openapi", metavar="FILE|URL", multiple=True, help="An OpenAPI document; repeatable.")
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="The folder to write: llm-tooling.")
-@click.option("--type", "type_", type=click.Choice(TYPES), help="Only these.")
-@click.option(
-    "--runtime",
-    type=click.Choice(RUNTIMES),
-    help="What the project is written in.",
-)
-@click.option(
-    "--execution-model",
-    type=click.Choice(EXECUTION_MODELS),
-    help="How its tools are reached.",
-)
-@click.option("--base-url", metavar="URL", help="Where the HTTP API answers, if its document does not say.")
-@click.option(
-    "--include", metavar="GLOB", multiple=True, help="Take only what this fits: 'lib.dates.*', '*_list'; repeatable."
-)
-@click.option("--all", "all_", is_flag=True, help="Take every candidate, however many there are.")
+@_source_options
+@click.option("--all", "all", is_flag=True, help="Take every candidate, however many there are.")
 @click.option("--no-record", is_flag=True, help="Do not run read tools to record what they answer.")
 @click.option("--record-http", is_flag=True, help="Record answers of servers elsewhere too.")
 @click.option("--replace", is_flag=True, help="Write over generated files that were changed by hand.")
 @_with_parts
-def init(
-    project: Path | None, programs: tuple[str, ...], libraries: tuple[str, ...], openapi: tuple[str, ...],
-    out: Path | None, type_: str | None, runtime: str | None, execution_model: str | None, base_url: str | None,
-    include: tuple[str, ...],
-    all_: bool, no_record: bool, record_http: bool, replace: bool, with_: tuple[frozenset[str], ...], full: bool | None,
-) -> int:  # fmt: skip
+def init(*, no_record: bool, with_: tuple[frozenset[str], ...], **said: Any) -> int:
     """Find out what PROJECT, or what is named, offers, and make a folder of tools; a second time, renew it.
 
     Without PROJECT and sources it is the project of this folder, or what the folder was made of before. Changes made by
@@ -105,18 +106,31 @@ def init(
     """
     from pegboard_toolgen import flow
 
-    request = flow.Request(
-        project=project, programs=programs, libraries=libraries, openapi=openapi, out=out, type=type_, runtime=runtime,
-        execution_model=execution_model, base_url=base_url, include=include, all=all_,
-        record=not no_record, record_http=record_http, replace=replace, parts=frozenset().union(*with_), full=full,
-    )  # fmt: skip
-    with waiting("finding out what there is"), _files():
+    request = flow.Request(**said, record=not no_record, parts=frozenset().union(*with_))
+    with _working("finding out what there is"):
         report = flow.init(request, _ask)
     _tell(report)
     _tell_left_out(report)
     _tell_todo(report)
     _tell_next(report)
     return DIFFERENT if report.conflicts else DONE
+
+
+@toolgen.command("try", short_help="Say what init would find, and write nothing.")
+@_source_options
+def try_(**said: Any) -> int:
+    """Say which tools init would make of PROJECT, or of what is named: a line each, with what it costs a model in
+    tokens; and what would be left out, with the reason. Nothing is written, and no tool is run.
+    """
+    from pegboard_toolgen import flow
+
+    with _working("finding out what there is"):
+        report = flow.attempt(flow.Request(**said))
+    _tell_tools(report)
+    for note in report.notes:
+        _note(f"note: {note}")
+    _note("nothing was written: pegboard toolgen init with the same words makes the folder")
+    return DONE
 
 
 @toolgen.command("build", short_help="Make everything beside the manifest anew.")
@@ -127,7 +141,7 @@ def build(folder: Path | None, replace: bool, with_: tuple[frozenset[str], ...],
     """Apply overrides, keep changes made by hand, and write all outputs; the source is not asked."""
     from pegboard_toolgen import flow
 
-    with waiting("making the files"), _files():
+    with _working("making the files"):
         report = flow.build(_folder(folder), replace=replace, parts=frozenset().union(*with_), full=full)
     _tell(report)
     _tell_next(report)
@@ -143,7 +157,7 @@ def check(folder: Path | None) -> int:
     """
     from pegboard_toolgen import drift
 
-    with waiting("comparing the tools with their source"), _files():
+    with _working("comparing the tools with their source"):
         place = _folder(folder)
         found = drift.check(place)
     for line in found.notes:
@@ -154,6 +168,19 @@ def check(folder: Path | None) -> int:
         click.echo(f"{shown(place.name or place, 100)} is as it should be: {counted(found.tools, 'tool')}")
     _tell_parts(found.parts, place)
     return DIFFERENT if found.differences else DONE
+
+
+@contextlib.contextmanager
+def _working(text: str) -> Iterator[None]:
+    """While the block runs a person at a terminal sees what is read; what the system refuses is told as `_files` does.
+
+    Raises:
+        ConfigError: the system refused something.
+    """
+    from pegboard_toolgen._progress import told_to
+
+    with waiting(text) as wait, told_to(functools.partial(setattr, wait, "text")), _files():
+        yield
 
 
 @contextlib.contextmanager
@@ -204,12 +231,10 @@ def _folder(given: Path | None) -> Path:
 def _tell(report: Report) -> None:
     from pegboard_manifest import is_read_only
 
-    document = report.document
-    project = document["project"]
-    title = shown(f"{project['name']} {project.get('version', '')}".strip(), 100)
-    tools = document["tools"]
+    tools = report.document["tools"]
     reads = sum(map(is_read_only, tools))
-    click.echo(f"{_shown_path(report.folder)}: {counted(len(tools), 'tool')} of {title}, {reads} of them read only")
+    number = counted(len(tools), "tool")
+    click.echo(f"{_shown_path(report.folder)}: {number} of {_title(report)}, {reads} of them read only")
     files = len(report.written)
     click.echo(f"{counted(files, 'file')} written" if files else "nothing changed")
     for note in report.notes:
@@ -219,6 +244,36 @@ def _tell(report: Report) -> None:
         for conflict in report.conflicts:
             _note(f"  {conflict}")
         _note("hint: take over the new value in tool.manifest.json, or put yours into overrides/, where it stays")
+
+
+def _tell_tools(report: Report) -> None:
+    """Every tool and all that is left out, for a person or a program that looks for one of them."""
+    from pegboard_manifest import is_read_only
+
+    tools, tokens = report.document["tools"], report.tokens
+    reads = sum(map(is_read_only, tools))
+    total = sum(tokens.values())
+    click.echo(
+        f"{_title(report)}: {counted(len(tools), 'tool')}, {reads} of them read only; about {total:,} tokens in all"
+    )
+    longest = max(len(tool["name"]) for tool in tools)
+    for tool in tools:
+        said = f"{tool['name']:{longest}}  {tool['category']:9}  {tokens[tool['name']]:7,}"
+        click.echo(f"  {said}  {shown(_first_sentence(tool['description']), 100)}")
+    if report.left_out:
+        click.echo(f"\n{counted(len(report.left_out), 'thing')} would be left out:")
+    for one in sorted(report.left_out, key=lambda one: -one.offers):
+        click.echo(f"  {shown(one.id, 200)}: {shown(one.why, 300)}")
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(text.split("\n\n")[0].split())
+    return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
+
+
+def _title(report: Report) -> str:
+    project = report.document["project"]
+    return shown(f"{project['name']} {project.get('version', '')}".strip(), 100)
 
 
 def _tell_left_out(report: Report) -> None:

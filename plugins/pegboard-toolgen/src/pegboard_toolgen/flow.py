@@ -1,6 +1,7 @@
 """What `init` and `build` do, from the sources to the folder. Nothing here talks to a person, and `drift` has `check`.
 
     init    sources -> drafts -> generated -> overrides = theirs; merge with the manifest -> outputs
+    try     the same, without writing
     build             tools.draft.json -> overrides = theirs; merge with the manifest -> outputs
     check   build without writing, and init without writing, against what lies there
 
@@ -22,7 +23,9 @@ import attrs
 from pegboard import ConfigError
 from pegboard_toolgen import folder as places
 from pegboard_toolgen import profile as profiles
+from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted, shown, to_bytes
+from pegboard_toolgen.accepting import accept, is_own
 from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choose, gather
 from pegboard_toolgen.building import Known, built, draft_of, existing_folder, merged_build, names_in
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
@@ -113,6 +116,7 @@ class Report:
         notes: sentences.
         silent: names of tools none of whose examples has an output.
         parts: what the folder is made with beside the lean one.
+        tokens: about what each tool costs a model that is offered it, by name.
     """
 
     folder: Path
@@ -125,19 +129,50 @@ class Report:
     notes: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()
+    tokens: Mapping[str, int] = attrs.field(factory=dict)
 
 
 # -- init
 
 
-def init(request: Request, ask: Ask) -> Report:
-    """Discover, and make or renew the folder.
+@attrs.frozen(kw_only=True)
+class Found:
+    """What `init` makes of its sources, before anything is run or written.
+
+    Args:
+        request: with what the folder was made of before.
+        root: the folder of the project.
+        folder: of outputs.
+        state: what lies in it.
+        parts: what will be made beside the lean folder.
+        profile: of the project.
+        sources: that were asked.
+        selection: which candidates become tools.
+        made: the manifest, and what became no tool.
+        routes: of web frameworks; None where nobody looked for them.
+        notes: sentences.
+        missing: libraries that are not installed.
+    """
+
+    request: Request
+    root: Path
+    folder: Folder
+    state: Known
+    parts: frozenset[str]
+    profile: Profile
+    sources: tuple[Source, ...]
+    selection: Selection
+    made: Assembled
+    routes: tuple[Route, ...] | None
+    notes: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def find(request: Request, ask: Ask) -> Found:
+    """Discover what `init` will write.
 
     Raises:
-        ConfigError: the options contradict each other, nothing was found, a hint or an override means nothing, or the
-            folder holds what is not ours.
-
-    .. versionadded:: 0.1
+        ConfigError: the options contradict each other, nothing was found, or a hint means nothing.
     """
     root, folder = _places(request)
     state = Known.read(folder)
@@ -150,53 +185,112 @@ def init(request: Request, ask: Ask) -> Report:
     hints = hints_of(folder, include)
     sources = tuple(attrs.evolve(one, include=hints.wanted) for one in sources)
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
+    say("making tools of what was found")
     gathered = gather(placed(found, root, state.generated), state.lock)
     choice = choose(gathered, hints, state.lock)
     selected = attrs.evolve(_select(request, choice, state, root, folder, ask), include=include)
-    selection = selected.ids
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
-    made = assembled(gathered, choice, hints, state.lock, project, selection, state.generated, _levels(folder, root))
+    made = assembled(gathered, choice, hints, state.lock, project, selected.ids, state.generated, _levels(folder, root))
     if not made.document["tools"]:
         raise _nothing(made, failed)
+    left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
     routes = _routes(request, profile, state, root, gathered) if "routes" in parts else None
     without_project = (ROUTES_LATER,) if "routes" in request.parts and routes is None else ()
-    hidden = programs_elsewhere(made.document, sources)
-    missing = [one.name for one in sources if one.kind == "library" and not is_installed(one.name)]
-    notes = [*selected.notes, *profile.notes, *without_project, *(f"{one.id}: {one.why}" for one in failed)]
-    notes += _lacks(hidden, missing)
+    missing = tuple(one.name for one in sources if one.kind == "library" and not is_installed(one.name))
+    return Found(
+        request=request,
+        root=root,
+        folder=folder,
+        state=state,
+        parts=parts,
+        profile=profile,
+        sources=sources,
+        selection=selected,
+        made=attrs.evolve(made, left_out=left_out),
+        routes=routes,
+        notes=(
+            *profile.notes,
+            *without_project,
+            *(f"{one.id}: {one.why}" for one in failed),
+            *_lacks(programs_elsewhere(made.document, sources), missing),
+        ),
+        missing=missing,
+    )
+
+
+def init(request: Request, ask: Ask) -> Report:
+    """Discover, and make or renew the folder.
+
+    Raises:
+        ConfigError: the options contradict each other, nothing was found, a hint or an override means nothing, or the
+            folder holds what is not ours.
+
+    .. versionadded:: 0.1
+    """
+    found = find(request, ask)
+    request, folder, made, selected = found.request, found.folder, found.made, found.selection
+    notes = [*selected.notes, *found.notes]
     if request.record:
-        variables = _for_this_run(hidden, missing, sources)
+        hidden = programs_elsewhere(made.document, found.sources)
+        variables = _for_this_run(hidden, found.missing, found.sources)
         made, recorded = _record(made, folder, remote=request.record_http, programs=variables)
         notes += recorded
-    left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
+    say("writing the files")
     options = {key: value for key in OPTIONS if (value := getattr(request, key)) is not None}
     said = profiles.to_json(
-        profile,
+        found.profile,
         made.document["project"],
-        sources,
+        found.sources,
         selected.to_json(),
-        _levels(folder, root),
+        _levels(folder, found.root),
         options,
-        None if routes is None else [attrs.asdict(route) for route in routes],
+        None if found.routes is None else [attrs.asdict(route) for route in found.routes],
     )
-    kept = {places.DRAFT: to_bytes(draft_of(made.document, left_out)), places.PROFILE: to_bytes(said)}
+    kept = {places.DRAFT: to_bytes(draft_of(made.document, made.left_out)), places.PROFILE: to_bytes(said)}
     if not folder.exists(places.HINTS):
-        chosen = sorted(selection) if selection is not None else []
+        chosen = sorted(selected.ids) if selected.ids is not None else []
         kept[places.HINTS] = new_hints(made.document["tools"][0]["id"], chosen, selected.ranked).encode()
-    outcome = merged_build(folder, made.document, state, parts)
+    outcome = merged_build(folder, made.document, found.state, found.parts)
     kept[places.LOCK] = to_bytes(reserve(made.lock, names_in(outcome.document)).to_json())
-    written = folder.write({**outcome.files, **kept}, parts=parts, replace=request.replace)
+    own = is_own(folder)
+    written = folder.write({**outcome.files, **kept}, parts=found.parts, replace=request.replace)
     return Report(
         folder=folder.path,
         document=outcome.document,
         written=tuple(written),
         conflicts=outcome.conflicts,
-        left_out=left_out,
+        left_out=made.left_out,
         unsaid=made.unsaid,
-        routes=tuple(routes or ()),
-        notes=tuple(notes),
+        routes=found.routes or (),
+        notes=(*notes, *filter(None, [accept(folder, own=own)])),
         silent=silent_tools(outcome.document),
-        parts=parts,
+        parts=found.parts,
+        tokens=outcome.tokens,
+    )
+
+
+def attempt(request: Request) -> Report:
+    """What `init` would find and make, all candidates taken; nothing is run to record it, and nothing is written.
+
+    Raises:
+        ConfigError: as of `init`.
+
+    .. versionadded:: 0.1
+    """
+    found = find(request, lambda _: None)
+    count = len(found.selection.ranked)
+    asks = (f"init asks a person at a terminal which of the {count:,} are wanted",) if count else ()
+    outcome = merged_build(found.folder, found.made.document, found.state, found.parts)
+    return Report(
+        folder=found.folder.path,
+        document=outcome.document,
+        conflicts=outcome.conflicts,
+        left_out=found.made.left_out,
+        unsaid=found.made.unsaid,
+        routes=found.routes or (),
+        notes=(*asks, *found.notes),
+        parts=found.parts,
+        tokens=outcome.tokens,
     )
 
 
@@ -532,11 +626,13 @@ def build(path: Path, *, replace: bool = False, parts: Collection[str] = (), ful
     """
     folder = existing_folder(path)
     outcome, more = built(folder, parts, full=full)
+    own = is_own(folder, for_build=True)
     written = folder.write(
         {**outcome.files, **more}, parts=outcome.parts, replace=replace, also_ours=KEPT - more.keys()
     )
+    later = ROUTES_LATER if "routes" in outcome.added else None
     return Report(
         folder=folder.path, document=outcome.document, written=tuple(written), conflicts=outcome.conflicts,
-        notes=(ROUTES_LATER,) if "routes" in outcome.added else (), silent=silent_tools(outcome.document),
-        parts=outcome.parts,
+        notes=tuple(filter(None, [later, accept(folder, own=own)])), silent=silent_tools(outcome.document),
+        parts=outcome.parts, tokens=outcome.tokens,
     )  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(cli: click.Group) -> None:
-    """`toolgen` with init, build and check."""
+    """`toolgen` with try, init, build and check."""
     from pegboard_toolgen.commands import toolgen
 
     cli.add_command(toolgen)

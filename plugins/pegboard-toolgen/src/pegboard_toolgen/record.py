@@ -23,6 +23,7 @@ import attrs
 
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_manifest import is_loopback, is_read_only
+from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted, to_bytes, to_line
 from pegboard_toolgen.assemble import is_made_up
 from pegboard_toolgen.folder import MANIFEST
@@ -71,6 +72,7 @@ def record(
     calls = _calls(document, remote=remote)
     if not calls:
         return dict(document), []
+    say(f"recording what {counted(len(calls), 'example')} answer")
     kept = {name: os.environ[name] for name in _variables(document) if name in os.environ}
     kept.update(programs or {})
     first = _run(document, calls, folder, kept, place="a", seed="1", zone="UTC", shift=0)

@@ -15,6 +15,7 @@ import attrs
 
 from pegboard import ConfigError
 from pegboard_toolgen import profile as profiles
+from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted, shown
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.profile import Source
@@ -122,6 +123,7 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
     Raises:
         DiscoveryError: the source cannot be read at all.
     """
+    say(f"reading {source.kind.replace('openapi', 'the document')} {source.name}")
     if source.kind == "program":
         if not source.inside:
             return _discover_program(source.where or source.name)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover import argparse_actions, click_tree, help_text
 from pegboard_toolgen.discover._child import Finished, run_child
@@ -365,6 +366,7 @@ def _walk(
 
 def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> str | None:
     """The help of one command, or None: one question after the other until it answers, bounded in time and size."""
+    say(f"reading the help of {' '.join((found.name, *path))}")
     for question in questions:
         command = [str(found.file), *found.arguments, *path, question]
         try:
