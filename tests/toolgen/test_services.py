@@ -79,7 +79,7 @@ def test_a_bucket_is_made_read_and_changed_only_as_it_was_seen(kinto: Any) -> No
     """401 without credentials, 403 for another user, 404 for what is not there, 412 for what changed meanwhile."""
     put, get = kinto.tool_of("PUT /buckets/{id}")["name"], kinto.tool_of("GET /buckets/{id}")["name"]
     record = kinto.tool_of("GET /buckets/{bucket_id}/collections/{id}")["name"]
-    library = {"id": "library", "body": {"data": {"floor": 2}}}
+    library = {"id": "library", "data": {"floor": 2}}
     made, read, seen, stale, missing = kinto.batch(
         [
             (put, library),
@@ -121,7 +121,7 @@ def test_credentials_that_a_document_does_not_speak_of_come_from_a_hint(
     assert done.returncode == 0, done.stderr
     own = attrs.evolve(kinto, folder=out, work=tmp_path)
     put = own.tool_of("PUT /buckets/{id}")["name"]
-    arguments = {"id": "hinted", "body": {}}
+    arguments = {"id": "hinted"}
     assert own.call(put, arguments)["error"]["code"] == "UNAUTHORIZED"
     assert own.call(put, arguments, ACCOUNT="ada", ACCOUNT_PASSWORD="a-password-of-these-tests")["ok"]
 

@@ -151,6 +151,8 @@ def test_a_json_body_is_one_argument_or_fields():
     assert body_of(fields, {"a": None}).body == b'{"A":null}'
     assert body_of(fields, {}).body == b"{}"
     assert body_of(fields, {}, method="DELETE").body is None
+    assert body_of({**fields, "required": False}, {}).body is None
+    assert body_of({**fields, "required": False}, {"a": 1}).body == b'{"A":1}'
     assert dict(body_of(fields, {"a": 1}).headers)["Content-Type"] == "application/merge-patch+json"
     whole = {"media_type": "application/json", "parameter": "data"}
     assert body_of(whole, {"data": [1, "x"]}).body == b'[1,"x"]'

@@ -49,6 +49,26 @@ def test_every_one_of_the_clashing_gets_a_suffix() -> None:
     assert names["http:GET /a_b"] == with_suffix("get_a_b", "http:GET /a_b")
 
 
+def test_the_first_better_name_that_is_free_is_given() -> None:
+    """A clash sends each to its next name, and nobody gets a hash while one is free."""
+    words = {"http:GET /a": ("get", "a"), "http:GET /b": ("get", "b"), "http:GET /c": ("get", "c")}
+    better = {"http:GET /a": [("list",), ("ants", "list")], "http:GET /b": [("list",)], "http:GET /c": [("cats",)]}
+    names = {"http:GET /a": "ants_list", "http:GET /b": "get_b", "http:GET /c": "cats"}
+    assert give_names(words, better=better) == names
+    assert give_names(dict(reversed(words.items())), better=better) == names
+    lock = Lock({"http:GET /b": "get_bees"}, {"get_c": "http:GET /c", "cats": "http:GET /gone"})
+    kept = give_names(words, lock, better=better)
+    assert kept == {"http:GET /a": "list", "http:GET /b": "get_bees", "http:GET /c": "get_c"}
+
+
+def test_a_long_name_loses_its_middle_and_keeps_its_telling_end() -> None:
+    path = ("get", "repositories", "of", "an", "owner", "branches", "protection", "required_status_checks", "contexts")
+    assert give_names({"a": path}) == {"a": "get_an_owner_branches_protection_required_status_checks_contexts"}
+    both = give_names({"a": path, "b": ("get", "teams", *path[2:])})
+    assert both["a"] != both["b"]
+    assert both["a"].startswith("get_")
+
+
 def test_a_locked_name_stays_where_it_is_when_another_comes() -> None:
     lock = Lock({"http:GET /a-b": "get_a_b"})
     names = give_names({"http:GET /a-b": ("get", "a-b"), "http:GET /a_b": ("get", "a_b")}, lock)

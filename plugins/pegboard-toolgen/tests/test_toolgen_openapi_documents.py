@@ -268,7 +268,7 @@ def test_a_document_is_read_from_its_url(site: Site) -> None:
     assert not {"authorization", "cookie"} & {name.lower() for name in headers}
 
 
-@pytest.mark.parametrize("place", ["/openapi.json", "/spec.json", "/v1/__api__", "/apispec_1.json", "/swagger.json"])
+@pytest.mark.parametrize("place", [f"/{place}" for place in (*fetch.PLACES[:4], "spec.json", "v1/__api__")])
 def test_the_usual_places_below_a_base_are_tried(site: Site, place: str) -> None:
     site.has("/", b"<html>welcome</html>")
     site.has(place)
@@ -289,6 +289,55 @@ def test_a_page_of_documentation_leads_to_its_document(site: Site) -> None:
     site.has("/inner/shop.json")
 
     assert discover_openapi(f"{site.url}/docs").name == "Shop"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<html><link href='/inner/shop.json' type='application/json' rel='service-desc'></html>",
+        b"<html><script src='./swagger-initializer.js'></script></html>",
+        b"<html><script>SwaggerUIBundle({configUrl: '/config.json'})</script></html>",
+        b'{"links": [{"rel": "self", "href": "/"}, {"rel": "service-desc", "href": "/inner/shop.json"}]}',
+        b'{"linkset": [{"anchor": "/", "service-desc": [{"href": "/inner/shop.json"}]}]}',
+        b'{"links": [3, {"rel": "service-desc", "href": 7}, {"rel": "service-desc", "href": "http://evil.example/x"},'
+        b' {"rel": "service-desc", "href": "inner/shop.json"}]}',
+    ],
+)
+def test_an_answer_leads_to_the_document(site: Site, page: bytes) -> None:
+    site.has("/", page)
+    site.has("/swagger-initializer.js", b'window.ui = SwaggerUIBundle({ url: "/inner/shop.json", layout: "x" })')
+    site.has("/config.json", {"url": "/inner/shop.json"})
+    site.has("/inner/shop.json")
+
+    assert discover_openapi(site.url).name == "Shop"
+
+
+def test_a_page_at_a_usual_place_leads_to_its_document(site: Site) -> None:
+    site.has("/docs", b"<html><script>ui({ url: '/deep/in/shop.json' })</script></html>")
+    site.has("/deep/in/shop.json")
+
+    assert discover_openapi(site.url).name == "Shop"
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_the_header_of_an_answer_leads_to_the_document(site: Site, status: int) -> None:
+    evil = "<https://evil.example/x>; rel=service-desc"
+    link = f'</x>; rel="next", {evil}, </deep/shop.json>; type="a/b"; rel="service-desc"'
+    site.has("/", b"hello", status, Link=link)
+    site.has("/deep/shop.json")
+
+    assert discover_openapi(site.url).name == "Shop"
+    assert len(site.asked) == 2
+
+
+def test_no_more_than_so_many_places_are_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "MAX_ASKED", 4)
+    for index in range(9):
+        site.has(f"/{index or ''}", f'{{"links": [{{"rel": "service-desc", "href": "/{index + 1}"}}]}}'.encode())
+
+    with pytest.raises(DiscoveryError, match="no OpenAPI document"):
+        discover_openapi(site.url)
+    assert len(site.asked) == 4
 
 
 def test_redirects_stay_on_the_origin(site: Site) -> None:

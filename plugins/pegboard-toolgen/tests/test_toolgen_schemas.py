@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pegboard.schema.check import faults_of
 from pegboard_toolgen._schema_parts import names_in
 from pegboard_toolgen.schemas import (
+    LostReferenceError,
     UnusableError,
     Work,
     break_circles,
@@ -136,6 +137,38 @@ def test_a_reference_to_the_outside_cannot_be_used_alone() -> None:
     assert sanitise_schema({"$ref": "other.json#/A", "type": "string"}) == {"allOf": [{}], "type": "string"}
 
 
+CLOSED = {"properties": {"a": {"type": "string"}}, "additionalProperties": False}
+OPEN = {"properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "wide"),
+    [
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, {"anyOf": [{"type": "integer"}, {"type": "number"}]}),
+        ({"oneOf": [{}], "anyOf": [OPEN]}, {"anyOf": [OPEN], "allOf": [{"anyOf": [{}]}]}),
+        ({"allOf": [CLOSED, {"properties": {"b": {}}}]}, {"allOf": [OPEN, {"properties": {"b": {}}}]}),
+        ({**CLOSED, "allOf": [CLOSED]}, {**OPEN, "allOf": [OPEN]}),
+        ({"items": CLOSED}, {"items": CLOSED}),
+        ({"not": {"oneOf": [OPEN, {}]}}, {}),
+        ({"if": {"allOf": [CLOSED]}, "then": CLOSED}, {}),
+        ({**CLOSED, "patternProperties": {"(?<=a)b": {}}}, OPEN),
+        ({"properties": {"a": {"type": "string"}, "x\x1b": {}}, "additionalProperties": False}, OPEN),
+        (
+            {"properties": {"a": {"$ref": "#/gone"}}, "items": {"$ref": "#/gone"}},
+            {"properties": {"a": {}}, "items": {}},
+        ),
+    ],
+)
+def test_what_is_sent_is_as_wide_as_servers_are(schema: Any, wide: Any) -> None:
+    """They take the first alternative that fits, and an object of all parts; under `not` wide would be narrow."""
+    assert convert(schema) == wide
+
+
+def test_a_schema_that_is_nothing_but_a_lost_reference_is_an_error() -> None:
+    with pytest.raises(LostReferenceError, match="points outside"):
+        convert({"$ref": "#/gone"})
+
+
 def test_definitions_that_a_schema_brings_along_are_found() -> None:
     schema = {
         "$defs": {"A": {"type": "array", "items": {"$ref": "#/definitions/B"}}},
@@ -145,7 +178,7 @@ def test_definitions_that_a_schema_brings_along_are_found() -> None:
     notes: list[str] = []
 
     def refer(ref: str) -> Any:
-        raise UnusableError("points to nothing")
+        raise LostReferenceError("points to nothing")
 
     assert convert(schema, refer=refer, notes=notes) == {
         "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}, {}]}}}

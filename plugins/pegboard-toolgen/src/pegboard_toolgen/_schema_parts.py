@@ -22,6 +22,10 @@ class UnusableError(Exception):
     """A part of a document that no tool can be made of; the message says why, and costs that part alone."""
 
 
+class LostReferenceError(UnusableError):
+    """A reference that leads nowhere, or where nothing is read."""
+
+
 class Work:
     """A bound on what one discovery may convert, in schema nodes: a small document may name a large part often."""
 

@@ -286,13 +286,15 @@ def choose(sources: Sources, hints: Hints, lock: Lock) -> Choice:
         ConfigError: a chosen name is not valid, or taken.
     """
     words = {draft.id: draft.words for draft in sources.drafts}
-    first = give_names(words, lock)
+    better = {draft.id: draft.better for draft in sources.drafts}
+    first = give_names(words, lock, better=better)
     known_as = {
         **{name: id_ for id_, name in give_names(words).items()},
+        **{name: id_ for id_, name in give_names(words, better=better).items()},
         **{name: id_ for name, id_ in lock.tombstones.items() if id_ in words},
         **{name: id_ for id_, name in first.items()},
     }
-    names = give_names(words, lock, chosen_names(hints, words, known_as))
+    names = give_names(words, lock, chosen_names(hints, words, known_as), better)
     matcher = Matcher(sources.drafts, names, known_as)
     included = matcher.ids_of_all(hints.include, "select.include") | matcher.ids_of_all(hints.asked, ASKED)
     excluded = matcher.ids_of_all(hints.exclude, "select.exclude")

@@ -28,6 +28,7 @@ class Draft:
         id: what it binds, and so who it is: `program:sqlite-utils insert`, `python:humanize.intcomma`,
             `http:GET /buckets/{id}`. Never made of an order, a counter or a description.
         words: what its name is made of, in order: `("sqlite-utils", "insert")`.
+        better: names that the source knows for it, the best first, each in words; `words` come after them.
         binding: as in the manifest.
         input_schema: an object schema, closed; may point into `Discovery.defs` by `#/$defs/NAME`.
         output_schema: of the result's data, an object.
@@ -71,6 +72,7 @@ class Draft:
     warnings: Sequence[str] = ()
     runs_code: str | None = None
     tags: Sequence[str] = ()
+    better: Sequence[tuple[str, ...]] = ()
 
 
 @attrs.frozen

@@ -1,9 +1,9 @@
 """Names of tools: made of what they bind, kept in `names.lock`, never given to another binding.
 
 A name is a function of the id and the words of its tool, of the names that the lock keeps, and of nothing else: no
-order, no counter. Where two tools would have one name, each of them gets a suffix of its id's hash, unless the lock
-holds the name for one of them already. A name that a tool once had is a tombstone: it comes back with the same id or
-never.
+order, no counter. A source may know better names than the words of an id; where two tools would have one name, each
+goes on to its next one. Only where no other name is free each gets a suffix of its id's hash. What the lock holds
+stays. A name that a tool once had is a tombstone: it comes back with the same id or never.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from pegboard import ConfigError
 from pegboard_toolgen._texts import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_NAME = 64
 SUFFIX = 6
@@ -84,6 +84,20 @@ def plain_name(words: Iterable[str], id_: str = "") -> str:
 
     Raises nothing: words of which nothing is left give `tool_` and a hash.
     """
+    name, is_whole = _spelled(words)
+    if not name:
+        return with_suffix("tool", id_)
+    return name if is_whole and len(name) <= MAX_NAME else with_suffix(name, id_)
+
+
+def snake(words: Iterable[str]) -> str:
+    """The words in snake case, as long as they are; empty where a part of them cannot be spelled."""
+    name, is_whole = _spelled(words)
+    return name if is_whole else ""
+
+
+def _spelled(words: Iterable[str]) -> tuple[str, bool]:
+    """The words in snake case, and whether nothing of them is lost."""
     parts, is_whole = [], True
     for word in words:
         kept = unicodedata.normalize("NFKD", _EDGES.sub("_", word)).encode("ascii", "ignore").decode().lower()
@@ -91,11 +105,20 @@ def plain_name(words: Iterable[str], id_: str = "") -> str:
         is_whole = is_whole and (bool(part) or not word.strip("/_-. {}"))
         parts += [part] if part else []
     name = "_".join(parts)
-    if name[:1].isdigit():
-        name = f"_{name}"
-    if not name:
-        return with_suffix("tool", id_)
-    return name if is_whole and len(name) <= MAX_NAME else with_suffix(name, id_)
+    return f"_{name}" if name[:1].isdigit() else name, is_whole
+
+
+def _shortened(name: str) -> str:
+    """A name that is too long, without its middle: what it does stands first, what tells it from others last."""
+    if len(name) <= MAX_NAME:
+        return name
+    head, *rest = name.split("_")
+    kept: list[str] = []
+    for part in reversed(rest):
+        if len("_".join((head, part, *kept))) > MAX_NAME:
+            break
+        kept.insert(0, part)
+    return "_".join((head, *kept)) if kept else ""
 
 
 def with_suffix(name: str, id_: str, digits: int = SUFFIX) -> str:
@@ -104,14 +127,16 @@ def with_suffix(name: str, id_: str, digits: int = SUFFIX) -> str:
 
 
 def give_names(
-    words: Mapping[str, Iterable[str]], lock: Lock | None = None, chosen: Mapping[str, str] | None = None
-) -> dict[str, str]:
+    words: Mapping[str, Sequence[str]], lock: Lock | None = None, chosen: Mapping[str, str] | None = None,
+    better: Mapping[str, Iterable[Sequence[str]]] | None = None,
+) -> dict[str, str]:  # fmt: skip
     """The name of every id.
 
     Args:
-        words: what each id's name is made of.
+        words: what each id's name is made of where nothing better is free.
         lock: the names that are kept.
         chosen: names that a person gave, by id; they win over the lock.
+        better: names that the source knows for an id, the best first, each in words.
 
     Raises:
         ConfigError: a chosen name is not a name, is chosen twice, or belongs to another tool.
@@ -119,9 +144,11 @@ def give_names(
     lock, chosen = lock or Lock(), chosen or {}
     owners = _owners(lock)
     given = _checked(chosen, owners, words)
-    kept = {**_names_of(lock, words), **lock.names}
+    ways = {id_: _ways((*(better or {}).get(id_, ()), words[id_])) for id_ in words}
+    kept = {**_names_of(lock, words, ways), **lock.names}
     given.update({id_: kept[id_] for id_ in words if id_ in kept and id_ not in given})
     taken = {**owners, **{name: id_ for id_, name in given.items()}}
+    _give_first_free({id_: ways[id_] for id_ in words if id_ not in given}, given, taken)
     clashing = defaultdict(list)
     for id_ in sorted(set(words) - set(given)):
         clashing[plain_name(words[id_], id_)].append(id_)
@@ -131,6 +158,22 @@ def give_names(
             given[id_] = name if is_free else _suffixed(name, id_, taken)
             taken[given[id_]] = id_
     return given
+
+
+def _ways(spellings: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The names that these words make, the best first, each once."""
+    return tuple(dict.fromkeys(name for words in spellings if (name := _shortened(snake(words)))))
+
+
+def _give_first_free(ways: Mapping[str, Sequence[str]], given: dict[str, str], taken: dict[str, str]) -> None:
+    """Give each id the first of its names that no other wants in the same turn; the order of the ids does not count."""
+    for turn in range(max(map(len, ways.values()), default=0)):
+        wanted = {id_: names[turn] for id_, names in ways.items() if id_ not in given and turn < len(names)}
+        often = Counter(wanted.values())
+        for id_, name in wanted.items():
+            if often[name] == 1 and name not in taken:
+                given[id_] = name
+                taken[name] = id_
 
 
 def next_lock(lock: Lock, names: Mapping[str, str]) -> Lock:
@@ -151,7 +194,7 @@ def reserve(lock: Lock, names: Mapping[str, str]) -> Lock:
     return Lock(lock.names, dict(sorted({**lock.tombstones, **more}.items()))) if more else lock
 
 
-def _names_of(lock: Lock, words: Mapping[str, Iterable[str]]) -> dict[str, str]:
+def _names_of(lock: Lock, words: Mapping[str, Sequence[str]], ways: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The name that an id comes back with, of all that it had: what its words make, before what was chosen once."""
     had = defaultdict(list)
     used = set(lock.names.values())
@@ -161,7 +204,7 @@ def _names_of(lock: Lock, words: Mapping[str, Iterable[str]]) -> dict[str, str]:
     found = {}
     for id_, names in had.items():
         own = plain_name(words[id_], id_)
-        made = (own, *(with_suffix(own, id_, digits) for digits in LENGTHS))
+        made = (*ways[id_], own, *(with_suffix(own, id_, digits) for digits in LENGTHS))
         found[id_] = next((name for name in made if name in names), min(names))
     return found
 

@@ -28,8 +28,10 @@ from pegboard_toolgen._schema_fit import MAX_DEPTH, fit, listed_size, loosen
 from pegboard_toolgen._schema_parts import (
     ANNOTATIONS,
     DEFS,
+    LostReferenceError,
     UnusableError,
     Work,
+    any_of,
     break_circles,
     canonical,
     kept_wide,
@@ -47,6 +49,7 @@ __all__ = [
     "DEFS",
     "MAX_DEPTH",
     "MAX_TEXT",
+    "LostReferenceError",
     "UnusableError",
     "Work",
     "break_circles",
@@ -66,6 +69,7 @@ __all__ = [
     "sanitise_schema",
     "size_of",
     "subschemas",
+    "untitled",
 ]
 
 Json = Any
@@ -111,7 +115,7 @@ def no_reference(ref: str) -> Json:
     """A `refer` for schemas that have to stand alone."""
     if ref.startswith(DEFS):
         return {"$ref": ref}
-    raise UnusableError(f"the reference {sanitise(ref, 60, one_line=True)!r} points outside")
+    raise LostReferenceError(f"the reference {sanitise(ref, 60, one_line=True)!r} points outside")
 
 
 def convert(
@@ -128,14 +132,16 @@ def convert(
     Args:
         schema: anything; what is not a schema says nothing.
         dialect: how it is read: `nullable`, `exclusiveMinimum: true`, `example` and what stands beside `$ref`.
-        refer: gives what takes the place of a `$ref`, by its text; may raise UnusableError.
-        answers: whether it describes what a server sends: then `writeOnly` properties are left out, else `readOnly`
-            ones, and a reference that cannot be followed says nothing.
+        refer: gives what takes the place of a `$ref`, by its text; may raise LostReferenceError.
+        answers: whether it describes what a server sends: then `writeOnly` properties are left out, and a reference
+            that cannot be followed says nothing. Else `readOnly` properties are left out, such a reference says nothing
+            inside of the schema alone, and the schema is as wide as servers are: see `_as_wide_as_servers`.
         notes: what was lost is said here, each once.
         work: a bound that several conversions share.
 
     Raises:
-        UnusableError: `refer` raised it, or the bound is reached.
+        LostReferenceError: the schema itself is a reference that cannot be followed.
+        UnusableError: the bound is reached.
 
     .. versionadded:: 0.1
     """
@@ -207,7 +213,7 @@ class _SchemaConverter:
                 found = self.read(self.local[ref], depth + 1)
                 self.opened.discard(ref)
                 return found
-            if ref not in self.opened and not self.answers:
+            if depth == 0 and not self.answers:
                 raise
         self.lost(f"The reference {shown(ref)} cannot be followed here; any value is taken.")
         return {}
@@ -237,9 +243,22 @@ class _SchemaConverter:
                 wider.add(key)
         if wider:
             found = kept_wide(found, wider)
+        if any(_names(schema, key) - _names(found, key) for key in ("properties", "patternProperties")):
+            found.pop("additionalProperties", None)  # it would judge what was named once
         self._old_words(schema, found, depth)
         self._hide(schema, found)
-        return found
+        return found if self.answers else self._as_wide_as_servers(found)
+
+    def _as_wide_as_servers(self, found: dict[str, Json]) -> dict[str, Json]:
+        """What is sent, as servers take it: they read the first alternative that fits, where `oneOf` would refuse what
+        fits two (1 as an integer and as a number), and one object of all parts of `allOf`, where each closed part would
+        refuse the properties of the others.
+        """
+        wide = any_of(found)
+        if "allOf" in wide:
+            wide = _opened({**wide, "allOf": [_opened(part) for part in wide["allOf"]]})
+        self.losses += wide != found  # under `not` and `if` it would be narrower
+        return wide
 
     def _types(self, said: Json) -> Json:
         if said is None or said == "file":
@@ -393,7 +412,7 @@ class _SchemaConverter:
         found = {}
         for name, part in value.items():
             if is_clean(name):
-                found[name] = _untitled(name, self.read(part, depth + 1))
+                found[name] = untitled(name, self.read(part, depth + 1))
             else:
                 self.lost("A property with an unclean or very long name was left out.")
         return found
@@ -410,6 +429,17 @@ class _SchemaConverter:
             return _DROP
         read = {name: self.names(key, names, depth) for name, names in value.items() if is_clean(name)}
         return {name: names for name, names in read.items() if names is not _DROP} or _DROP
+
+
+def _names(schema: Mapping[str, Json], key: str) -> set[str]:
+    named = schema.get(key)
+    return set(named) if isinstance(named, dict) else set()
+
+
+def _opened(schema: Json) -> Json:
+    if not isinstance(schema, dict) or schema.get("additionalProperties") is not False:
+        return schema
+    return {key: value for key, value in schema.items() if key != "additionalProperties"}
 
 
 _SHAPES: dict[str, Callable[[_SchemaConverter, str, Json, int], Json]] = {
@@ -431,7 +461,7 @@ _SHAPES: dict[str, Callable[[_SchemaConverter, str, Json, int], Json]] = {
 }
 
 
-def _untitled(name: str, schema: Json) -> Json:
+def untitled(name: str, schema: Json) -> Json:
     """Without a title that says the property's name once more, as generators of documents write it."""
     if isinstance(schema, dict) and "title" in schema and _bare(schema["title"]) == _bare(name):
         return {key: value for key, value in schema.items() if key != "title"}

@@ -59,12 +59,14 @@ class Body:
         parameter: the argument that is the whole body; None: `fields` are it.
         is_base64: that argument is bytes in base64.
         fields: in their order.
+        is_required: whether there is a body where no field is given.
     """
 
     media_type: str
     parameter: str | None = None
     is_base64: bool = False
     fields: tuple[Field, ...] = ()
+    is_required: bool = True
 
     @classmethod
     def of(cls, body: Mapping[str, Any], schema: Mapping[str, Any] | None, defs: Mapping[str, Any] | None) -> Body:
@@ -86,6 +88,7 @@ class Body:
                 )
                 for field in body.get("fields", ())
             ),
+            body.get("required", True),
         )
 
     def content(self, method: str, arguments: Mapping[str, Any]) -> tuple[str, bytes] | None:
@@ -100,7 +103,7 @@ class Body:
                 return None
             return self._whole(essence, arguments[self.parameter])
         given = [field for field in self.fields if field.parameter in arguments]
-        if not given and method in WITHOUT_BODY:
+        if not given and (method in WITHOUT_BODY or not self.is_required):
             return None
         if essence == FORM:
             return self.media_type, "&".join(_form_pairs(given, arguments)).encode("ascii")

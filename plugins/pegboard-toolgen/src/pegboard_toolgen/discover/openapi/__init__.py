@@ -63,7 +63,7 @@ def discover_openapi(
     kept: dict[str, Json] = {}
     for draft in drafts:
         kept |= needed(draft.input_schema, defs)
-    left_out += credentials.left_out
+    left_out += [*credentials.left_out, *source.left_out]
     left_out += [LeftOut("server", sentence) for sentence in notes]
     if isinstance(webhooks := source.document.get("webhooks"), dict) and webhooks:
         left_out.append(LeftOut("webhooks", "the server sends them; there is nothing to call", "#/webhooks"))

@@ -1,8 +1,8 @@
 """Request bodies: which of the offered types is sent, and what of it becomes a parameter.
 
-A JSON body is one parameter, `body`, always; a form is a parameter a field. A rule that looked at the schema (spread
-a small object, keep a large one) would change a tool's schema whenever a field is added, and could not tell a body
-that is left out from an empty one. A form is a flat list of named fields already, as its Swagger 2 parameters are.
+An object that names its properties, and a form, are a parameter for each of them: `title=x` says more than a text of
+JSON. It stays one parameter, `body`, where that would lose something: where a property has the name of another
+parameter, or there are properties that the document does not name, choices of several objects, too many of them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard_toolgen._prose import shown
-from pegboard_toolgen.discover.openapi.parameters import MAX_PARAMETERS, Field, described, examples_of
+from pegboard_toolgen.discover.openapi.parameters import (
+    FIT_NAME,
+    MAX_PARAMETERS,
+    Field,
+    converted_or_text,
+    described,
+    examples_of,
+)
 from pegboard_toolgen.discover.openapi.swagger2 import FORM, MULTIPART
-from pegboard_toolgen.schemas import UnusableError, is_clean
+from pegboard_toolgen.schemas import LostReferenceError, UnusableError, is_clean, untitled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pegboard_toolgen.discover.openapi.references import Document, Schemas
 
@@ -27,6 +34,15 @@ Json = Any
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+*-]{1,60}/[A-Za-z0-9!#$&^_.+*-]{1,60}")
 _BASE64: dict[str, Json] = {"type": "string", "contentEncoding": "base64"}
 _BINARY = ("image/", "audio/", "video/", "font/")
+MAX_SPREAD = 64
+"""An object of more properties stays one parameter."""
+MAX_PARTS = 100
+"""Of `allOf`, of one object, with the parts of parts."""
+_MANY_OBJECTS = frozenset(("allOf", "anyOf", "oneOf", "discriminator", "patternProperties", "unevaluatedProperties"))
+_TOGETHER = frozenset(
+    ("not", "if", "dependentRequired", "dependentSchemas", "dependencies", "minProperties", "maxProperties",
+    "propertyNames")
+)  # fmt: skip
 
 
 def media_type_of(text: Json) -> str | None:
@@ -63,20 +79,39 @@ def _rank(media_type: str) -> tuple[int, str]:
 
 @attrs.frozen
 class Body:
-    """What an operation sends: the fields that a caller gives, and the binding's body without their names."""
+    """What an operation sends: the fields that a caller gives, and the binding's body without their names.
+
+    Args:
+        media_type: of the body.
+        fields: one that is the whole body, or one for each of its members.
+        is_whole: which of the two.
+        is_left_out: nothing is sent where no field is given: an object without its required members would be wrong.
+        description: of a body whose fields are parameters.
+    """
 
     media_type: str
     fields: list[Field]
     is_whole: bool
+    is_left_out: bool = False
+    description: Json = None
 
 
-def body_of(declared: Json, schemas: Schemas, notes: list[str]) -> Body | None:
+def body_of(declared: Json, schemas: Schemas, notes: list[str], taken: Collection[str] = ()) -> Body | None:
     """The request body of an operation; None where there is nothing to send.
+
+    Args:
+        declared: `requestBody`.
+        schemas: converts its schema.
+        notes: what was lost or guessed.
+        taken: names of the operation's parameters.
 
     Raises:
         UnusableError: it has to be sent and cannot be.
     """
-    body = schemas.document.follow(declared)
+    try:
+        body = schemas.document.follow(declared)
+    except LostReferenceError as problem:
+        return Body("application/json", [_any_object({}, problem, notes)], True)
     content = body.get("content")
     content = content if isinstance(content, dict) else {}
     offered = {media_type: key for key in content if (media_type := media_type_of(key))}
@@ -96,7 +131,88 @@ def body_of(declared: Json, schemas: Schemas, notes: list[str]) -> Body | None:
         fields = _form(part, schemas, notes, is_multipart=media_type == MULTIPART)
         if fields is not None:
             return Body(media_type, fields, False) if fields else None
+    if is_json(media_type) and (spread := _spread(body, part, media_type, schemas, notes, taken)) is not None:
+        return spread
     return Body(media_type, [_whole(body, part, media_type, schemas, notes)], True)
+
+
+def _any_object(body: Mapping[str, Json], problem: LostReferenceError, notes: list[str]) -> Field:
+    notes.append(f"Nothing says what the body is, for {problem}; any object is taken.")
+    schema = described({"type": "object"}, body.get("description"))
+    return Field(place="body", wire="body", schema=schema, is_required=body.get("required") is True)
+
+
+def _spread(
+    body: Mapping[str, Json], part: Mapping[str, Json], media_type: str, schemas: Schemas, notes: list[str],
+    taken: Collection[str],
+) -> Body | None:  # fmt: skip
+    """A JSON object as a parameter for each property; None where it has to stay one."""
+    is_required = body.get("required") is True
+    try:
+        whole = object_behind(schemas.document, _without_null(schemas.document, part.get("schema"), is_required))
+    except LostReferenceError:
+        return None
+    known = {name: _behind_or_nothing(schemas.document, schema) for name, schema in _properties(whole).items()}
+    names = [name for name, plain in known.items() if plain.get("readOnly") is not True]
+    required = whole.get("required")
+    required = set(map(str, required)) if isinstance(required, list) else set()
+    fits = all(FIT_NAME.fullmatch(name) and name not in taken for name in names)
+    if not (0 < len(names) <= MAX_SPREAD and fits and required <= known.keys() and _is_one_object(whole, is_required)):
+        return None
+    if whole.keys() & _TOGETHER:
+        notes.append("What the body says of its fields together is not checked.")
+    shown_whole = examples_of(schemas.document, {**part, "schema": whole})
+    fields = []
+    for name in names:
+        examples = {key: value[name] for key, value in shown_whole.items() if isinstance(value, dict) and name in value}
+        field = Field(
+            place="form",
+            wire=name,
+            schema=described(untitled(name, _converted_or_any(name, whole["properties"][name], schemas, notes)), None),
+            is_required=is_required and name in required,
+            examples=examples or examples_of(schemas.document, {"schema": known[name]}),
+        )
+        fields.append(field)
+    is_left_out = not is_required and not required.isdisjoint(names)
+    return Body(media_type, fields, False, is_left_out, body.get("description", whole.get("description")))
+
+
+def _properties(schema: Mapping[str, Json]) -> dict[str, Json]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _is_one_object(whole: Mapping[str, Json], is_required: bool) -> bool:
+    """Whether a schema is an object of the named properties and nothing else; null too, where nothing may be sent."""
+    types = whole.get("type", "object")
+    types = set(types) if isinstance(types, list) and all(isinstance(one, str) for one in types) else {types}
+    may_be_null = "null" in types or whole.get("nullable") is True or whole.get("x-nullable") is True
+    return (
+        types - {"null"} == {"object"}
+        and not (may_be_null and is_required)
+        and not whole.keys() & _MANY_OBJECTS
+        and whole.get("additionalProperties") in (None, False)
+    )
+
+
+def _without_null(document: Document, schema: Json, is_required: bool) -> Json:
+    """What a body may be beside null, where it may as well be left out."""
+    said = document.follow(schema)
+    for key in ("anyOf", "oneOf"):
+        members = said.get(key)
+        if not is_required and isinstance(members, list) and len(members) == 2:
+            rest = [member for member in members if document.follow(member).get("type") != "null"]
+            if len(rest) == 1:
+                return rest[0]
+    return schema
+
+
+def _converted_or_any(name: str, schema: Json, schemas: Schemas, notes: list[str]) -> Json:
+    try:
+        return schemas.convert(schema, notes)
+    except LostReferenceError as problem:
+        notes.append(f"Nothing says what {shown(name)} is, for {problem}; any value is taken.")
+        return {}
 
 
 def _whole(
@@ -104,7 +220,11 @@ def _whole(
 ) -> Field:
     declared = part.get("schema", {})
     if is_json(media_type):
-        schema = described(schemas.convert(declared, notes), body.get("description"))
+        try:
+            schemas.document.follow(declared)
+            schema = described(schemas.convert(declared, notes), body.get("description"))
+        except LostReferenceError as problem:
+            return _any_object(body, problem, notes)
     elif media_type in (FORM, MULTIPART):
         schema = described({"type": "object"}, body.get("description"))
         notes.append("The fields of the form are not described.")
@@ -126,7 +246,11 @@ def _whole(
 
 def _form(part: Mapping[str, Json], schemas: Schemas, notes: list[str], *, is_multipart: bool) -> list[Field] | None:
     """The fields of a form, or None where it does not list them."""
-    body = object_behind(schemas.document, part.get("schema"))
+    try:
+        body = object_behind(schemas.document, part.get("schema"))
+    except LostReferenceError as problem:
+        notes.append(f"Nothing says what the form is, for {problem}.")
+        return None
     properties = body.get("properties")
     if not isinstance(properties, dict):
         return None if body else []
@@ -143,11 +267,14 @@ def _form(part: Mapping[str, Json], schemas: Schemas, notes: list[str], *, is_mu
     for name, schema in properties.items():
         if not isinstance(name, str) or not is_clean(name) or not name:
             raise UnusableError(f"the field {shown(name)} cannot be sent")
-        plain = object_behind(schemas.document, schema)
+        plain = _behind_or_nothing(schemas.document, schema)
         if plain.get("readOnly") is True:
             continue
         how = encoding.get(name)
-        field = _form_field(name, schema, plain, how if isinstance(how, dict) else {}, schemas, notes, is_multipart)
+        how = how if isinstance(how, dict) else {}
+        field = _form_field(name, schema, plain, how, schemas, notes, is_multipart, name in required)
+        if field is None:
+            continue
         examples = {key: value[name] for key, value in whole.items() if isinstance(value, dict) and name in value}
         found.append(attrs.evolve(field, is_required=name in required, examples=examples or field.examples))
     if len(found) > MAX_PARAMETERS:
@@ -163,7 +290,8 @@ def _form_field(
     schemas: Schemas,
     notes: list[str],
     is_multipart: bool,
-) -> Field:
+    is_required: bool,
+) -> Field | None:
     binding: dict[str, Json] = {}
     media_type = media_type_of(str(how.get("contentType", "")).split(",")[0])
     if is_multipart and is_file(plain):
@@ -173,7 +301,10 @@ def _form_field(
         binding["file"] = True
         kept = described({"type": "array", "items": dict(_BASE64)}, plain.get("description"))
     else:
-        kept = described(schemas.convert(schema, notes), None)
+        converted = converted_or_text(schema, name, schemas, notes, is_required=is_required)
+        if converted is None:
+            return None
+        kept = described(converted, None)
     if is_multipart and media_type and "*" not in media_type:
         binding["media_type"] = media_type
     if not is_multipart:
@@ -211,16 +342,34 @@ def is_file(schema: Mapping[str, Json]) -> bool:
 
 
 def object_behind(document: Document, schema: Json) -> dict[str, Json]:
-    """A schema behind its references, with the properties of what `allOf` names."""
+    """A schema behind its references, with what the parts of `allOf` say, and all of their properties.
+
+    Raises:
+        LostReferenceError: a part cannot be found.
+    """
+    return _put_together(document, schema, [MAX_PARTS])
+
+
+def _behind_or_nothing(document: Document, schema: Json) -> dict[str, Json]:
+    try:
+        return object_behind(document, schema)
+    except LostReferenceError:
+        return {}
+
+
+def _put_together(document: Document, schema: Json, left: list[int]) -> dict[str, Json]:
     body = document.follow(schema)
     parts = body.get("allOf")
-    if not isinstance(parts, list) or not parts:
+    left[0] -= 1
+    if not isinstance(parts, list) or not parts or left[0] < len(parts):
         return body
+    own = {key: value for key, value in body.items() if key != "allOf"}
+    found: dict[str, Json] = {}
     properties: dict[str, Json] = {}
     required: list[Json] = []
-    for part in [*(document.follow(item) for item in parts[:50]), body]:
-        inside, needs = part.get("properties"), part.get("required")
-        properties |= inside if isinstance(inside, dict) else {}
+    for part in [*(_put_together(document, item, left) for item in parts), own]:
+        needs = part.get("required")
+        properties |= _properties(part)
         required += needs if isinstance(needs, list) else []
-    rest = {key: value for key, value in body.items() if key != "allOf"}
-    return {**rest, **({"properties": properties} if properties else {}), "required": required}
+        found |= {key: part[key] for key in part if key != "additionalProperties" or part[key] is not False}
+    return {**found, **({"properties": properties} if properties else {}), "required": required}

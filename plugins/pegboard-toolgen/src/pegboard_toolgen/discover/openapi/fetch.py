@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
@@ -24,11 +24,13 @@ from pegboard.limits import DOCUMENT_LEVELS
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
 from pegboard_httpclient import REDIRECTS, Failure, Kind, redirect_target
 from pegboard_manifest import sanitise
-from pegboard_toolgen.drafts import DiscoveryError
+from pegboard_toolgen.discover.openapi.beside import with_files_beside
+from pegboard_toolgen.discover.openapi.links import Page, linked
+from pegboard_toolgen.drafts import DiscoveryError, LeftOut
 from pegboard_toolgen.schemas import canonical
 
 if TYPE_CHECKING:
-    from pegboard_httpclient.client import Answer, Client
+    from pegboard_httpclient.client import Client
 
 Json = Any
 
@@ -36,25 +38,48 @@ MAX_BYTES = 100_000_000
 MAX_YAML_BYTES = 20_000_000
 MAX_NODES = 8_000_000
 MAX_REDIRECTS = 5
+MAX_ASKED = 100
 DEADLINE_S = 30.0
 READ_S = 10.0
 
 PLACES = (
     "openapi.json",
     "swagger.json",
+    "v3/api-docs",
+    "api-docs",
+    "openapi",
+    "openapi.yaml",
+    "swagger/v1/swagger.json",
+    "swagger/doc.json",
+    "api-json",
+    "docs-json",
+    "documentation/json",
+    "api/openapi.json",
+    "api/v1/openapi.json",
+    "api/schema/",
+    "schema/openapi.json",
+    "api-docs/openapi.json",
+    "openapi/v1.json",
+    "q/openapi",
+    "v2/api-docs",
     "v1/__api__",
     "spec.json",
     "apispec_1.json",
-    "openapi.yaml",
-    "swagger/v1/swagger.json",
-    "v3/api-docs",
-    "v2/api-docs",
-    "api-docs",
-    "api/openapi.json",
     "api/swagger.json",
+    "api/v1/swagger.json",
+    "api/v2/swagger.json",
+    "api/spec.yaml",
+    "api-docs.json",
     "docs/openapi.json",
+    "v1/openapi.json",
     "openapi.yml",
+    "swagger.yaml",
+    ".well-known/openapi.json",
+    ".well-known/api-catalog",
     "docs",
+    "api/docs",
+    "swagger",
+    "api",
 )
 """Where frameworks put their document, tried below the URL that was named and then below its origin."""
 
@@ -69,6 +94,7 @@ class Source:
         location: a URL, or the file's name alone.
         is_base: whether the document was looked for at the usual places below the URL that was named.
         sha256: over canonical JSON, so that the order of keys does not matter.
+        left_out: files that it refers to and that were not read.
     """
 
     document: dict[str, Json]
@@ -76,6 +102,7 @@ class Source:
     location: str = ""
     is_base: bool = False
     sha256: str = ""
+    left_out: Sequence[LeftOut] = ()
 
 
 def read_source(where: str | Path | Mapping[str, Json]) -> Source:
@@ -114,7 +141,11 @@ def _from_file(path: Path) -> Source:
         reason = getattr(problem, "strerror", None) or "no such file"
         hint = "name an OpenAPI document, in JSON or YAML, that you may read"
         raise DiscoveryError(f"the document cannot be read: {reason}", hint=hint) from None
-    return _source(parse(data), location=sanitise(path.name, 200, one_line=True))
+    document = parse(data)
+    left_out: list[LeftOut] = []
+    if is_openapi(document):
+        document, left_out = with_files_beside(document, path, parse)
+    return _source(document, location=sanitise(path.name, 200, one_line=True), left_out=left_out)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -321,49 +352,34 @@ async def _find_document(url: str) -> Source:
     ends = trio.current_time() + DEADLINE_S
     client = Client(user_agent=f"pegboard/{__version__}", trust_env=False)
     try:
-        try:
-            data, last = await _get(client, url, ends)
-        except _UnreachedError:
-            raise
-        except DiscoveryError as problem:
-            data, last, why = b"", url, str(problem)
-        else:
-            why = "the answer is not an OpenAPI document"
-        if (document := _document_in(data)) is not None:
-            return _source(document, url=last, location=last.split("?")[0])
-        for place in dict.fromkeys((*_linked(data, last), *_places(url))):
-            if trio.current_time() > ends:
-                break
-            try:
-                data, last = await _get(client, place, ends)
-            except DiscoveryError:
+        first = await _get(client, url, ends)
+        if (document := _document_in(first)) is not None:
+            return _source(document, url=first.url, location=first.url.split("?")[0])
+        waiting, asked = [*linked(first), *_places(url)], {url, first.url}
+        while waiting and len(asked) < MAX_ASKED and trio.current_time() <= ends:
+            place = waiting.pop(0)
+            if place in asked:
                 continue
-            if (document := _document_in(data)) is not None:
-                return _source(document, url=last, location=last.split("?")[0], is_base=True)
+            asked.add(place)
+            answer = await _get(client, place, ends)
+            if (document := _document_in(answer)) is not None:
+                return _source(document, url=answer.url, location=answer.url.split("?")[0], is_base=True)
+            waiting[:0] = linked(answer)
     finally:
         await client.aclose()
+    why = first.why or "the answer is not an OpenAPI document"
     raise DiscoveryError(f"no OpenAPI document was found there: {why}", hint="name the URL of the document itself")
 
 
-def _document_in(data: bytes) -> Json:
+def _document_in(answer: Page) -> Json:
     """The OpenAPI document that an answer is, or None."""
-    if not data or data.lstrip()[:1] == b"<":
+    if answer.why or not answer.data or answer.data.lstrip()[:1] == b"<":
         return None
     try:
-        document = parse(data)
+        document = parse(answer.data)
     except DiscoveryError:
         return None
     return document if is_openapi(document) else None
-
-
-_LINK = re.compile(rb"""\b(?:url|spec-url|data-url|specUrl)["']?\s*[:=]\s*["']([^"'<>\s]{1,500})["']""")
-
-
-def _linked(data: bytes, url: str) -> list[str]:
-    """What a page of documentation names as its document, on the same origin."""
-    links = _LINK.findall(data[:200_000])[:3] if data.lstrip()[:1] == b"<" else ()
-    targets = (redirect_target(url, link.decode("ascii")) for link in links if link.isascii())
-    return [target for target in targets if target is not None]
 
 
 def _clean_url(url: str) -> str:
@@ -386,34 +402,40 @@ def _places(url: str) -> list[str]:
     return [urljoin(root, place) for root in roots for place in PLACES]
 
 
-async def _get(client: Client, url: str, ends: float) -> tuple[bytes, str]:
+async def _get(client: Client, url: str, ends: float) -> Page:
+    """What a server answers.
+
+    Raises:
+        _UnreachedError: there is no server.
+    """
     headers = (("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5"), ("Accept-Encoding", "identity"))
     for _ in range(MAX_REDIRECTS + 1):
         answer = await client.send("GET", url, headers, max_bytes=MAX_BYTES, deadline=ends, idle_s=READ_S)
         if isinstance(answer, Failure):
-            raise _fault_of(answer, url)
+            return _without_answer(answer, url)
         try:
+            link = answer.headers.get("link", "")
             if answer.status not in REDIRECTS:
-                return await _body(answer, url), url
+                if answer.status != 200:
+                    return Page(url, link=link, why=f"the server answered {answer.status}")
+                body = await answer.whole()
+                return _without_answer(body, url) if isinstance(body, Failure) else Page(url, body, link)
         finally:
             await answer.aclose()
         location = answer.headers.get("location", "")
         target = redirect_target(url, location)
-        if target is None and not location:
-            raise DiscoveryError("the server redirects to nowhere")
         if target is None:
-            raise DiscoveryError("the server redirects to another origin", hint="name that URL itself")
+            elsewhere = "to another origin; name that URL itself" if location else "to nowhere"
+            return Page(url, link=link, why=f"the server redirects {elsewhere}")
         url = target
-    raise DiscoveryError("the server redirects without an end")
+    return Page(url, why="the server redirects without an end")
 
 
-async def _body(answer: Answer, url: str) -> bytes:
-    if answer.status != 200:
-        raise DiscoveryError(f"the server answered {answer.status}")
-    body = await answer.whole()
-    if isinstance(body, Failure):
-        raise _fault_of(body, url)
-    return body
+def _without_answer(failure: Failure, url: str) -> Page:
+    problem = _fault_of(failure, url)
+    if isinstance(problem, _UnreachedError):
+        raise problem
+    return Page(url, why=str(problem))
 
 
 def _fault_of(failure: Failure, url: str) -> DiscoveryError:

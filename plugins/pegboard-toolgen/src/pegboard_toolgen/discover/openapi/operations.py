@@ -16,10 +16,11 @@ import attrs
 from pegboard_manifest import faults_of_http_binding, sanitise
 from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen.discover.openapi import answers, bodies, security
+from pegboard_toolgen.discover.openapi.naming import names_of, own_name, without_shared_prefix, words_of
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
 from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of
 from pegboard_toolgen.drafts import Draft, LeftOut
-from pegboard_toolgen.schemas import UnusableError, canonical, fit, is_clean_value, is_small, needed
+from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, canonical, fit, is_clean_value, is_small, needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,11 +111,15 @@ class OperationReader:
         self.inputs.settle()
         self.outputs.settle()
         drafts: list[Draft] = []
+        own: dict[str, str] = {}
         for operation in operations:
+            id_ = _id_of(operation.method, operation.path)
+            own[id_] = own_name(operation.said, operation.method, operation.path)
             try:
-                drafts.append(self._draft(operation))
+                drafts.append(self._draft(operation, own[id_]))
             except UnusableError as problem:
-                left_out.append(LeftOut(_id_of(operation.method, operation.path), str(problem), operation.where))
+                left_out.append(LeftOut(id_, str(problem), operation.where))
+        drafts = without_shared_prefix(drafts, own)
         return sorted(drafts, key=lambda draft: draft.id), sorted(left_out, key=lambda item: item.id), self.inputs.defs
 
     def _listed(self, left_out: list[LeftOut]) -> Iterator[tuple[str, str, Mapping[str, Json], Json]]:
@@ -153,13 +158,13 @@ class OperationReader:
         said = self.document.follow(said)
         _refuse_path(path)
         notes: list[str] = []
-        parameters = merged(self.document, item.get("parameters"), said.get("parameters"))
+        parameters = merged(self.document, notes, item.get("parameters"), said.get("parameters"))
         fields = fields_of(parameters, path, self.inputs, notes, secret=self.secret)
         if any(
             parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters
         ):
             self.has_authorization = True
-        body = self._body(said, parameters, method, notes)
+        body = self._body(said, parameters, {name for name, _ in named(fields)}, method, notes)
         produces = self._media_types(said, "produces")
         found = answers.answers_of(said.get("responses"), method.upper(), produces, self.outputs, notes)
         self.has_redirects |= found.redirects
@@ -176,14 +181,19 @@ class OperationReader:
         )
 
     def _body(
-        self, said: Mapping[str, Json], parameters: list[dict[str, Json]], method: str, notes: list[str]
+        self,
+        said: Mapping[str, Json],
+        parameters: list[dict[str, Json]],
+        taken: set[str],
+        method: str,
+        notes: list[str],
     ) -> bodies.Body | None:
         request = said.get("requestBody")
         if self.document.is_swagger_2:
             from pegboard_toolgen.discover.openapi.swagger2 import body_of
 
             request = body_of(parameters, self._media_types(said, "consumes"))
-        body = bodies.body_of(request, self.inputs, notes)
+        body = bodies.body_of(request, self.inputs, notes, taken)
         if body is not None and method == "trace":
             notes.append("A TRACE request has no body (RFC 9110, section 9.3.8); it was left out.")
             return None
@@ -214,7 +224,7 @@ class OperationReader:
 
     # Drafts ----------------------------------------------------------------------------------------------------------
 
-    def _draft(self, operation: Operation) -> Draft:
+    def _draft(self, operation: Operation, own: str) -> Draft:
         fields = [*operation.fields, *(operation.body.fields if operation.body else [])]
         properties = list(named(fields))
         input_schema = _input_schema(properties)
@@ -235,16 +245,17 @@ class OperationReader:
             and not self.sends_credentials
         ):
             notes.append("The server may want credentials (HTTP 401), and the document does not say which.")
-        title = line(said.get("summary"), 150)
+        title, tags = line(said.get("summary"), 150), _tags(said)
         if said.get("deprecated") is True:
             notes.append("The document calls it deprecated.")
         return Draft(
             id=_id_of(method, path),
-            words=_words_of(method, path),
+            words=words_of(method, path),
+            better=names_of(own, tags, method, path),
             binding=binding,
             input_schema=input_schema,
             output_schema=output_schema,
-            description=_description(said, title, method, path),
+            description=_description(operation, title, own),
             kind="openapi",
             where=operation.where,
             title=title or None,
@@ -256,7 +267,7 @@ class OperationReader:
             side_effects=_side_effects(method, path),
             notes=[sanitise(note, 2_000, one_line=True) for note in dict.fromkeys(notes)],
             runs_code=_runs_code(said, path),
-            tags=_tags(said),
+            tags=tags,
         )
 
     def _output(self, parts: list[Json]) -> tuple[dict[str, Json], list[str]]:
@@ -284,10 +295,6 @@ def _id_of(method: str, path: str) -> str:
 
 def _shown_path(path: str) -> str:
     return sanitise(path, 900, one_line=True)
-
-
-def _words_of(method: str, path: str) -> tuple[str, ...]:
-    return (method, *(word for part in path.split("/") if (word := part.replace("{", "").replace("}", ""))))
 
 
 def _refuse_path(path: str) -> None:
@@ -350,25 +357,30 @@ def _body_binding(body: bodies.Body, properties: list[tuple[str, Field]]) -> dic
     fields = [
         {"parameter": name, "name": field.wire, **field.binding} for name, field in properties if field.place == "form"
     ]
-    return {**found, "fields": fields}
+    return {**found, **({"required": False} if body.is_left_out else {}), "fields": fields}
 
 
-def _description(said: Mapping[str, Json], title: str, method: str, path: str) -> str:
+def _description(operation: Operation, title: str, own: str) -> str:
+    said = operation.said
     text = prose(said.get("description"), MAX_DESCRIPTION)
     if title and title.rstrip(".") not in text:
         text = f"{title}\n\n{text}" if text else title
     if said.get("deprecated") is True:
         text = f"Deprecated. {text}".strip()
-    return sanitise(text or _from_id(said), MAX_DESCRIPTION) or f"Sends {method.upper()} {path}."
+    text = text or _from_name(said, own) or f"Sends {operation.method.upper()} {operation.path}."
+    of_body = prose(operation.body.description, MAX_TEXT) if operation.body else ""
+    if of_body and of_body not in text:
+        text = f"{text}\n\nThe body: {of_body}"
+    return sanitise(text, MAX_DESCRIPTION)
 
 
-def _from_id(said: Mapping[str, Json]) -> str:
-    """What the operation's id and its success say, where it has no description."""
+def _from_name(said: Mapping[str, Json], own: str) -> str:
+    """What the operation's own name and its success say, where it has no description."""
     responses = said.get("responses")
     success = responses.get("200", responses.get("201")) if isinstance(responses, dict) else None
     answer = line(success.get("description"), 300) if isinstance(success, dict) else ""
-    words = " ".join(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", line(said.get("operationId"), 100))).lower()
-    return ". ".join(part.rstrip(".") for part in (words.capitalize(), answer) if part) + "." if words or answer else ""
+    words = own.replace("_", " ").strip().capitalize()
+    return ". ".join(part.rstrip(".") for part in (words, answer) if part) + "." if words or answer else ""
 
 
 def _runs_code(said: Mapping[str, Json], path: str) -> str | None:

@@ -16,7 +16,7 @@ import attrs
 from pegboard_manifest import is_reserved_header, sanitise
 from pegboard_toolgen._prose import prose, shown
 from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
-from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, is_clean
+from pegboard_toolgen.schemas import MAX_TEXT, LostReferenceError, UnusableError, is_clean, untitled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _STYLES = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-_FIT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+FIT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -43,7 +43,7 @@ class Field:
     """One property of a tool's input, and where it goes.
 
     Args:
-        place: path, query, header, cookie; body, or form for one field of a form.
+        place: path, query, header, cookie; body, or form for one field of a form or of a JSON object.
         wire: its name there.
         schema: converted.
         is_required: whether every call has to give it.
@@ -60,8 +60,11 @@ class Field:
     examples: Mapping[str, Json] = attrs.field(factory=dict)
 
 
-def merged(document: Document, *groups: Json) -> list[dict[str, Json]]:
-    """The parameters of a path and of an operation; of two with one name and place the later wins."""
+def merged(document: Document, notes: list[str], *groups: Json) -> list[dict[str, Json]]:
+    """The parameters of a path and of an operation; of two with one name and place the later wins.
+
+    One that is only referred to and cannot be found goes with a note: its name and its place stand elsewhere.
+    """
     found: dict[tuple[str, str], dict[str, Json]] = {}
     for group in groups:
         if group is None:
@@ -69,7 +72,11 @@ def merged(document: Document, *groups: Json) -> list[dict[str, Json]]:
         if not isinstance(group, list):
             raise UnusableError("its parameters are not a list")
         for said in group:
-            parameter = document.follow(said)
+            try:
+                parameter = document.follow(said)
+            except LostReferenceError as problem:
+                notes.append(f"A parameter is not known: {problem}.")
+                continue
             name, place = parameter.get("name"), parameter.get("in")
             if not isinstance(name, str) or not isinstance(place, str) or not name:
                 raise UnusableError("a parameter says no name or no place")
@@ -115,8 +122,8 @@ def fields_of(
             notes.append(f"{_called(name)} has no place in the path and was left out.")
         elif place in ("header", "cookie") and not _HEADER_NAME.fullmatch(name):
             raise UnusableError(f"the {place} {shown(name)} cannot be sent")
-        else:
-            found.append(_field(parameter, schemas, notes))
+        elif (field := _field(parameter, schemas, notes)) is not None:
+            found.append(field)
     known = {field.wire for field in found if field.place == "path"}
     for name in places:
         if name not in known:
@@ -134,7 +141,8 @@ def _called(name: str) -> str:
     return sanitise(name, 60, one_line=True) or "A parameter"
 
 
-def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) -> Field:
+def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) -> Field | None:
+    """A parameter as a field; None for an optional one that hangs on a reference which cannot be followed."""
     if schemas.document.is_swagger_2:
         parameter = parameter_of(parameter)
     place, name = parameter["in"], parameter["name"]
@@ -152,7 +160,11 @@ def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) ->
             parameter = {**parameter, **{key: part[key] for key in ("example", "examples") if key in part}}
     else:
         binding |= _style(parameter, place, name, notes)
-    schema = described(schemas.convert({} if said is None else said, notes), parameter.get("description"))
+    is_required = place == "path" or parameter.get("required") is True
+    converted = converted_or_text(said, name, schemas, notes, is_required=is_required)
+    if converted is None:
+        return None
+    schema = described(untitled(name, converted), parameter.get("description"))
     if not _says_values(schema):
         notes.append(f"Nothing says what {_called(name)} is; a text is taken.")
         schema = {"type": "string", **schema}
@@ -166,10 +178,21 @@ def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) ->
         place=place,
         wire=name,
         schema=schema,
-        is_required=place == "path" or parameter.get("required") is True,
+        is_required=is_required,
         binding=binding,
         examples=examples_of(schemas.document, parameter),
     )
+
+
+def converted_or_text(said: Json, name: str, schemas: Schemas, notes: list[str], *, is_required: bool) -> Json:
+    """The schema of a parameter; where it hangs on a reference that cannot be followed, text or None: see `_field`."""
+    try:
+        schemas.document.follow(said)
+        return schemas.convert({} if said is None else said, notes)
+    except LostReferenceError as problem:
+        what = "any text is taken" if is_required else "it is optional and was left out"
+        notes.append(f"Nothing says what {_called(name)} is, for {problem}; {what}.")
+        return {"type": "string"} if is_required else None
 
 
 def _says_values(schema: Mapping[str, Json]) -> bool:
@@ -241,6 +264,6 @@ def named(fields: Sequence[Field]) -> Iterator[tuple[str, Field]]:
 
 
 def _wanted(field: Field) -> str:
-    if _FIT_NAME.fullmatch(field.wire):
+    if FIT_NAME.fullmatch(field.wire):
         return field.wire
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", field.wire).strip("_")[:64] or field.place

@@ -13,7 +13,17 @@ from urllib.parse import unquote
 
 from pegboard_manifest import sanitise
 from pegboard_toolgen._prose import shown
-from pegboard_toolgen.schemas import DEFS, Dialect, UnusableError, Work, break_circles, convert, needed
+from pegboard_toolgen.discover.openapi.beside import PLACE
+from pegboard_toolgen.schemas import (
+    DEFS,
+    Dialect,
+    LostReferenceError,
+    UnusableError,
+    Work,
+    break_circles,
+    convert,
+    needed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +57,7 @@ class Document:
         """What a reference points to.
 
         Raises:
-            UnusableError: it points outside of the document, or to nothing.
+            LostReferenceError: it points outside of the document, or to nothing.
         """
         here: Json = self.root
         for step in steps_of(ref):
@@ -58,14 +68,14 @@ class Document:
             ):
                 here = here[int(step)]
             else:
-                raise UnusableError(f"the reference {shown(ref)} points to nothing")
+                raise LostReferenceError(f"the reference {shown(_as_written(ref))} points to nothing")
         return here
 
     def follow(self, value: Json) -> dict[str, Json]:
         """An object of the document, behind its references; anything else is an empty one.
 
         Raises:
-            UnusableError: a reference leads nowhere, outside or in a circle.
+            LostReferenceError: a reference leads nowhere, outside or in a circle.
         """
         said: dict[str, Json] = {}
         for _ in range(MAX_HOPS):
@@ -77,15 +87,23 @@ class Document:
             # OpenAPI 3.1, 4.8.23: texts beside a reference stand for those that it leads to.
             said = {key: value[key] for key in ("summary", "description") if key in value} | said
             value = self.at(ref)
-        raise UnusableError("a reference leads in a circle")
+        raise LostReferenceError("a reference leads in a circle")
 
 
 def steps_of(ref: str) -> tuple[str, ...]:
     """The steps of a reference into the same document (RFC 6901, section 6)."""
     before, _, pointer = ref.partition("#")
     if before or (pointer and not pointer.startswith("/")):
-        raise UnusableError(f"the reference {shown(ref)} points outside of the document")
+        raise LostReferenceError(f"the reference {shown(ref)} points outside of the document")
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(pointer).split("/")[1:])
+
+
+def _as_written(ref: str) -> str:
+    """A reference into a file beside the document, as the document has it."""
+    if not ref.startswith(f"#/{PLACE}/"):
+        return ref
+    name, _, rest = ref.removeprefix(f"#/{PLACE}/").partition("/")
+    return name.replace("~1", "/").replace("~0", "~") + (f"#/{rest}" if rest else "")
 
 
 def pointer_of(*steps: str) -> str:
@@ -98,7 +116,7 @@ class Schemas:
 
     Args:
         document: where they stand.
-        answers: what the server sends; there a reference that leads nowhere says nothing, elsewhere it is an error.
+        answers: whether it is what the server sends (see `pegboard_toolgen.schemas.convert`).
     """
 
     def __init__(self, document: Document, *, answers: bool) -> None:
@@ -127,6 +145,9 @@ class Schemas:
             notes: list[str] = []
             try:
                 self.defs[name] = self.convert(schema, notes)
+            except LostReferenceError as problem:
+                self.defs[name] = {}
+                notes.append(f"Any value is taken where {problem}.")
             except UnusableError as problem:
                 self.defs[name] = {}
                 self.broken[name] = str(problem)
