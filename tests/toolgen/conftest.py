@@ -129,6 +129,32 @@ class Built:
         """One call; the line of its result."""
         return self.batch([(name, arguments)], **env)[0]
 
+    @contextlib.contextmanager
+    def calling(self) -> Iterator[Callable[[str, Mapping[str, Any]], dict[str, Any]]]:
+        """`call(name, arguments)` as often as the block likes: one run of the program takes one after the other."""
+        command = [sys.executable, "-m", "pegboard", "--config", str(self.folder / "pegboard.toml")]
+        with subprocess.Popen(
+            [*command, "batch", "--parallel", "1"],
+            cwd=self.work, env=dict(self.env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            encoding="utf-8",
+        ) as running:  # fmt: skip
+            assert running.stdin is not None
+            assert running.stdout is not None
+            stdin, stdout = running.stdin, running.stdout
+
+            def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+                stdin.write(json.dumps({"id": "1", "name": name, "arguments": arguments}) + "\n")
+                stdin.flush()
+                answer: dict[str, Any] = json.loads(stdout.readline())
+                return answer
+
+            try:
+                yield call
+                stdin.close()
+                running.wait(RUN_S)
+            finally:
+                running.kill()
+
     def batch(self, calls: list[tuple[str, Mapping[str, Any]]], parallel: int = 8, **env: str) -> list[dict[str, Any]]:
         """Many calls in one run; their results in the order of the calls."""
         lines = [json.dumps({"id": str(i), "name": name, "arguments": args}) for i, (name, args) in enumerate(calls)]

@@ -16,7 +16,7 @@ import sysconfig
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,7 @@ def _answered_by_service(table: Mapping[str, Any], built: Any, _: str) -> list[A
     return answers
 
 
+Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 ASK: dict[str, Callable[[Mapping[str, Any], Any, str], list[Any]]] = {
     "library": _answered_by_library,
     "program": _answered_by_program,
@@ -98,12 +99,14 @@ def _lay_out(table: Mapping[str, Any], work: Path) -> None:
         (work / name).write_text(text, encoding="utf-8")
 
 
-def verdict(one: Mapping[str, Any], built: Any, own: Mapping[str, Any]) -> tuple[str, Any]:
+def verdict(
+    one: Mapping[str, Any], tools: Sequence[Mapping[str, Any]], call: Call, own: Mapping[str, Any]
+) -> tuple[str, Any]:
     """`right`, `wrong` or `missing`, and what the tool said."""
-    named = [tool for tool in built.manifest["tools"] if fnmatch.fnmatchcase(tool["id"], one["tool"])]
+    named = [tool for tool in tools if fnmatch.fnmatchcase(tool["id"], one["tool"])]
     if len(named) != 1:
         return "missing", f"{len(named)} tools have the id {one['tool']}"
-    result = built.call(named[0]["name"], one.get("arguments", {}))
+    result = call(named[0]["name"], one.get("arguments", {}))
     if "raises" in own:
         return ("wrong" if result["ok"] else "right"), result
     return ("right" if result["ok"] and _same(result["data"], own["is"]) else "wrong"), result
@@ -136,7 +139,9 @@ def counted(
             peers.programs.cannot_start(program, "there is none")
     venv = peers.venv(f"capabilities-{name}", *table["install"]) if "install" in table else Path(sys.prefix)
     site = sysconfig.get_path("purelib", vars={"base": str(venv), "platbase": str(venv)})
-    env = {"PATH": f"{venv / 'bin'}:{base_env['PATH']}", **table.get("env", {})}
+    _require(table)
+    inside = [str(Path(site, one)) for one in table.get("path", ())]
+    env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
     if table["kind"] == "library":
         env["PYTHONPATH"] = site
     if table["kind"] == "service":
@@ -148,6 +153,19 @@ def counted(
         yield _counted(table, make_built(name, tuple(table["init"]), env), site)
 
 
+def _require(table: Mapping[str, Any]) -> None:
+    """Skip programs of the system that are others here: `version = [["sort", "--version"], "GNU coreutils"]`."""
+    if "version" not in table:
+        return
+    command, says = table["version"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stdout
+    except OSError:
+        said = ""
+    if says not in said:
+        pytest.skip(f"{says} is not here")
+
+
 def _of_server(table: Mapping[str, Any], address: str) -> list[str]:
     return [word.format(address=address) for word in table["init"]]
 
@@ -156,12 +174,14 @@ def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str,
     own = ASK[table["kind"]](table, built, site)
     counts = {"right": 0, "wrong": 0, "missing": 0}
     rest = []
-    for one, answer in zip(table["capabilities"], own, strict=True):
-        _lay_out(table, built.work)
-        how, said = verdict(one, built, answer)
-        counts[how] += 1
-        if how != "right":
-            rest.append((how, one["says"], one["tool"], answer, said))
+    tools = built.manifest["tools"]
+    with built.calling() as call:
+        for one, answer in zip(table["capabilities"], own, strict=True):
+            _lay_out(table, built.work)
+            how, said = verdict(one, tools, call, answer)
+            counts[how] += 1
+            if how != "right":
+                rest.append((how, one["says"], one["tool"], answer, said))
     return counts, rest
 
 

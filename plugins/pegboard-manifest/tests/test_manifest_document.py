@@ -235,6 +235,10 @@ CROSS = {
         "tools[0].binding.arguments[0].flag",
     ),
     "nargs of no separate": (subprocess_tool(WIDTH | {"nargs": 2}, TEXT), "tools[0].binding.arguments[0].nargs"),
+    "bare of a flag": (
+        subprocess_tool(WIDTH | {"style": "flag", "bare": True}, TEXT),
+        "tools[0].binding.arguments[0].bare",
+    ),
     "item_style of no repeat": (
         subprocess_tool(WIDTH | {"item_style": "equals"}, TEXT),
         "tools[0].binding.arguments[0].item_style",

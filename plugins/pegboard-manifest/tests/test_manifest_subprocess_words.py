@@ -52,6 +52,10 @@ def faults(call: Any) -> list[dict[str, Any]]:
     ("entry", "value", "expected"),
     [
         (option("equals"), "a b", ["--x=a b"]),
+        (option("equals", bare=True), "a", ["--x=a"]),
+        (option("equals", bare=True), True, ["--x"]),
+        (option("equals", bare=True), False, []),
+        (option("joined", flag="-x", bare=True), True, ["-x"]),
         (option("equals"), "-rf", ["--x=-rf"]),
         (option("equals"), "@file", ["--x=@file"]),
         (option("equals"), "", ["--x="]),

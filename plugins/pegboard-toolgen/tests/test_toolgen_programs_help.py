@@ -16,8 +16,8 @@ from pegboard_toolgen.discover import help_text, programs
 from pegboard_toolgen.discover.programs import discover_program
 from pegboard_toolgen.drafts import DiscoveryError
 
-GNU = """Usage: thing [OPTION]... FILE...
-  or:  thing --check [FILE]
+GNU = """Usage: /usr/bin/thing [OPTION]... FILE...
+  or:  /usr/bin/thing --check [FILE]
 Print the FILEs in a good form.
 
 Mandatory arguments to long options are mandatory for short options too.
@@ -60,9 +60,9 @@ def test_a_gnu_text():
     assert not options["block-size"].is_separate
     assert options["lines"].schema == {"type": "integer"}
     assert options["I"].access == "read"
-    assert "takes it without a value" in options["color"].notes[0]
+    assert options["color"].is_optional
     assert [(one.name, one.words, one.required, one.access) for one in read.positionals] == [
-        ("file", None, True, "guess")
+        ("file", None, False, "guess")
     ]
     assert read.text.startswith("Print the FILEs in a good form.")
     assert any("several forms" in note for note in read.notes)
@@ -101,10 +101,24 @@ def test_alternatives_on_one_line_are_options_of_their_own():
     ]
 
 
-def test_fixed_words_in_a_usage_offer_no_arguments():
-    read = help_text.parse("Usage: x list [<user>]\n\n  --json  As JSON\n  --long  More\n", ("x",))
+def test_fixed_words_in_a_usage_are_commands():
+    text = "usage: x [-v]\n   or: x add [-t <branch>] [-f] <name> <url>\n   or: x drop [-n | --dry-run] <name>\n\n  -v  More\n"
+    read = help_text.parse(text, ("x",))
     assert read.positionals == ()
-    assert any("fixed word" in note for note in read.notes)
+    assert [(one.words, [p.name for p in one.parameters]) for one in read.variants] == [
+        (("add",), ["t", "f", "name", "url"]),
+        (("drop",), ["dry-run", "name"]),
+    ]
+
+
+def test_an_alias_whose_usage_names_the_command_is_that_command(asked):
+    path, log = asked(
+        "echo 'Usage:'; echo '  asked content [path] [flags]'; echo; echo 'Flags:'; echo '  -f, --force  do'; echo '  -k, --kind string  of'"
+    )
+    [draft] = discover_program(str(path)).drafts
+    assert draft.id == "program:asked content"
+    assert set(draft.input_schema["properties"]) == {"force", "kind", "path"}
+    assert log() == ["--help"]
 
 
 @pytest.mark.parametrize(

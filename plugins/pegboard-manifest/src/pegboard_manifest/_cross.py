@@ -216,6 +216,8 @@ def _option_faults(option: Mapping[str, Any], path: Path) -> Iterator[Fault]:
         yield Fault((*path, "flag"), "one dash for style joined", shorten(option["flag"]))
     if item_style is not None and style != "repeat":
         yield Fault((*path, "item_style"), "style repeat", shorten(style))
+    if option.get("bare") and style not in ("equals", "joined"):
+        yield Fault((*path, "bare"), "style equals or joined", shorten(style))
     if "nargs" in option and "separate" not in (style, item_style):
         yield Fault((*path, "nargs"), "style separate", shorten(style))
 

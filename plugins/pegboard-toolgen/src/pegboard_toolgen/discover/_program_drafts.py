@@ -37,6 +37,7 @@ MAX_WORD = 64
 MAX_COUNT = 10
 MAX_ITEMS = 1_000
 _FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
+_OFF = re.compile(rf"{_FLAG.pattern}(?:=false)?")
 _WORD = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9_.:@+-]{0,63}")
 _ID = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,63}")
 _INPUT = "input_text"
@@ -71,6 +72,7 @@ class Parameter:
         at_least: how many values or words at least, where it takes several.
         repeats: the option may be said several times.
         is_separate: the parser takes the value in a word of its own only.
+        is_optional: the option may stand without its value: `--color[=WHEN]`.
         required: as the source says.
         access: of a path; `guess` leaves it to the command's category; None is not a path.
         stdin: `word`: `-` means standard input; `absent`: standard input is read where it is left out.
@@ -92,6 +94,7 @@ class Parameter:
     at_least: int = 0
     repeats: bool = False
     is_separate: bool = False
+    is_optional: bool = False
     required: bool = False
     access: Literal["read", "write", "guess"] | None = None
     stdin: Literal["word", "absent"] | None = None
@@ -123,6 +126,7 @@ class Command:
         levels: the program, its command, the command's command, ...
         text: its help.
         whole: all of its help, where `text` is a part of it.
+        reads_input: it reads its standard input, which no argument stands in for.
         groups: for each group of parameters of the last level whether one of them has to be said.
         terminator: whether its parser takes `--`.
         forbidden: characters that no positional may begin with, beside the dash.
@@ -133,6 +137,7 @@ class Command:
     levels: tuple[Level, ...]
     text: str = ""
     whole: str = ""
+    reads_input: bool = False
     groups: tuple[bool, ...] = ()
     terminator: bool = True
     forbidden: str = ""
@@ -214,8 +219,10 @@ def _judged(
     category, risk, idempotency, effect = guess.judged(command.path or (program.name,), summary)
     if category in ("read", "analytics"):
         # What it reads comes back as its result: an option that would write it to a file instead is not needed.
-        needless = [p for _, p in shown if p.access == "write" and p.flags and not p.required]
+        last = next((p for _, p in reversed(shown) if p.is_positional), None)
+        needless = [p for _, p in shown if p.access == "write" and (p.flags or p is last) and not p.required]
         shown = [(depth, p) for depth, p in shown if p not in needless]
+        shown = _unchanging(shown, command, notes)
         if needless:
             notes.append(f"Dropped: {', '.join(map(_called, needless))} (the tool reads, and this would write a file).")
     writes = [p for _, p in shown if p.access == "write"]
@@ -246,6 +253,17 @@ def _judged(
     return shown, (category, risk, idempotency, effect), warnings
 
 
+def _unchanging(shown: list[tuple[int, Parameter]], command: Command, notes: list[str]) -> list[tuple[int, Parameter]]:
+    """Without what the help says makes a command that reads change something."""
+    named = set(re.findall(r"-{0,2}[A-Za-z][\w-]*", guess.changes_with(command.text)))
+    changing = [
+        p for _, p in shown if not p.required and (named & {*p.flags} or (p.is_positional and p.metavar in named))
+    ]
+    if changing:
+        notes.append(f"Dropped: {', '.join(map(_called, changing))} (the tool reads, and this would change something).")
+    return [(depth, p) for depth, p in shown if p not in changing]
+
+
 def _assembled(
     command: Command,
     program: Program,
@@ -274,17 +292,15 @@ def _assembled(
             required.append(key)
         notes.extend(f"{_called(parameter)}: {note}" for note in parameter.notes)
     arguments = _arguments(command, levels, piped, reads=category in ("read", "analytics"))
-    if piped is not None:
-        of = names[[parameter for _, parameter in shown].index(piped)]
-        about = f"What the program reads from its standard input where {of} is left out."
-        properties[_INPUT] = {"type": "string", "description": about}
+    of = None if piped is None else names[[parameter for _, parameter in shown].index(piped)]
+    properties |= _input(command, of)
     more: dict[str, Json] = {"required": required, "dependentRequired": _follow(levels)}
     more["not"] = _excluded(command, shown, names, notes)
     success = _success(command, words, notes)
     return Draft(
         id=name,
         words=words,
-        binding=_binding(program, arguments, is_piped=piped is not None, is_json=is_json, success=success),
+        binding=_binding(program, arguments, is_piped=_INPUT in properties, is_json=is_json, success=success),
         input_schema={
             "type": "object",
             "properties": properties,
@@ -306,6 +322,14 @@ def _assembled(
         runs_code=runs_code,
         tags=command.path[:-1],
     )
+
+
+def _input(command: Command, stands_in: str | None) -> dict[str, Json]:
+    """The parameter for what the program reads from its standard input, where it does."""
+    about = "What the program reads from its standard input"
+    if stands_in is not None:
+        return {_INPUT: {"type": "string", "description": f"{about} where {stands_in} is left out."}}
+    return {_INPUT: {"type": "string", "description": f"{about}."}} if command.reads_input else {}
 
 
 def _success(command: Command, words: Sequence[str], notes: list[str]) -> tuple[int, ...] | None:
@@ -339,7 +363,7 @@ def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | 
         return None, parameter.dropped, False
     flags = [*parameter.flags, *parameter.off_flags]
     usable = tuple(flag for flag in parameter.flags if _FLAG.fullmatch(flag))
-    off = tuple(flag for flag in parameter.off_flags if _FLAG.fullmatch(flag))
+    off = tuple(flag for flag in parameter.off_flags if _OFF.fullmatch(flag))
     if flags and not usable and not (parameter.form == "negatable" and off):
         return None, "its flag does not begin with a dash", False
     if parameter.form == "value" and (why := guess.code_of_option(flags, parameter.text, parameter.metavar)):
@@ -380,7 +404,7 @@ def _called(parameter: Parameter) -> str:
 
 def _best(flags: Sequence[str]) -> str:
     """The long spelling where there is one: `--pk` before `-p`, the first of several."""
-    usable = [flag for flag in flags if _FLAG.fullmatch(flag)]
+    usable = [flag for flag in flags if _OFF.fullmatch(flag)]
     return next((f for f in usable if f.startswith("--")), next((f for f in usable if len(f) > 2), (usable or [""])[0]))
 
 
@@ -473,7 +497,11 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
             schema["minItems"] = max(1, parameter.at_least)
     else:
         schema = _value_schema(parameter, command)
+        if parameter.is_optional:
+            schema = _or_alone(schema)
     sentences = [sanitise(parameter.text, MAX_TEXT, one_line=True)]
+    if parameter.is_optional:
+        sentences.append("true gives it without a value.")
     if parameter.repeats and parameter.words != 1:
         sentences.append("A list of lists, each one value.")
     if parameter.form == "value" and parameter.access:
@@ -485,6 +513,14 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
     if description := " ".join(_ended(sentence) for sentence in sentences if sentence):
         schema["description"] = description
     return schema
+
+
+def _or_alone(schema: dict[str, Json]) -> dict[str, Json]:
+    """What an option takes that may stand without its value: true is that."""
+    if "enum" in schema:
+        return {"enum": [*schema["enum"], True, False]}
+    types = schema.get("type", "string")
+    return {**schema, "type": [*([types] if isinstance(types, str) else types), "boolean"]}
 
 
 def _ended(sentence: str) -> str:
@@ -519,16 +555,23 @@ def _arguments(
         terminated = command.terminator and depth == last
         if positionals and terminated:
             arguments.append({"kind": "terminator"})
-        for parameter, key in positionals:
+        for index, (parameter, key) in enumerate(positionals):
             word: dict[str, Json] = {"kind": "positional", "parameter": key}
             if parameter.words != 1:
                 word["spread"] = True
-            if terminated and parameter.schema.get("type") in ("integer", "number"):
+            if terminated and parameter.schema.get("type") in ("integer", "number", ["number", "string"]):
                 word["guard"] = "none"
+            if not parameter.required and any(_goes_without(one, parameter) for one, _ in positionals[index + 1 :]):
+                word["optional"] = True
             arguments.append(word | _value(parameter, reads=reads))
             if parameter is piped and parameter.stdin == "word":
                 arguments.append({"kind": "literal", "value": "-", "when": _INPUT})
     return arguments
+
+
+def _goes_without(later: Parameter, earlier: Parameter) -> bool:
+    """Whether a word may be given though an optional one before it is not."""
+    return later.required or (later.group is not None and later.group == earlier.group)
 
 
 def _value(parameter: Parameter, *, reads: bool) -> dict[str, Json]:
@@ -553,6 +596,8 @@ def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:
     if parameter.is_separate or parameter.words != 1:
         one = "separate"
     option["style"] = "repeat" if parameter.repeats else one
+    if parameter.is_optional and option["style"] in ("equals", "joined"):
+        option["bare"] = True
     if parameter.repeats and one != "equals":
         option["item_style"] = one
     if parameter.words is not None and parameter.words > 1:
@@ -564,13 +609,13 @@ def _follow(levels: Mapping[int, Sequence[tuple[Parameter, str]]]) -> dict[str, 
     """Optional positionals have to be said from the left: the third without the second would be the second."""
     follows: dict[str, list[str]] = {}
     for here in levels.values():
-        before: str | None = None
+        before: tuple[str, int | None] | None = None
         for parameter, key in here:
             if not parameter.is_positional or parameter.required or parameter.stdin == "word":
                 continue
-            if before is not None:
-                follows[key] = [before]
-            before = key if parameter.words == 1 else None
+            if before is not None and (before[1] is None or before[1] != parameter.group):
+                follows[key] = [before[0]]
+            before = (key, parameter.group) if parameter.words == 1 else None
     return follows
 
 
@@ -581,7 +626,9 @@ def _excluded(
     last = len(command.levels) - 1
     here = [(key, parameter) for (depth, parameter), key in zip(shown, names, strict=True) if depth == last]
     pairs: list[dict[str, Json]] = []
-    for number, required in enumerate(command.groups[:20]):
+    numbers = {parameter.group for _, parameter in here if parameter.group is not None}
+    groups = dict(enumerate(command.groups[:20])) | {n: False for n in sorted(numbers) if n >= len(command.groups)}
+    for number, required in list(groups.items())[:40]:
         known = [(key, parameter) for key, parameter in here if parameter.group == number]
         if len(known) > 1:
             listed = ", ".join(key for key, _ in known)

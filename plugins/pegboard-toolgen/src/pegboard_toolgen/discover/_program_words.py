@@ -139,7 +139,7 @@ _CODE_FLAGS = _words(
     load-extension functions eval exec execute exec-path config-env rsh rsh-command ssh-command to-command
     checkpoint-action use-compress-program info-script new-volume-script upload-pack receive-pack pager editor
     shell pre hostname-bin script-shell node-options init-module plugin plugins python-interpreter post-process
-    pre-exec open-files-in-pager ext-diff textconv
+    pre-exec open-files-in-pager ext-diff textconv add-plugin load-plugin load-plugins plugin-dir plugins-dir
     """
 )
 _PERSON_FLAGS = frozenset({"interactive", "pdb", "ipdb", "edit-todo", "edit-description", "reedit-message"})
@@ -167,6 +167,18 @@ _INPUT_WORD = re.compile(r"^(?:expect|treat|read|parse|input|interpret)\b", re.I
 _STDIN_HELP = re.compile(
     r"\bstdin\b|\bstandard input\b|\bpiped data\b|(?:^|[\s|])- *\\?$|\s-\s+--|[\"'`]-[\"'`]",
     re.IGNORECASE | re.MULTILINE,
+)
+_READS_STDIN = re.compile(
+    r"\b(?:from|reads?|scans?|the|its|on|filter|of) (?:the )?(?:standard input|stdin)\b|"
+    r"\b(?:standard input|stdin) (?:is|as|to|into|and)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"^(?:in(?:put)?|src|source|infile|input[-_]?file)s?\d?$", re.IGNORECASE)
+_OUTPUT = re.compile(r"^(?:out(?:put)?|dst|dest|destination|outfile|output[-_]?file)s?\d?$", re.IGNORECASE)
+_CHANGES_WITH = re.compile(r"\bwith ([^.;\n]{0,40}?-\w[^;\n]{0,80}), (\w+ )", re.IGNORECASE)
+_WRITES_OUT = re.compile(
+    r"^(?:writes?|outputs?|copy|copies|concatenates?|merges?)\b[^.]{0,200}\bto (?:the )?(?:standard output|stdout)\b",
+    re.IGNORECASE,
 )
 _PATH_NAME = re.compile(
     r"(?:^|[_\W])(?:file|path|dir|directory|folder|filename|pathname|filepath|outfile|infile)s?\d?(?:$|[_\W])", re.I
@@ -238,6 +250,8 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
     named = set(words_of(command[-1])) if command else set()
     verb = first_verb(summary)
     every = named | {verb} | _leading(summary)
+    if _WRITES_OUT.match(" ".join(summary.split())) and not named & (WRITE | DESTRUCTIVE | ADMIN):
+        return "read", "low", "idempotent", None  # standard output is the answer
     if every & DESTRUCTIVE:
         return "write", "high", None, "Deletes or resets what it names."
     if every & ADMIN:
@@ -303,10 +317,28 @@ def is_path(name: str, metavar: str, text: str) -> bool:
     return bool(_PATH_NAME.search(name) or _PATH_META.match(metavar) or _PATH_HELP.search(text))
 
 
+def is_place(name: str) -> bool:
+    """Whether an argument's name says that data are read from it or written to it: `SOURCE`, `OUTPUT`."""
+    return bool(_PLACE.match(name)) or is_output(name)
+
+
+def is_output(name: str) -> bool:
+    """Whether an argument's name says that it is written to."""
+    return bool(_OUTPUT.match(name))
+
+
 def access_of(name: str, text: str) -> str:
-    """`read` where name and help say only that; else `write`."""
+    """`read` or `write` where name and help say only that, `guess` where they say nothing, else `write`."""
     words = f"{name.replace('_', ' ').replace('-', ' ')} {text}"
-    return "read" if _READS.search(words) and not _WRITES.search(words) else "write"
+    if _WRITES.search(words):
+        return "write"
+    return "read" if _READS.search(words) else "guess"
+
+
+def changes_with(text: str) -> str:
+    """What a help says of the arguments that make a program change something: "With -s, or with FOO, set the time"."""
+    sentences = _CHANGES_WITH.finditer(text[:4_000])
+    return " ".join(found[1] for found in sentences if first_verb(found[2]) in WRITE | DESTRUCTIVE | ADMIN)
 
 
 def writes_files(text: str) -> bool:
@@ -322,6 +354,11 @@ def may_be_file(text: str) -> bool:
 def takes_stdin(text: str) -> bool:
     """Whether a help text speaks of standard input."""
     return bool(_STDIN_HELP.search(text))
+
+
+def reads_stdin(text: str) -> bool:
+    """Whether a help says that the program itself reads standard input, and no argument does."""
+    return bool(_READS_STDIN.search(text))
 
 
 def is_connection(text: str) -> bool:

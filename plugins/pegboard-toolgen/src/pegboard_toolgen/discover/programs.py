@@ -337,6 +337,7 @@ def _walk(
 ) -> Iterator[Command | LeftOut]:
     where = " ".join((found.name, *path))
     parsed = help_text.parse(given, (found.name, *path))
+    here = attrs.evolve(levels[-1], parameters=parsed.options if parsed.is_led else ())
     for word in parsed.commands:
         name = f"program:{where} {word}"
         if len(path) >= MAX_DEPTH or len(texts) >= MAX_COMMANDS or time.monotonic() > end:
@@ -349,18 +350,34 @@ def _walk(
             yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
         texts.append(told)
-        yield from _walk(found, told, (*path, word), (*levels, Level(word=word)), end, texts)
-    if parsed.commands and not parsed.is_command:
+        yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts)
+    for variant in parsed.variants:
+        first, *rest = reversed(variant.words)
+        inner = (*(Level(word=word) for word in reversed(rest)), Level(word=first, parameters=variant.parameters))
+        yield _command((*levels, *inner), parsed, variant.notes, given)
+    if not parsed.is_command:
         return
-    if not parsed.options and not parsed.positionals and not parsed.commands:
+    if not parsed.options and not parsed.positionals and not parsed.commands and not parsed.reads_input:
         yield LeftOut(f"program:{where}", "its help shows neither options nor arguments", where)
         return
-    yield Command(
-        levels=(*levels[:-1], attrs.evolve(levels[-1], parameters=parsed.parameters)),
+    yield _command((*levels[:-1], attrs.evolve(levels[-1], parameters=parsed.parameters)), parsed, parsed.notes, given)
+
+
+def _command(levels: tuple[Level, ...], parsed: help_text.Help, notes: tuple[str, ...], whole: str) -> Command:
+    """A command of these levels; what an inner level says again is taken from there, as clap and cobra do."""
+    known: set[str] = set()
+    kept: list[Level] = []
+    for level in reversed(levels):
+        own = tuple(one for one in level.parameters if not known & {*one.flags, *one.off_flags})
+        known |= {flag for one in level.parameters for flag in (*one.flags, *one.off_flags)}
+        kept.insert(0, attrs.evolve(level, parameters=own))
+    return Command(
+        levels=tuple(kept),
         text=parsed.text,
-        whole=given,
+        whole=whole,
         terminator=False,
-        notes=parsed.notes,
+        notes=notes,
+        reads_input=parsed.reads_input,
     )
 
 

@@ -159,7 +159,7 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                 guarded = not (is_terminated and entry.get("guard") == "none")
                 write = writer(entry.get("value"), roots, bare=is_terminated or is_behind_word)
                 yield _positional(entry, write, tuple(before), guarded=guarded)
-                if not entry.get("spread"):
+                if not entry.get("spread") and not entry.get("optional"):
                     before.append((entry["parameter"],))
 
 
@@ -188,6 +188,7 @@ def _reader(entry: Mapping[str, Any]) -> Callable[[Arguments], Any]:
 
 def _option(entry: Mapping[str, Any], write: Write, others: set[str]) -> Piece:
     style, read, path = entry["style"], _reader(entry), (entry["parameter"],)
+    bare = {True: (entry["flag"],), False: ()} if entry.get("bare") else {}
     say = _switch(entry) if style in _SWITCHES else None
     say_value = None if say else _valued(entry, write, others)
 
@@ -195,6 +196,8 @@ def _option(entry: Mapping[str, Any], write: Write, others: set[str]) -> Piece:
         value = read(arguments)
         if value is _MISSING:
             return ()
+        if bare and isinstance(value, bool):
+            return bare[value]
         return say(value) if say else say_value(value, path, named)  # type: ignore[misc]
 
     return piece

@@ -1,0 +1,286 @@
+"""What usages, lists of arguments and placeholders say: a table of the conventions that programs follow."""
+
+# Usages stand here as they are printed.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard_manifest.bindings.subprocess.words import words_of
+from pegboard_toolgen.discover import help_text
+from pegboard_toolgen.discover._help_values import choices_of, schema_of
+from pegboard_toolgen.discover._program_drafts import Command, Level, Program, draft_of
+from pegboard_toolgen.discover._usage import Form, form_of, merged
+from pegboard_toolgen.drafts import Draft
+
+PROGRAM = {"argv0": ["x"]}
+
+
+def draft(text: str) -> Draft:
+    read = help_text.parse(text, ("x",))
+    command = Command(
+        levels=(Level(word=None, parameters=read.parameters),),
+        text=read.text,
+        terminator=False,
+        reads_input=read.reads_input,
+    )
+    made = draft_of(command, Program(id="x", name="x", kind="help"))
+    assert isinstance(made, Draft), made.why
+    return made
+
+
+def line(text: str, **arguments: Any) -> list[str]:
+    return words_of(draft(text).binding, PROGRAM, arguments)[1:]
+
+
+def shape(form: Form) -> str:
+    """A form written again: what is optional in brackets, what repeats with dots."""
+
+    def written(slot: Any) -> str:
+        name = "|".join(slot.choices) or slot.prefix + slot.name
+        name = f"{name}..." if slot.many else name
+        return name if slot.required else f"[{name}]"
+
+    return " ".join([*form.words, *map(written, form.slots)])
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ("[OPTION]... [FILE]...", "[FILE...]"),
+        ("[OPTIONS] <PATTERN> [PATH]...", "PATTERN [PATH...]"),
+        ("[OPTIONS] FILE [FILE ...]", "FILE..."),
+        ("[-h] [-e RULES] [--level {a,b}] path [path ...]", "path..."),
+        ("[OPTIONS] <RULE|--all>", "[RULE]"),
+        ("[OPTIONS] (<RULE> | --all)", "[RULE]"),
+        ("[OPTION]... FIRST INCREMENT LAST", "FIRST INCREMENT LAST"),
+        ("[OPTION]... [+FORMAT]", "[+FORMAT]"),
+        ("[OPTION]... [INPUT [OUTPUT]]", "[INPUT] [OUTPUT]"),
+        ("[-u|--utc] [MMDDhhmm[[CC]YY][.ss]]", "[MMDDhhmm]"),
+        ("[OPTION]... -t DIRECTORY SOURCE...", "SOURCE..."),
+        ("[options] -o OUT FILE", "FILE"),
+        ("--all FILE", "FILE"),
+        ("[flags] [args]", "[args...]"),
+        ("[path] [flags]", "[path]"),
+        ("<on|off> [--] [<path>...]", "on|off [path...]"),
+        ("(start|stop) NAME", "start|stop NAME"),
+        ("{always,never} FILE", "always|never FILE"),
+        ("source:path dest:path [flags]", "source:path dest:path"),
+        ("[-abc] file", "file"),
+        ("add [-t <branch>] <name> <url>", "add name url"),
+        ("[FILE] [OPTION]...", "[FILE]"),
+        ("[OPTIONS] COMMAND [ARGS]...", ""),
+        ("[-v] [-C <path>] <command> [<args>]", ""),
+        ("[[[[", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_form_of_a_usage(usage: str, expected: str) -> None:
+    assert shape(form_of(usage, plain={"--all"})) == expected
+
+
+def test_a_word_that_is_listed_as_an_argument_is_one_whatever_it_is_called() -> None:
+    text = "Usage: x [OPTIONS] [OPTION] target\n\nArguments:\n  [OPTION]  Key to show\n  target    What to do\n\nOptions:\n  -q, --quiet  Less\n"
+    read = help_text.parse(text, ("x",))
+    assert [(one.name, one.required, one.text) for one in read.positionals] == [
+        ("option", False, "Key to show."),
+        ("target", True, "What to do."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("forms", "expected"),
+    [
+        (["LAST", "FIRST LAST", "FIRST INCREMENT LAST"], "[FIRST] [INCREMENT] LAST"),
+        (["SOURCE DEST", "SOURCE... DIRECTORY", "-t DIRECTORY SOURCE..."], "SOURCE... [DIRECTORY] [DEST]"),
+        (["[FILE]...", "--files0-from=F"], "[FILE...]"),
+        (["[+FORMAT]", "[MMDD]"], "[+FORMAT] [MMDD]"),
+        (["A B", "B A"], "A B"),
+    ],
+)
+def test_the_forms_of_a_usage_together(forms: list[str], expected: str) -> None:
+    slots, _ = merged([form_of(one) for one in forms])
+    assert shape(Form(slots=slots)) == expected
+
+
+SEQ = "Usage: x LAST\n  or:  x FIRST LAST\n  or:  x FIRST INCREMENT LAST\n\nFIRST and LAST are floating point values.\n\n  -w  Of one width\n  -s  Else\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"last": 3}, ["3"]),
+        ({"first": 1, "last": 3}, ["1", "3"]),
+        ({"first": 1, "increment": "2", "last": 3, "w": True}, ["-w", "1", "2", "3"]),
+    ],
+)
+def test_a_program_that_counts_its_words_gets_as_many_as_were_given(
+    arguments: dict[str, Any], expected: list[str]
+) -> None:
+    assert line(SEQ, **arguments) == expected
+    assert draft(SEQ).input_schema["dependentRequired"] == {"increment": ["first"]}
+
+
+def test_words_of_different_forms_are_not_given_together() -> None:
+    made = draft("Usage: x [OPTION]... [+FORMAT]\n  or:  x [OPTION]... [STAMP]\n\n  -u  In UTC\n  -v  More\n")
+    assert made.input_schema["not"] == {"required": ["format", "stamp"]}
+    assert "dependentRequired" not in made.input_schema
+    assert words_of(made.binding, PROGRAM, {"stamp": "0101"})[1:] == ["0101"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(True, ["--color"]), (False, []), ("never", ["--color=never"])])
+def test_an_option_may_stand_without_its_value_where_the_help_says_so(value: Any, expected: list[str]) -> None:
+    text = "Usage: x [OPTION]...\n\n  --color[=WHEN]  WHEN={always,never}\n  -n  More\n"
+    assert line(text, color=value) == expected
+    assert draft(text).input_schema["properties"]["color"]["enum"] == ["always", "never", True, False]
+
+
+@pytest.mark.parametrize(
+    ("meta", "said", "whole", "expected"),
+    [
+        ("NUM", "print the first NUM lines", "", {"type": "integer"}),
+        ("NUM", "print the first NUM lines", "NUM may have a multiplier suffix", {"type": ["number", "string"]}),
+        ("N", "sleep for N seconds (default 1.0)", "", {"type": ["number", "string"]}),
+        ("SIZE", "use SIZE for the buffer", "", {"type": ["number", "string"]}),
+        ("<SECONDS>", "How long to wait", "", {"type": ["number", "string"]}),
+        ("int", "How many", "", {"type": "integer"}),
+        ("uint", "How many", "", {"type": "integer", "minimum": 0}),
+        ("float64", "How much", "", {"type": "number"}),
+        ("duration", "as 300ms", "", {"type": ["number", "string"]}),
+        ("string", "log level (debug|info|warn|error)", "", {"type": "string", "enum": ["debug", "info", "warn", "error"]}),
+        ("string", "a or b (e.g. a)", "", {"type": "string"}),
+        ("<F>", 'The form (choices: "a", "b")', "", {"type": "string", "enum": ["a", "b"]}),
+        ("{a,b}", "", "", {"type": "string", "enum": ["a", "b"]}),
+        ("<dev|prod>", "", "", {"type": "string", "enum": ["dev", "prod"]}),
+        ("METHOD", "METHOD={none(default),prepend,separate}", "", {"type": "string", "enum": ["none", "prepend", "separate"]}),
+        ("FILE", "of {a,b}.txt", "", {"type": "string"}),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_value(meta: str, said: str, whole: str, expected: dict[str, Any]) -> None:
+    assert schema_of(meta, said, whole) == expected
+
+
+def test_values_that_are_listed_one_a_line_are_all_there_are() -> None:
+    text = (
+        "Usage: x [OPTIONS] [SHELL]\n\nArguments:\n  [SHELL]\n          For which shell\n\n          Possible values:\n"
+        "          - bash: The one\n          - zsh:  The other\n\nOptions:\n      --color <WHEN>\n          When to use colour\n\n"
+        "          Possible values:\n          - auto:   At a terminal\n          - always\n          - never:  Not at all\n"
+        "  -q, --quiet\n          Less\n"
+    )
+    properties = draft(text).input_schema["properties"]
+    assert properties["color"]["enum"] == ["auto", "always", "never"]
+    assert properties["shell"]["enum"] == ["bash", "zsh"]
+
+
+COBRA = """Show what there is.
+
+Usage:
+  x show [path] [flags]
+
+Flags:
+      --depth int           how deep (default 3)
+      --fast                be fast (default true)
+  -h, --help                help for show
+      --tag strings         tags to show
+      --wait duration       how long to wait
+
+Global Flags:
+      --log string   log level (debug|info)
+"""
+
+
+def test_flags_as_go_prints_them() -> None:
+    read = help_text.parse(COBRA, ("x", "show"))
+    assert {one.name: (one.form, dict(one.schema), one.repeats) for one in read.options} == {
+        "depth": ("value", {"type": "integer"}, False),
+        "fast": ("negatable", {"type": "string"}, False),
+        "tag": ("value", {"type": "string"}, True),
+        "wait": ("value", {"type": ["number", "string"]}, False),
+        "log": ("value", {"type": "string", "enum": ["debug", "info"]}, False),
+    }
+    assert read.options[1].off_flags == ("--fast=false",)
+
+
+GROUP = "Shows.\n\nUsage:\n  x show [command]{more}\n\nAvailable Commands:\n  chromastyles Make a style\n  toJSON       Make JSON\n  doc          Make a text\n\n{flags}Global Flags:\n  -q, --quiet  less\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "flags", "is_command"),
+    [
+        ("", "", False),
+        ("\n  x show [flags]", "Flags:\n  --all  all of it\n\n", True),
+        ("\n  x show [flags]", "", False),
+        (" [flags]\n  x show [command]", "Flags:\n  --all  all of it\n\n", True),
+    ],
+)
+def test_a_command_with_commands_of_its_own_is_called_where_its_usage_says_so(
+    more: str, flags: str, is_command: bool
+) -> None:
+    read = help_text.parse(GROUP.format(more=more, flags=flags), ("x", "show"))
+    assert read.commands == ("chromastyles", "toJSON", "doc")
+    assert read.is_command is is_command
+
+
+@pytest.mark.parametrize(
+    ("text", "stands_in", "reads"),
+    [
+        ("Usage: x [FILE]...\nSort.\nWith no FILE, or when FILE is -, read standard input.\n\n  -a  a\n  -b  b\n", "file", False),
+        ("Usage: x SET1 [SET2]\nTranslate characters from standard input.\n\n  -a  a\n  -b  b\n", None, True),
+        ("Usage: x [NUMBER]...\nReformat NUMBERs, or the numbers from standard input.\n\n  -a  a\n  -b  b\n", "number", False),
+        ("Usage: x [FILE]...\nSort.\n\n  -a  a\n  -b  b\n", None, False),
+    ],
+)  # fmt: skip
+def test_what_a_program_reads_from_standard_input_can_be_given(text: str, stands_in: str | None, reads: bool) -> None:
+    read = help_text.parse(text, ("x",))
+    assert [one.name for one in read.positionals if one.stdin] == ([stands_in] if stands_in else [])
+    assert read.reads_input is reads
+    assert ("input_text" in draft(text).input_schema["properties"]) is bool(stands_in or reads)
+
+
+def test_what_makes_a_reading_command_change_something_is_not_offered() -> None:
+    text = "Usage: x [OPTION]... [+FORMAT]\n  or:  x [STAMP]\nDisplay the time.\nWith -s, or with [STAMP], set the time.\n\n  -s, --set=STRING  set time\n  -d, --date=STRING  display time\n"
+    made = draft(text)
+    assert made.category == "read"
+    assert set(made.input_schema["properties"]) == {"date", "format"}
+    assert any("change something" in note for note in made.notes)
+
+
+def test_a_list_of_other_things_brings_no_options() -> None:
+    text = "Usage: x OPTION... [FILE]...\n\n  -f, --fields=LIST  select these\n\nEach range is one of:\n\n  N     the Nth\n  N-    from the Nth\n  N-M   from N to M\n  -M    to the Mth\n"
+    assert [one.name for one in help_text.parse(text, ("x",)).options] == ["fields"]
+
+
+WORDS = st.sampled_from(
+    ["[", "]", "<", ">", "(", ")", "{", "}", "|", "...", "…", "FILE", "file", "[FILE]", "<a|b>", "-x", "--long", "--long=V", "--",
+     "[OPTIONS]", "command", "[ARGS]...", ",", "+", "=", " ", "add", "{a,b}", "[-abc]", "[+"]
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(
+    usage=st.one_of(st.lists(WORDS, max_size=60).map("".join), st.lists(WORDS, max_size=60).map(" ".join), st.text(max_size=80)),
+    other=st.lists(WORDS, max_size=20).map(" ".join),
+)  # fmt: skip
+def test_any_usage_is_a_form(usage: str, other: str) -> None:
+    forms = [form_of(usage, listed=["file"], plain=["-x"]), form_of(other)]
+    slots, apart = merged(forms)
+    names = [slot.name for slot in slots]
+    assert len(set(names)) == len(names)
+    assert all(slot.name for slot in slots)
+    assert all(one != two for one, two in apart)
+    assert all(isinstance(one, str) for one in choices_of(usage, other))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ["[" * 50_000, "<" * 50_000, "(a|" * 20_000, "A " * 30_000, "[A [" * 20_000, "x[" * 20_000 + "]" * 20_000, "{a," * 20_000, "a|" * 30_000],
+)  # fmt: skip
+def test_long_usages_are_read_in_bounded_time(usage: str, in_time: Any) -> None:
+    with in_time():
+        form_of(usage[:4_000])
+        help_text.parse(f"Usage: x {usage}\n  or: x {usage}\n" * 20, ("x",))
