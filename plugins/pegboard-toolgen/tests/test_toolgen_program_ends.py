@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_toolgen.discover._program_drafts import Command, Level, Parameter, Program, draft_of
+from pegboard_toolgen.discover._program_drafts import draft_of
 from pegboard_toolgen.discover._program_ends import endless_command, endless_option, one_is_answer, success_of
+from pegboard_toolgen.discover._program_parts import Command, Level, Parameter, Program
 from pegboard_toolgen.drafts import Draft, LeftOut
 
 HOST = (("--host",), "Bind socket to this host.")

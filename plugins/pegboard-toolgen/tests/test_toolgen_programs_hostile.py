@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pegboard_manifest.hygiene import sanitise
 from pegboard_toolgen.discover import help_text, programs
-from pegboard_toolgen.discover._program_drafts import Command, Level, Program, draft_of
+from pegboard_toolgen.discover._program_drafts import draft_of
+from pegboard_toolgen.discover._program_parts import Command, Level, Program
 from pegboard_toolgen.discover.programs import discover_program
 from pegboard_toolgen.drafts import DiscoveryError, Draft, LeftOut
 

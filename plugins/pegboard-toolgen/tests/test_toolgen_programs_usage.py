@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pegboard_manifest.bindings.subprocess.words import words_of
 from pegboard_toolgen.discover import help_text
 from pegboard_toolgen.discover._help_values import choices_of, schema_of
-from pegboard_toolgen.discover._program_drafts import Command, Level, Program, draft_of
+from pegboard_toolgen.discover._program_drafts import draft_of
+from pegboard_toolgen.discover._program_parts import Command, Level, Program
 from pegboard_toolgen.discover._usage import Form, form_of, merged
 from pegboard_toolgen.drafts import Draft
 

@@ -6,7 +6,8 @@ import pytest
 
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover import argparse_actions, click_tree
-from pegboard_toolgen.discover._program_drafts import Command, Level, Parameter, Program, draft_of, program_id, split
+from pegboard_toolgen.discover._program_drafts import draft_of, program_id, split
+from pegboard_toolgen.discover._program_parts import Command, Level, Parameter, Program
 from pegboard_toolgen.drafts import Draft, LeftOut
 
 PROGRAM = Program(id="p", name="p", kind="click")

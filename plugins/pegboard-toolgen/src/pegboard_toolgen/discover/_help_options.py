@@ -9,7 +9,7 @@ import attrs
 
 from pegboard_toolgen.discover import _help_values as values_of
 from pegboard_toolgen.discover import _program_words as guess
-from pegboard_toolgen.discover._program_drafts import Parameter
+from pegboard_toolgen.discover._program_parts import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,19 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard_manifest import sanitise
 from pegboard_toolgen.discover import _program_ends as ends
 from pegboard_toolgen.discover import _program_words as guess
+from pegboard_toolgen.discover._program_line import arguments_of, follow
+from pegboard_toolgen.discover._program_parts import FLAG, INPUT, OFF, best
 from pegboard_toolgen.drafts import Draft, LeftOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pegboard_toolgen.drafts import Kind
+    from pegboard_toolgen.discover._program_parts import Command, Parameter, Program
 
     Judgement = tuple[Any, Any, Any, str | None]  # category, risk, idempotency, side effect
 
@@ -36,11 +38,8 @@ MAX_TEXT = 1_200
 MAX_WORD = 64
 MAX_COUNT = 10
 MAX_ITEMS = 1_000
-_FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
-_OFF = re.compile(rf"{_FLAG.pattern}(?:=false)?")
 _WORD = re.compile(r"[A-Za-z0-9_@+][A-Za-z0-9_.:@+-]{0,63}")
 _ID = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,63}")
-_INPUT = "input_text"
 _TEXT_RESULT = {
     "type": "object",
     "properties": {"result": {"type": "string"}},
@@ -55,113 +54,6 @@ _EXITS = (
     {"stderr": _EXISTS, "code": "CONFLICT"},
 )
 """How programs of Python's command line libraries end; of others nothing is known."""
-
-
-@attrs.frozen(kw_only=True)
-class Parameter:
-    """One option or positional argument.
-
-    Args:
-        name: as the source names it; what a caller says is made of the longest flag, else of this.
-        flags: all spellings that turn it on or take its value; none for a positional.
-        off_flags: spellings that turn it off.
-        form: `value` takes words; `flag` and `negatable` none, `count` is said several times.
-        schema: of one word, where it takes any.
-        schemas: of the words of one value, where they differ.
-        words: how many words a value has; None for any number.
-        at_least: how many values or words at least, where it takes several.
-        repeats: the option may be said several times.
-        is_separate: the parser takes the value in a word of its own only.
-        is_optional: the option may stand without its value: `--color[=WHEN]`.
-        required: as the source says.
-        access: of a path; `guess` leaves it to the command's category; None is not a path.
-        stdin: `word`: `-` means standard input; `absent`: standard input is read where it is left out.
-        default: as JSON; None is none.
-        text: the help.
-        metavar: what the help calls the value.
-        notes: what was lost on the way.
-        dropped: why no tool shows it.
-        group: the number of its group in the command, of which at most one may be said.
-    """
-
-    name: str
-    flags: tuple[str, ...] = ()
-    off_flags: tuple[str, ...] = ()
-    form: Literal["value", "flag", "negatable", "count"] = "value"
-    schema: Mapping[str, Json] = attrs.field(factory=lambda: {"type": "string"})
-    schemas: tuple[Mapping[str, Json], ...] = ()
-    words: int | None = 1
-    at_least: int = 0
-    repeats: bool = False
-    is_separate: bool = False
-    is_optional: bool = False
-    required: bool = False
-    access: Literal["read", "write", "guess"] | None = None
-    stdin: Literal["word", "absent"] | None = None
-    default: Json = None
-    text: str = ""
-    metavar: str = ""
-    notes: tuple[str, ...] = ()
-    dropped: str | None = None
-    group: int | None = None
-
-    @property
-    def is_positional(self) -> bool:
-        return not self.flags and not self.off_flags
-
-
-@attrs.frozen(kw_only=True)
-class Level:
-    """One word of a command's path with its own parameters; the program itself has no word."""
-
-    word: str | None
-    parameters: tuple[Parameter, ...] = ()
-
-
-@attrs.frozen(kw_only=True)
-class Command:
-    """One command that can be called.
-
-    Args:
-        levels: the program, its command, the command's command, ...
-        text: its help.
-        whole: all of its help, where `text` is a part of it.
-        reads_input: it reads its standard input, which no argument stands in for.
-        groups: for each group of parameters of the last level whether one of them has to be said.
-        terminator: whether its parser takes `--`.
-        forbidden: characters that no positional may begin with, beside the dash.
-        notes: what was lost on the way.
-        runs_code: why, where the source knows.
-    """
-
-    levels: tuple[Level, ...]
-    text: str = ""
-    whole: str = ""
-    reads_input: bool = False
-    groups: tuple[bool, ...] = ()
-    terminator: bool = True
-    forbidden: str = ""
-    notes: tuple[str, ...] = ()
-    runs_code: str | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return tuple(level.word for level in self.levels if level.word is not None)
-
-    @property
-    def options(self) -> list[tuple[tuple[str, ...], str]]:
-        """The flags of each of its own options, and what its help says of them."""
-        own = self.levels[-1].parameters if self.levels else ()
-        return [((*one.flags, *one.off_flags), one.text) for one in own if not one.is_positional]
-
-
-@attrs.frozen(kw_only=True)
-class Program:
-    """The program that commands belong to: its id in the manifest, its name, how its command line was found."""
-
-    id: str
-    name: str
-    kind: Kind
 
 
 def draft_of(command: Command, program: Program) -> Draft | LeftOut:
@@ -291,16 +183,16 @@ def _assembled(
         if parameter.required and not (parameter is piped and parameter.stdin):
             required.append(key)
         notes.extend(f"{_called(parameter)}: {note}" for note in parameter.notes)
-    arguments = _arguments(command, levels, piped, reads=category in ("read", "analytics"))
+    arguments = arguments_of(command, levels, piped, reads=category in ("read", "analytics"))
     of = None if piped is None else names[[parameter for _, parameter in shown].index(piped)]
     properties |= _input(command, of)
-    more: dict[str, Json] = {"required": required, "dependentRequired": _follow(levels)}
+    more: dict[str, Json] = {"required": required, "dependentRequired": follow(levels)}
     more["not"] = _excluded(command, shown, names, notes)
     success = _success(command, words, notes)
     return Draft(
         id=name,
         words=words,
-        binding=_binding(program, arguments, is_piped=_INPUT in properties, is_json=is_json, success=success),
+        binding=_binding(program, arguments, is_piped=INPUT in properties, is_json=is_json, success=success),
         input_schema={
             "type": "object",
             "properties": properties,
@@ -328,8 +220,8 @@ def _input(command: Command, stands_in: str | None) -> dict[str, Json]:
     """The parameter for what the program reads from its standard input, where it does."""
     about = "What the program reads from its standard input"
     if stands_in is not None:
-        return {_INPUT: {"type": "string", "description": f"{about} where {stands_in} is left out."}}
-    return {_INPUT: {"type": "string", "description": f"{about}."}} if command.reads_input else {}
+        return {INPUT: {"type": "string", "description": f"{about} where {stands_in} is left out."}}
+    return {INPUT: {"type": "string", "description": f"{about}."}} if command.reads_input else {}
 
 
 def _success(command: Command, words: Sequence[str], notes: list[str]) -> tuple[int, ...] | None:
@@ -346,7 +238,7 @@ def _binding(
         "kind": "subprocess",
         "program": program.id,
         "arguments": arguments,
-        **({"stdin": {"parameter": _INPUT, "format": "text"}} if is_piped else {}),
+        **({"stdin": {"parameter": INPUT, "format": "text"}} if is_piped else {}),
         "output": {"parser": "json" if is_json else "text"},
         **({"success": list(success)} if success else {"success_with_output": [1]}),
         **({"exits": [dict(one) for one in _EXITS]} if program.kind != "help" else {}),
@@ -354,7 +246,7 @@ def _binding(
 
 
 def _takes_queries(parameter: Parameter) -> bool:
-    return guess.takes_queries((_best(parameter.flags) or parameter.name).lstrip("-"), parameter.text)
+    return guess.takes_queries((best(parameter.flags) or parameter.name).lstrip("-"), parameter.text)
 
 
 def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | None, bool]:
@@ -362,8 +254,8 @@ def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | 
     if parameter.dropped:
         return None, parameter.dropped, False
     flags = [*parameter.flags, *parameter.off_flags]
-    usable = tuple(flag for flag in parameter.flags if _FLAG.fullmatch(flag))
-    off = tuple(flag for flag in parameter.off_flags if _OFF.fullmatch(flag))
+    usable = tuple(flag for flag in parameter.flags if FLAG.fullmatch(flag))
+    off = tuple(flag for flag in parameter.off_flags if OFF.fullmatch(flag))
     if flags and not usable and not (parameter.form == "negatable" and off):
         return None, "its flag does not begin with a dash", False
     if parameter.form == "value" and (why := guess.code_of_option(flags, parameter.text, parameter.metavar)):
@@ -399,13 +291,7 @@ def _says_json(summary: str, command: Command) -> bool:
 
 def _called(parameter: Parameter) -> str:
     """How a note names a parameter."""
-    return sanitise(_best(parameter.flags) or _best(parameter.off_flags) or parameter.name, 80, one_line=True)
-
-
-def _best(flags: Sequence[str]) -> str:
-    """The long spelling where there is one: `--pk` before `-p`, the first of several."""
-    usable = [flag for flag in flags if _OFF.fullmatch(flag)]
-    return next((f for f in usable if f.startswith("--")), next((f for f in usable if len(f) > 2), (usable or [""])[0]))
+    return sanitise(best(parameter.flags) or best(parameter.off_flags) or parameter.name, 80, one_line=True)
 
 
 def _snake(text: str) -> str:
@@ -418,7 +304,7 @@ def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list
     """A name for each parameter, by what it is and never by its place: on a clash the kind is added, then a hash."""
 
     def plain(parameter: Parameter) -> str:
-        flag = _best(parameter.flags) or _best(parameter.off_flags)
+        flag = best(parameter.flags) or best(parameter.off_flags)
         if len(flag) == 2 and flag[1].isupper() and parameter.name in (flag, flag[1]):
             return f"upper_{flag[1].lower()}"
         return _snake(flag.lstrip("-") if len(flag) > 2 else parameter.name.lstrip("-") or flag.lstrip("-"))
@@ -427,7 +313,7 @@ def _names(shown: Sequence[tuple[int, Parameter]], words: Sequence[str]) -> list
     names = [plain(parameter) for _, parameter in shown]
 
     def clashing() -> set[str]:
-        return {name for name in names if names.count(name) > 1 or name == _INPUT}
+        return {name for name in names if names.count(name) > 1 or name == INPUT}
 
     twice = clashing()
     names = [
@@ -479,7 +365,7 @@ def _word_schema(parameter: Parameter, schema: Mapping[str, Json], command: Comm
         word["pattern"] = f"^[^{re.escape(command.forbidden)}-]"
     elif parameter.access:
         word |= {"minLength": 1}
-    elif not parameter.is_positional and len(_best(parameter.flags)) == 2 and not parameter.is_separate:
+    elif not parameter.is_positional and len(best(parameter.flags)) == 2 and not parameter.is_separate:
         # -x and an empty value would be -x alone, and take the next word.
         word["pattern"] = "^[^=]"
     return word
@@ -507,7 +393,7 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
     if parameter.form == "value" and parameter.access:
         sentences.append("A path." if not sentences[0] else "")
     if is_piped:
-        sentences.append(f"Leave it out to give the text itself as {_INPUT}.")
+        sentences.append(f"Leave it out to give the text itself as {INPUT}.")
     if shown := _shown_default(parameter):
         sentences.append(f"Default: {shown}.")
     if description := " ".join(_ended(sentence) for sentence in sentences if sentence):
@@ -539,84 +425,6 @@ def _shown_default(parameter: Parameter) -> str:
     if isinstance(default, str) and default.isprintable() and default.strip() == default:
         shown = sanitise(default, 120, one_line=True)
     return "" if re.search(rf"\bdefaults?\b[^.]*?{re.escape(shown)}", parameter.text, re.IGNORECASE) else shown
-
-
-def _arguments(
-    command: Command, levels: Mapping[int, Sequence[tuple[Parameter, str]]], piped: Parameter | None, *, reads: bool
-) -> list[dict[str, Json]]:
-    arguments: list[dict[str, Json]] = []
-    last = len(command.levels) - 1
-    for depth, level in enumerate(command.levels):
-        if level.word is not None:
-            arguments.append({"kind": "literal", "value": level.word})
-        here = levels.get(depth, ())
-        arguments.extend(_option(parameter, key, reads=reads) for parameter, key in here if not parameter.is_positional)
-        positionals = [(parameter, key) for parameter, key in here if parameter.is_positional]
-        terminated = command.terminator and depth == last
-        if positionals and terminated:
-            arguments.append({"kind": "terminator"})
-        for index, (parameter, key) in enumerate(positionals):
-            word: dict[str, Json] = {"kind": "positional", "parameter": key}
-            if parameter.words != 1:
-                word["spread"] = True
-            if terminated and parameter.schema.get("type") in ("integer", "number", ["number", "string"]):
-                word["guard"] = "none"
-            if not parameter.required and any(_goes_without(one, parameter) for one, _ in positionals[index + 1 :]):
-                word["optional"] = True
-            arguments.append(word | _value(parameter, reads=reads))
-            if parameter is piped and parameter.stdin == "word":
-                arguments.append({"kind": "literal", "value": "-", "when": _INPUT})
-    return arguments
-
-
-def _goes_without(later: Parameter, earlier: Parameter) -> bool:
-    """Whether a word may be given though an optional one before it is not."""
-    return later.required or (later.group is not None and later.group == earlier.group)
-
-
-def _value(parameter: Parameter, *, reads: bool) -> dict[str, Json]:
-    if parameter.access is None:
-        return {}
-    access = ("read" if reads else "write") if parameter.access == "guess" else parameter.access
-    return {"value": {"format": "path", "access": access}}
-
-
-def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:
-    flag = _best(parameter.flags)
-    option: dict[str, Json] = {"kind": "option", "parameter": key, "flag": flag}
-    if parameter.form == "negatable":
-        off = _best(parameter.off_flags)
-        # With one of the two alone it is a flag, named by what is left.
-        return option | (
-            {"style": "negatable", "off_flag": off} if flag and off else {"style": "flag", "flag": flag or off}
-        )
-    if parameter.form != "value":
-        return option | {"style": parameter.form}
-    one = "joined" if len(flag) == 2 else "equals"
-    if parameter.is_separate or parameter.words != 1:
-        one = "separate"
-    option["style"] = "repeat" if parameter.repeats else one
-    if parameter.is_optional and option["style"] in ("equals", "joined"):
-        option["bare"] = True
-    if parameter.repeats and one != "equals":
-        option["item_style"] = one
-    if parameter.words is not None and parameter.words > 1:
-        option["nargs"] = parameter.words
-    return option | _value(parameter, reads=reads)
-
-
-def _follow(levels: Mapping[int, Sequence[tuple[Parameter, str]]]) -> dict[str, list[str]]:
-    """Optional positionals have to be said from the left: the third without the second would be the second."""
-    follows: dict[str, list[str]] = {}
-    for here in levels.values():
-        before: tuple[str, int | None] | None = None
-        for parameter, key in here:
-            if not parameter.is_positional or parameter.required or parameter.stdin == "word":
-                continue
-            if before is not None and (before[1] is None or before[1] != parameter.group):
-                follows[key] = [before[0]]
-            before = (key, parameter.group) if parameter.words == 1 else None
-    return follows
 
 
 def _excluded(

@@ -98,13 +98,13 @@ def form_of(text: str, *, listed: Collection[str] = (), plain: Collection[str] =
         listed: names that the help lists as arguments; one of them is no fixed word and no place for options.
         plain: options that are known to take no value.
     """
-    reader = _Reader(listed={key_of(one) for one in listed}, plain=frozenset(plain))
-    reader.read(_nodes(text), required=True)
-    return reader.form()
+    walk = _Walk(listed={key_of(one) for one in listed}, plain=frozenset(plain))
+    walk.read(_nodes(text), required=True)
+    return walk.form()
 
 
 @attrs.define
-class _Reader:
+class _Walk:
     """Walks the nodes of one form and remembers what it met."""
 
     listed: Collection[str]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard_toolgen.discover import _program_words as guess
-from pegboard_toolgen.discover._program_drafts import MAX_ENUM, Command, Level, Parameter
+from pegboard_toolgen.discover._program_drafts import MAX_ENUM
+from pegboard_toolgen.discover._program_parts import Command, Level, Parameter
 from pegboard_toolgen.discover._reading import flag, items, names, number, text
 from pegboard_toolgen.drafts import LeftOut
 

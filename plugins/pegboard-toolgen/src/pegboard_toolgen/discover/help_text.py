@@ -21,7 +21,7 @@ from pegboard_toolgen.discover._usage import Form, form_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pegboard_toolgen.discover._program_drafts import Parameter
+    from pegboard_toolgen.discover._program_parts import Parameter
 
 Json = Any
 MAX_LINES = 6_000

@@ -29,7 +29,8 @@ from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover import argparse_actions, click_tree, help_text
 from pegboard_toolgen.discover._child import Finished, run_child
-from pegboard_toolgen.discover._program_drafts import Command, Level, Program, draft_of, program_id, split
+from pegboard_toolgen.discover._program_drafts import draft_of, program_id, split
+from pegboard_toolgen.discover._program_parts import Command, Level, Program
 from pegboard_toolgen.discover._reading import text
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 
