@@ -77,6 +77,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
     return started
 
 
+NOTED = '[check]\nunreachable = "note"\n'
 INIT = ("init", "--openapi", "https://api.example.com/spec.json")
 
 
@@ -390,14 +391,71 @@ def test_check_names_hints_whose_tools_the_source_has_no_more(
     assert "'http:GET /dogs/03' fits no tool of the source" in refused.err
 
 
-def test_a_source_that_cannot_be_reached_is_a_note_to_check(api: Api, run: Callable[..., Run]) -> None:
+def test_a_source_that_cannot_be_reached_is_a_difference_unless_hints_take_it_for_a_note(
+    api: Api, run: Callable[..., Run]
+) -> None:
     run(*INIT)
     api.fails = "nobody answers"
+    done = run("check")
+    assert done.status == 1
+    assert done.out == (
+        "https://api.example.com/spec.json cannot be reached: nobody answers: bring it back, "
+        'or say unreachable = "note" under [check] in toolgen.toml\n'
+    )
+    Path("llm-tooling/toolgen.toml").write_text(NOTED)
     done = run("check")
     assert done.status == 0
     assert "cannot be reached, nothing is said of its drift: nobody answers" in done.err
     failed = run("init")
     assert (failed.status, failed.err) == (2, "error: nobody answers\nhint: start it\n")
+    Path("llm-tooling/toolgen.toml").write_text("what")
+    assert run("check").status == 1
+
+
+def test_a_source_that_its_own_file_names_wrongly_is_a_difference(api: Api, run: Callable[..., Run]) -> None:
+    run(*INIT)
+    path = Path("llm-tooling/project.profile.json")
+    said = json.loads(path.read_text())
+    said["sources"].append({"kind": "program", "name": "dog", "inside": "../dog"})
+    path.write_text(json.dumps(said))
+    done = run("check")
+    assert done.status == 1
+    assert "project.profile.json names a source that cannot be used: pegboard toolgen init" in done.out
+
+
+def test_a_source_that_the_system_refuses_is_no_reason_to_stop(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Discovery:
+        raise PermissionError(13, "Permission denied")
+
+    run(*INIT)
+    monkeypatch.setattr(sources, "discover", refused)
+    done = run("check")
+    assert done.status == 1
+    assert "spec.json cannot be reached: [Errno 13] Permission denied" in done.out
+
+
+@pytest.mark.parametrize("made", [{}, {"limit": {"type": "integer"}}])
+def test_check_says_which_parameter_came_went_or_changed(
+    api: Api, run: Callable[..., Run], made: dict[str, Any]
+) -> None:
+    def taking(**properties: Any) -> list[Draft]:
+        schema = {"type": "object", "properties": {**made, **properties}, "additionalProperties": False}
+        places = [{"parameter": name, "name": name, "in": "query"} for name in schema["properties"]]
+        made_of = {**draft("/dogs").binding, "parameters": places}
+        return [draft("/dogs", input_schema=schema, binding=made_of), draft("/cats")]
+
+    api.drafts = taking(age={"type": "integer"}, name={"type": "string"}, kind={"enum": ["a", "b"]})
+    run(*INIT)
+    api.drafts = taking(age={"type": "string"}, sort={"type": "string"}, kind={"enum": ["a", "c"]})
+    done = run("check")
+    assert done.status == 1
+    assert done.out.splitlines() == [
+        "get_dogs changed in its source: parameter age is now string, was integer; "
+        'parameter kind takes "c" too, takes "b" no more; parameter name is gone; parameter sort came (string): '
+        "pegboard toolgen init --out llm-tooling"
+    ]
 
 
 def spec(name: str, *drafts: Draft, server: str = "api", **more: Any) -> Discovery:
@@ -423,7 +481,7 @@ def check_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable
         monkeypatch.setattr(sources, "discover", discover)
         named = [word for name in before for word in ("--openapi", f"https://example.com/{name}")]
         Path("llm-tooling").mkdir()
-        Path("llm-tooling/toolgen.toml").write_text(hints)
+        Path("llm-tooling/toolgen.toml").write_text(NOTED + hints)
         done = run("init", *named)
         assert done.status == 0, done.err
         assert run("check").status == 0

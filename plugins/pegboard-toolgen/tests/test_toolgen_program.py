@@ -262,8 +262,9 @@ def test_a_program_named_by_its_path_says_what_its_tools_need(tmp_path: Path, to
     assert "PATH does not lead to keep-dogs: put it there, or set KEEP_DOGS_PROGRAM to its path" in made.stderr
     assert str(tmp_path).encode() not in b"".join(files_of(work / "llm-tooling").values())
     unreached = toolgen("check", cwd=work)
-    assert unreached.returncode == 0
-    assert "keep-dogs cannot be reached, nothing is said of its drift" in unreached.stderr
+    assert unreached.returncode == 1
+    assert unreached.stdout.startswith("keep-dogs cannot be reached: there is no program 'keep-dogs'")
+    assert "put it on PATH, set KEEP_DOGS_PROGRAM to its path, or say unreachable" in unreached.stdout
     path.write_text(path.read_text().replace("--most", "--least"))
     drifted = toolgen("check", cwd=work, KEEP_DOGS_PROGRAM=str(path))
     assert drifted.returncode == 1

@@ -151,9 +151,9 @@ def build(folder: Path | None, replace: bool, with_: tuple[frozenset[str], ...],
 @toolgen.command("check", short_help="Say what is not as it should be.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 def check(folder: Path | None) -> int:
-    """Compare every output with what would be made now, and the tools with their source where it can be reached.
+    """Compare every output with what would be made now, and the tools with their source.
 
-    Exit status: 0 nothing differs; 1 something does, a line each with what to do.
+    Exit status: 0 nothing differs; 1 something does, a line each with what to do, or a source cannot be read.
     """
     from pegboard_toolgen import drift
 
@@ -163,7 +163,7 @@ def check(folder: Path | None) -> int:
     for line in found.notes:
         _note(f"note: {line}")
     for one in found.differences:
-        click.echo(shown(f"{one.what}: {one.fix}", 500))
+        click.echo(shown(f"{one.what}: {one.fix}", 2_000))
     if not found.differences:
         click.echo(f"{shown(place.name or place, 100)} is as it should be: {counted(found.tools, 'tool')}")
     _tell_parts(found.parts, place)

@@ -1,10 +1,11 @@
 """`check`: what in the folder is not as it would be made now, and where the source went on without it.
 
-Nothing is written. A source that cannot be reached is a note: the outputs are held against the manifest all the same,
-and what the other sources have against the draft. What in the draft is of the source that is missing is told by its
-binding: a program, module or server that no other source has. It takes part as it stands there, so that hints about it
-still mean something, and is not compared. Where a missing source has no such place of its own, it shares one; then
-nobody can tell whose a tool is that is gone from there, and nothing is said of it.
+Nothing is written. A source that is gone or cannot be read is a difference, or a note where `[check] unreachable` says
+so: the outputs are held against the manifest all the same, and what the other sources have against the draft. What in
+the draft is of the source that is missing is told by its binding: a program, module or server that no other source has.
+It takes part as it stands there, so that hints about it still mean something, and is not compared. Where a missing
+source has no such place of its own, it shares one; then nobody can tell whose a tool is that is gone from there, and
+nothing is said of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pegboard_toolgen import building, flow, sources
 from pegboard_toolgen import folder as places
 from pegboard_toolgen._texts import as_word, shown, to_line
 from pegboard_toolgen.assemble import EXCLUDED, PLACES, Assembled, choose, gather
+from pegboard_toolgen.changes import PROVENANCE, changes_of
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
 from pegboard_toolgen.folder import DRAFT
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from pegboard_toolgen.profile import Source
 
 _TAG = re.compile("-[0-9a-f]{6}")
+MAX_SAID = 12
+"""Of one tool so many changes are said."""
 
 
 @attrs.frozen
@@ -94,40 +98,86 @@ def _of_source(folder: Folder, name: str) -> tuple[list[Difference], list[str]]:
     listed = state.profile.get("sources")
     if state.generated is None or not listed:
         return [], ["the source is not known: nothing is said of its drift"]
-    found: list[Discovery] = []
-    failed: list[Source] = []
-    notes = []
-    root = flow.root_of(folder, state.profile)
-    wanted = _wanted(folder, state.profile)
-    for source in sources.sources_of(state.profile, root):
-        try:
-            place = attrs.evolve(_where_it_is(source, state.generated), include=wanted)
-            found.append(sources.discover(place, source.base_url or None))
-        except DiscoveryError as problem:
-            failed.append(source)
-            notes.append(
-                f"{shown(source.name, 100)} cannot be reached, nothing is said of its drift: {shown(problem, 200)}"
-            )
-    if not found:
-        return [], notes
     init = f"pegboard toolgen init --out {name}"
+    root = flow.root_of(folder, state.profile)
+    known = sources.sources_of(state.profile, root)
+    found, failed = _discovered(folder, state, known)
+    notes, differences = _told(folder, failed, state.generated)
+    if len(known) < len(listed):
+        differences.append(Difference(f"{places.PROFILE} names a source that cannot be used", init))
+    if not found:
+        return differences, notes
     try:
-        made, missing = _made(folder, state, found, failed)
+        made, missing = _made(folder, state, found, [*failed])
     except ConfigError as problem:  # a hint that names what the source has no more
         text = " ".join(str(problem).split())
         if failed:  # or what the missing one has
-            return [], [*notes, f"nothing is said of drift without it, for hints do not fit: {shown(text, 300)}"]
-        return [
-            Difference(
-                f"hints and source do not fit: {shown(text, 500)}", f"{problem.hint or 'repair it'}, then {init}"
-            )
-        ], notes
-    differences = list(_compared(missing.without(state.generated), missing.without(made.document), init))
-    known = [to_line(one) for one in state.generated.get("provenance", {}).get("sources", ())]
+            return differences, [
+                *notes,
+                f"nothing is said of drift without it, for hints do not fit: {shown(text, 300)}",
+            ]
+        fix = f"{problem.hint or 'repair it'}, then {init}"
+        return [*differences, Difference(f"hints and source do not fit: {shown(text, 500)}", fix)], notes
+    drifted = list(_compared(missing.without(state.generated), missing.without(made.document), init))
+    then = [to_line(one) for one in state.generated.get("provenance", {}).get("sources", ())]
     now = [to_line(one) for one in made.document["provenance"]["sources"]]
-    if not differences and (set(now) - set(known) if failed else now != known):
-        differences = [Difference("the source changed, though no tool did", init)]
-    return differences, notes
+    if not drifted and (set(now) - set(then) if failed else now != then):
+        drifted = [Difference("the source changed, though no tool did", init)]
+    return [*differences, *drifted], notes
+
+
+def _discovered(
+    folder: Folder, state: building.Known, known: Sequence[Source]
+) -> tuple[list[Discovery], dict[Source, str]]:
+    """What the sources have now; and those that are gone or cannot be read, with the reason."""
+    found: list[Discovery] = []
+    failed: dict[Source, str] = {}
+    wanted = _wanted(folder, state.profile)
+    for source in known:
+        try:
+            place = attrs.evolve(_where_it_is(source, state.generated or {}), include=wanted)
+            found.append(sources.discover(place, source.base_url or None))
+        except (DiscoveryError, OSError) as problem:
+            failed[source] = shown(problem, 200)
+    return found, failed
+
+
+def _told(
+    folder: Folder, failed: Mapping[Source, str], document: Mapping[str, Any]
+) -> tuple[list[str], list[Difference]]:
+    """Sources that are gone or cannot be read, as notes or differences: as hints say. One that `init` could not read
+    either is not gone."""
+    try:
+        are_notes = flow.hints_of(folder, ()).unreachable == "note"
+    except ConfigError:  # told by who uses the hints
+        are_notes = False
+    known = {one.get("id") for one in _left_out(folder)}
+    notes, differences = [], []
+    for source, why in failed.items():
+        name = shown(source.name, 100)
+        if are_notes or sources.id_of_source(source) in known:
+            notes.append(f"{name} cannot be reached, nothing is said of its drift: {why}")
+        else:
+            fix = f'{_how_to_reach(source, document)}, or say unreachable = "note" under [check] in {places.HINTS}'
+            differences.append(Difference(f"{name} cannot be reached: {why}", fix))
+    return notes, differences
+
+
+def _how_to_reach(source: Source, document: Mapping[str, Any]) -> str:
+    if source.kind == "library":
+        return "install it"
+    if source.kind == "program" and not source.inside:
+        for program in document.get("programs", {}).values():
+            if program["argv0"][0] == source.name and "argv0_env" in program:
+                return f"put it on PATH, set {program['argv0_env']} to its path"
+    return "bring it back"
+
+
+def _left_out(folder: Folder) -> list[Mapping[str, Any]]:
+    """What the draft says that became no tool."""
+    draft = folder.read_json(DRAFT)
+    listed = draft.get("left_out") if isinstance(draft, dict) else None
+    return [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
 
 
 def _wanted(folder: Folder, profile: Mapping[str, Any]) -> tuple[str, ...]:
@@ -205,12 +255,10 @@ def _missing(folder: Folder, document: Mapping[str, Any], failed: Sequence[Sourc
         part, member = PLACES[binding["kind"]]
         if tool["id"] not in known and (binding[member] in places.get(part, ()) or binding["kind"] in shared):
             tools[tool["id"]] = tool
-    draft = folder.read_json(DRAFT)
-    listed = draft.get("left_out") if isinstance(draft, dict) else None
     excluded = [
         str(one["id"])
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, dict) and str(one.get("why")) == EXCLUDED and str(one.get("id")) not in known
+        for one in _left_out(folder)
+        if str(one.get("why")) == EXCLUDED and str(one.get("id")) not in known
     ]
     defs = {key: value for key, value in document.get("$defs", {}).items() if key not in gathered.defs}
     return _Missing(tools, places, defs, tuple(excluded))
@@ -288,18 +336,30 @@ def _made(
 def _compared(was: Mapping[str, Any], now: Mapping[str, Any], init: str) -> Iterator[Difference]:
     old = {tool["id"]: tool for tool in was["tools"]}
     new = {tool["id"]: tool for tool in now["tools"]}
+    elsewhere: list[str] = []
+    changed = False
     for id_ in sorted(old.keys() | new.keys()):
         if id_ not in new:
             yield Difference(f"{shown(old[id_]['name'], 64)} is gone from its source ({shown(id_, 200)})", init)
         elif id_ not in old:
             yield Difference(f"{shown(id_, 200)} is new in its source", init)
-        else:
-            parts = sorted(
-                key for key in old[id_].keys() | new[id_].keys()
-                if to_line(old[id_].get(key)) != to_line(new[id_].get(key))
-            )  # fmt: skip
-            if parts:
-                yield Difference(f"{shown(new[id_]['name'], 64)} changed in its source: {', '.join(parts)}", init)
+        elif said := changes_of(old[id_], new[id_], was.get("$defs", {}), now.get("$defs", {})):
+            if said == [PROVENANCE]:
+                elsewhere.append(shown(new[id_]["name"], 64))
+            else:
+                changed = True
+                yield Difference(f"{shown(new[id_]['name'], 64)} changed in its source: {_first(said)}", init)
+    if elsewhere:
+        yield Difference(f"{_first(elsewhere, ', ')}: found at another place in the source, or with other notes", init)
     for part in ("servers", "programs", "modules", "$defs"):
-        if to_line(was.get(part, {})) != to_line(now.get(part, {})):
-            yield Difference(f"{part} changed in the source", init)
+        before, after = was.get(part, {}), now.get(part, {})
+        keys = sorted(
+            key for key in before.keys() | after.keys() if to_line(before.get(key)) != to_line(after.get(key))
+        )
+        if keys and not (part == "$defs" and changed):  # a definition is said of each tool that it reaches
+            yield Difference(f"{part} changed in the source: {_first([shown(key, 64) for key in keys], ', ')}", init)
+
+
+def _first(said: Sequence[str], between: str = "; ") -> str:
+    more = f"{between}and {len(said) - MAX_SAID} more" if len(said) > MAX_SAID else ""
+    return between.join(said[:MAX_SAID]) + more

@@ -64,6 +64,7 @@ class Hints:
         timeout_ms: of every tool whose source says none.
         rate_limit: of every tool.
         schema_bytes: how large the schemas of one tool may be, as it is listed.
+        unreachable: what a source is to `check` that is gone or cannot be read: an error, or a note.
         project, servers, programs, modules: laid over what discovery found, key by key.
         tools: by id or name.
 
@@ -82,6 +83,7 @@ class Hints:
     timeout_ms: int | None = None
     rate_limit: str | None = None
     schema_bytes: int = 16_000
+    unreachable: Literal["error", "note"] = "error"
     project: Mapping[str, Any] = attrs.field(factory=dict)
     servers: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     programs: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
@@ -118,6 +120,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Field]] = {
     "output": {"default": _STRICT, "open": _TEXTS, "any": _TEXTS},
     "limits": {"timeout_ms": _Field("number"), "rate_limit": _RATE,
                "schema_bytes": _Field("number", least=1_000, most=1_000_000)},
+    "check": {"unreachable": _Field("text", ("error", "note"))},
     "project": {
         "name": _TEXT, "version": _TEXT, "description": _TEXT, "entrypoint": _TEXT,
         "type": _Field("text", ("program", "library", "http-api", "mixed")),
@@ -187,7 +190,7 @@ class _HintsReader:
             for key, value in self._tables(table.get("tools", {}), "tools").items()
         }
         output = found["output"]
-        members: dict[str, Any] = {**found["select"], **found["limits"], **places}
+        members: dict[str, Any] = {**found["select"], **found["limits"], **found["check"], **places}
         return Hints(
             **members,
             categories=found["categories"],
@@ -413,6 +416,10 @@ _TEMPLATE = """\
 # default = "declared"
 # open = []
 # any = []
+
+[check]
+# What `pegboard toolgen check` makes of a source that is gone or cannot be read: "error" (it ends with 1), or "note".
+# unreachable = "error"
 
 # [servers.api]
 # base_url = "https://api.example.com"

@@ -109,12 +109,17 @@ def discover_all(
         except DiscoveryError as problem:
             if explicit or len(sources) == 1:
                 raise ConfigError(shown(problem, 500), hint=problem.hint and shown(problem.hint, 300)) from None
-            kind = {"library": "python", "openapi": "http"}.get(source.kind, source.kind)
-            failed.append(LeftOut(f"{kind}:{shown(source.name, 200)}", shown(problem, 300)))
+            failed.append(LeftOut(id_of_source(source), shown(problem, 300)))
     if not found:
         reasons = "; ".join(f"{one.id}: {one.why}" for one in failed[:3])
         raise ConfigError(f"none of {counted(len(failed), 'source')} can be read: {reasons}", hint="see what they say")
     return found, failed
+
+
+def id_of_source(source: Source) -> str:
+    """By what a source is called in reports that gives no tool at all."""
+    kind = {"library": "python", "openapi": "http"}.get(source.kind, source.kind)
+    return f"{kind}:{shown(source.name, 200)}"
 
 
 def discover(source: Source, base_url: str | None = None) -> Discovery:
