@@ -7,9 +7,11 @@ says something else or refuses, and missing when there is no such tool. The page
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import shutil
+import string
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +24,8 @@ from typing import Any
 
 import pytest
 
-TABLES = {path.stem: path for path in sorted((Path(__file__).parent / "capabilities").glob("*.toml"))}
+HERE = Path(__file__).parent / "capabilities"
+TABLES = {path.stem: path for path in sorted(HERE.glob("*.toml"))}
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "discovery.md"
 ASK_A_LIBRARY = """
 import importlib, json, pkgutil, sys
@@ -72,16 +75,38 @@ def _answered_by_program(table: Mapping[str, Any], built: Any, _: str) -> list[A
 def _answered_by_service(table: Mapping[str, Any], built: Any, _: str) -> list[Any]:
     answers = []
     for one in table["capabilities"]:
-        method, path = one["asked"].split(" ", 1)
-        body = json.dumps(one["body"]).encode() if "body" in one else None
-        headers = {"Content-Type": "application/json", **one.get("headers", {})}
-        request = urllib.request.Request(f"{built.address}{path}", body, headers, method=method)
+        kept = _as_at_first(table, one, built)
+        said = _filled({key: one[key] for key in ("asked", "body", "headers") if key in one}, kept)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                answers.append({"is": answer.read().decode()})
+            answers.append({"is": _send(built.address, said)})
         except urllib.error.HTTPError as error:
             answers.append({"raises": error.code})
     return answers
+
+
+def _send(address: str, said: Mapping[str, Any]) -> str:
+    method, path = said["asked"].split(" ", 1)
+    body = json.dumps(said["body"]).encode() if "body" in said else None
+    headers = {"Content-Type": "application/json", "Accept": "application/json, */*;q=0.5", **said.get("headers", {})}
+    request = urllib.request.Request(f"{address}{path}", body, headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def _as_at_first(table: Mapping[str, Any], one: Mapping[str, Any], built: Any) -> dict[str, str]:
+    """Bring a server back to where it was: `reset` are requests, whatever they answer; what `keep` names of an answer
+    stands for `$NAME` in what is asked and in the tool's arguments."""
+    kept: dict[str, str] = {}
+    for request in (*table.get("reset", ()), *one.get("reset", ())):
+        with contextlib.suppress(urllib.error.HTTPError):
+            answer = _send(built.address, _filled({k: v for k, v in request.items() if k != "keep"}, kept))
+            kept |= {name: json.loads(answer)[key] for name, key in request.get("keep", {}).items()}
+    return kept
+
+
+def _filled(value: Any, kept: Mapping[str, str]) -> Any:
+    return json.loads(string.Template(json.dumps(value)).safe_substitute(kept)) if kept else value
 
 
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -93,29 +118,48 @@ ASK: dict[str, Callable[[Mapping[str, Any], Any, str], list[Any]]] = {
 
 
 def _lay_out(table: Mapping[str, Any], work: Path) -> None:
-    """The files that a table's calls are about."""
+    """The files that a table's calls are about, or that its server needs."""
     for name, text in table.get("files", {}).items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, encoding="utf-8")
 
 
 def verdict(
-    one: Mapping[str, Any], tools: Sequence[Mapping[str, Any]], call: Call, own: Mapping[str, Any]
-) -> tuple[str, Any]:
-    """`right`, `wrong` or `missing`, and what the tool said."""
+    table: Mapping[str, Any], one: Mapping[str, Any], built: Any, tools: Sequence[Mapping[str, Any]], call: Call,
+    own: Mapping[str, Any],
+) -> tuple[str, Any]:  # fmt: skip
+    """`right`, `wrong` or `missing`, and what the tool said.
+
+    Args:
+        table: with keys of answers that do not matter, `ignore`: times, ids.
+        one: of its capabilities; may name more of them.
+        built: whose tools are asked.
+        tools: of the manifest.
+        call: calls one.
+        own: the project's own answer.
+    """
     named = [tool for tool in tools if fnmatch.fnmatchcase(tool["id"], one["tool"])]
     if len(named) != 1:
         return "missing", f"{len(named)} tools have the id {one['tool']}"
-    result = call(named[0]["name"], one.get("arguments", {}))
+    kept = _as_at_first(table, one, built) if table["kind"] == "service" else {}
+    result = call(named[0]["name"], _filled(one.get("arguments", {}), kept))
     if "raises" in own:
         return ("wrong" if result["ok"] else "right"), result
-    return ("right" if result["ok"] and _same(result["data"], own["is"]) else "wrong"), result
+    ignored = frozenset((*table.get("ignore", ()), *one.get("ignore", ())))
+    return ("right" if result["ok"] and _same(result["data"], own["is"], ignored) else "wrong"), result
 
 
-def _same(data: Any, own: Any) -> bool:
+def _same(data: Any, own: Any, ignored: frozenset[str]) -> bool:
     """Whether a tool's data say what the project says: as JSON where its text is JSON, else as text."""
     said = data["result"] if isinstance(data, dict) and set(data) == {"result"} else data
-    return any(_plain(one) == _plain(own) for one in (said, data))
+    own = _without(_plain(own), ignored)
+    return any(_without(_plain(one), ignored) == own for one in (said, data))
+
+
+def _without(value: Any, ignored: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(one, ignored) for key, one in value.items() if key not in ignored}
+    return [_without(one, ignored) for one in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
@@ -129,7 +173,11 @@ def _plain(value: Any) -> Any:
 
 @pytest.fixture
 def counted(
-    request: pytest.FixtureRequest, peers: Any, base_env: Mapping[str, str], make_built: Callable[..., Any]
+    request: pytest.FixtureRequest,
+    peers: Any,
+    base_env: Mapping[str, str],
+    make_built: Callable[..., Any],
+    tmp_path: Path,
 ) -> Iterator[tuple[dict[str, int], list[Any]]]:
     """How many of a table's capabilities are right, wrong and missing, and what was not right."""
     name: str = request.param
@@ -142,13 +190,17 @@ def counted(
     _require(table)
     inside = [str(Path(site, one)) for one in table.get("path", ())]
     env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
+    places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, name, peers)}
     if table["kind"] == "library":
         env["PYTHONPATH"] = site
     if table["kind"] == "service":
         port = peers.free_port()
-        command = [word.format(port=port, bin=venv / "bin", here=TABLES[name].parent) for word in table["serve"]]
-        with peers.serving(name, command, port, table["ready"]) as address:
-            yield _counted(table, make_built(name, (*_of_server(table, address),), env, address=address), site)
+        places["port"] = port
+        command = [word.format_map(places) for word in table["serve"]]
+        _lay_out(table, tmp_path)
+        with peers.serving(name, command, port, table["ready"], cwd=tmp_path) as address:
+            words = [word.format_map({**places, "address": address}) for word in table["init"]]
+            yield _counted(table, make_built(name, tuple(words), env, address=address), site)
     else:
         yield _counted(table, make_built(name, tuple(table["init"]), env), site)
 
@@ -166,8 +218,27 @@ def _require(table: Mapping[str, Any]) -> None:
         pytest.skip(f"{says} is not here")
 
 
-def _of_server(table: Mapping[str, Any], address: str) -> list[str]:
-    return [word.format(address=address) for word in table["init"]]
+def _of_npm(table: Mapping[str, Any], name: str, peers: Any) -> dict[str, str]:
+    """Where Node, the packages of `npm`, and the one file of a package that `document` names lie."""
+    found = {}
+    if packages := table.get("npm", ()):
+
+        def install(folder: Path) -> None:
+            for package in packages:
+                peers.npm(folder, package)
+
+        modules = peers.installed(f"capabilities-{name}", packages, install) / "node_modules"
+        found |= {"nodejs": peers.node(), "modules": str(modules)}
+    if "document" in table:
+        package, file = table["document"]
+
+        def keep(folder: Path) -> None:
+            peers.npm(folder / "whole", package)
+            shutil.copyfile(folder / "whole" / "node_modules" / file, folder / "document.json")
+            shutil.rmtree(folder / "whole")  # hundreds of documents of which one is needed
+
+        found["document"] = str(peers.installed(f"document-{name}", table["document"], keep) / "document.json")
+    return found
 
 
 def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str, int], list[Any]]:
@@ -178,7 +249,7 @@ def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str,
     with built.calling() as call:
         for one, answer in zip(table["capabilities"], own, strict=True):
             _lay_out(table, built.work)
-            how, said = verdict(one, tools, call, answer)
+            how, said = verdict(table, one, built, tools, call, answer)
             counts[how] += 1
             if how != "right":
                 rest.append((how, one["says"], one["tool"], answer, said))
