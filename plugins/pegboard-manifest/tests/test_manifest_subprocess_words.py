@@ -104,7 +104,7 @@ def faults(call: Any) -> list[dict[str, Any]]:
         (option("equals", value={"format": "path"}), "none.txt", ["--x=none.txt"]),
         (PATH, "@x", ["./@x"]),
         ({"kind": "literal", "value": "insert"}, None, ["insert"]),
-        (TERMINATOR, None, ["--"]),
+        (TERMINATOR, None, []),
     ],
 )
 def test_a_value_becomes_words_as_its_style_says(entry: dict[str, Any], value: Any, expected: list[str]) -> None:

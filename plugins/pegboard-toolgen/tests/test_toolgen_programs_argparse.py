@@ -140,6 +140,38 @@ def test_every_kind_of_argument_reaches_the_program_as_it_was_said(thing, run):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("value", "expected"), [("z", "z"), (True, "c"), (False, None)])
+def test_an_option_whose_value_may_be_left_out_takes_true(thing, run, value, expected):
+    finished = run(*thing, "program:thing", name="n", number=1, kind="x", this="t", maybe=value)
+    assert json.loads(finished.stdout)["maybe"] == expected
+
+
+INPUTS = """
+import argparse, sys
+def main():
+    p = argparse.ArgumentParser()
+    subs = p.add_subparsers(dest="command", required=True)
+    many = subs.add_parser("many", description="Show files.")
+    many.add_argument("filename", nargs="+", help='file(s) to show (use "-" for stdin)')
+    one = subs.add_parser("one", description="Show FILE, or standard input if it is -.")
+    one.add_argument("file")
+    alone = subs.add_parser("scan-stdin", help="scan the standard input")
+    alone.add_argument("--deep", action="store_true")
+    a = p.parse_args()
+    names = getattr(a, "filename", None) or [getattr(a, "file", "-")]
+    print([sys.stdin.read() if name == "-" else open(name).read() for name in names])
+"""
+
+
+@pytest.mark.parametrize("word", ["many", "one", "scan-stdin"])
+def test_what_is_read_from_standard_input_can_be_given_however_the_program_wants_it(program, run, word):
+    path = program(INPUTS)
+    found = discover_program(str(path))
+    assert run(path, found, f"program:thing {word}", "piped", input_text="piped").stdout == "['piped']\n"
+    draft = next(one for one in found.drafts if one.id.endswith(word))
+    assert "required" not in draft.input_schema
+
+
 def test_paths_by_type_carry_their_access(thing):
     (draft,) = thing[1].drafts
     values = {one["parameter"]: one.get("value") for one in draft.binding["arguments"] if "parameter" in one}

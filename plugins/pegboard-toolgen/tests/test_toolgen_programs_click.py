@@ -40,6 +40,7 @@ def cli(profile):
 @click.option("-x", "short", help="Short alone.")
 @click.option("--upper", "case", flag_value="upper")
 @click.option("--lower", "case", flag_value="lower")
+@click.option("--maybe", is_flag=False, flag_value="bare")
 @click.option("--when", type=click.DateTime())
 @click.option("--id", type=click.UUID)
 @click.option("--token", envvar="THING_TOKEN", hide_input=True)
@@ -158,6 +159,11 @@ def test_the_line_that_a_binding_makes_gives_the_program_what_came(run):
     assert (said["count"], said["fmt"], said["ratio"], said["verbose"]) == (3, "b", 0.5, 2)
     assert said["shout"] is False
     assert (said["pair"], said["short"], said["case"]) == ([["a", 1], ["b", 2]], "v", "upper")
+
+
+@pytest.mark.parametrize(("value", "expected"), [("z", "z"), (True, "bare"), (False, None)])
+def test_an_option_whose_value_may_be_left_out_takes_true(run, value, expected):
+    assert json.loads(run("show-thing", name="n", maybe=value).stdout)["maybe"] == expected
 
 
 def test_options_of_a_group_stand_before_the_command_and_do_not_clash_with_its_own(run, thing):

@@ -109,7 +109,7 @@ def test_the_forms_of_a_usage_together(forms: list[str], expected: str) -> None:
     assert shape(Form(slots=slots)) == expected
 
 
-SEQ = "Usage: x LAST\n  or:  x FIRST LAST\n  or:  x FIRST INCREMENT LAST\n\nFIRST and LAST are floating point values.\n\n  -w  Of one width\n  -s  Else\n"
+SEQ = "Usage: x LAST\n  or:  x FIRST LAST\n  or:  x FIRST INCREMENT LAST\n\nFIRST, INCREMENT and LAST are floating point values.\n\n  -w  Of one width\n  -s  Else\n"
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,42 @@ def test_what_makes_a_reading_command_change_something_is_not_offered() -> None:
     assert made.category == "read"
     assert set(made.input_schema["properties"]) == {"date", "format"}
     assert any("change something" in note for note in made.notes)
+
+
+GNU_SEQ = f"{SEQ}\nMandatory arguments to long options are mandatory for short options too.\n"
+
+
+def test_a_number_may_be_negative_where_the_parser_takes_a_terminator() -> None:
+    read = help_text.parse(GNU_SEQ, ("x",))
+    assert read.terminator
+    assert not help_text.parse(SEQ, ("x",)).terminator
+    command = Command(levels=(Level(word=None, parameters=read.parameters),), text=read.text)
+    made = draft_of(command, Program(id="x", name="x", kind="help"))
+    assert isinstance(made, Draft)
+    words = words_of(made.binding, PROGRAM, {"first": 5, "increment": "-1", "last": -2})
+    assert words == ["x", "--", "5", "-1", "-2"]
+    assert made.input_schema["properties"]["last"] == {"type": ["number", "string"], "pattern": "^([^-]|-[0-9.])"}
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1,2", ["--key=1,2"]), (["1", "2"], ["--key=1", "--key=2"])])
+def test_an_option_that_is_often_said_several_times_takes_a_list(value: Any, expected: list[str]) -> None:
+    text = "Usage: x [OPTION]...\n\n  -k, --key=KEYDEF  sort via a key\n  -o, --name=NAME   of that name\n"
+    assert line(text, key=value) == expected
+    assert draft(text).input_schema["properties"]["key"]["type"] == ["string", "array"]
+    assert draft(text).input_schema["properties"]["name"]["type"] == "string"
+
+
+@pytest.mark.parametrize(
+    ("first", "rule"),
+    [
+        ("Print the lines.", "Taken for read by the word 'print' of its help."),
+        ("Write the lines to standard output.", "Taken for read by its help."),
+        ("Delete the lines.", "Taken for write by the word 'delete' of its help."),
+        ("The lines.", "Neither its name nor its help says that it only reads: it counts as a write."),
+    ],
+)
+def test_the_rule_by_which_a_command_reads_or_writes_is_told(first: str, rule: str) -> None:
+    assert rule in draft(f"Usage: x [FILE]\n{first}\n\n  -a  a\n  -b  b\n").notes
 
 
 def test_a_list_of_other_things_brings_no_options() -> None:

@@ -29,6 +29,12 @@ _REPEATED = re.compile(
     r"\bmultiple options\b|\bcomma[- ]separated or repeat",
     re.IGNORECASE,
 )
+_OFTEN = re.compile(
+    r"(?:.*[-_])?(?:key|keydef|pattern|glob|regexp?|expr|expression|rule|define|header|exclude|include|tag|label|filter|"
+    r"field|column|var|env|param|arg|select|ignore|ext|extension|type|attr|property|key=value|name=value)s?$",
+    re.IGNORECASE,
+)
+"""What is often said several times, where a help is silent about it: getopt and clap do not show that."""
 _SPACED_META = re.compile(
     r"^(?:(?:<[^<>]{1,60}>|\[[^\[\]]{1,60}\]|\{[^{}]{1,400}\}|[A-Z][A-Z0-9_:|.,=/+-]*|string|strings|stringArray|"
     r"stringSlice|stringToString|stringToInt|ints?|intSlice|int32|int64|uint|uint32|uint64|floats?|float32|float64|"
@@ -246,6 +252,7 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
         else 1
     )
     optional = optional and words == 1 and not repeats
+    may_repeat = is_text and not is_path and words == 1 and not repeats and not optional
     notes = ["taken for a path by its name or help."] if is_path else []
     return Parameter(
         name=name,
@@ -253,6 +260,7 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
         schema=schema,
         words=words,
         repeats=repeats,
+        may_repeat=may_repeat and bool(_OFTEN.match(name) or _OFTEN.match(plain)),
         is_separate=read.joint == " " and len(_longest(read.on)) > 2 and not optional,
         is_optional=optional,
         access=guess.access_of(name, said) if is_path and words == 1 else None,  # type: ignore[arg-type]

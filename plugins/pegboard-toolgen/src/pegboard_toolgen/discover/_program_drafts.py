@@ -108,7 +108,9 @@ def _judged(
 ) -> tuple[list[tuple[int, Parameter]], Judgement, list[str]]:
     """What a command does, as its name, its summary and its parameters say; without the parameters that it then does
     not need, and with what a person has to know. Notes are added to `notes`."""
-    category, risk, idempotency, effect = guess.judged(command.path or (program.name,), summary)
+    called = command.path or (program.name,)
+    category, risk, idempotency, effect = guess.judged(called, summary)
+    notes.append(guess.rule_of(called, summary, category))
     if category in ("read", "analytics"):
         # What it reads comes back as its result: an option that would write it to a file instead is not needed.
         last = next((p for _, p in reversed(shown) if p.is_positional), None)
@@ -359,6 +361,8 @@ def _value_schema(parameter: Parameter, command: Command) -> dict[str, Json]:
 
 def _word_schema(parameter: Parameter, schema: Mapping[str, Json], command: Command) -> dict[str, Json]:
     word = dict(schema)
+    if parameter.is_positional and word.get("type") == ["number", "string"]:
+        return word | {"pattern": "^([^-]|-[0-9.])"}  # behind `--`, where a dash is that of a number
     if word.get("type") != "string" or "enum" in word or "pattern" in word:
         return word
     if parameter.is_positional and command.forbidden:
@@ -385,7 +389,11 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
         schema = _value_schema(parameter, command)
         if parameter.is_optional:
             schema = _or_alone(schema)
+        elif parameter.may_repeat and schema.get("type") == "string":
+            schema = {**schema, "type": ["string", "array"], "items": {"type": "string"}}
     sentences = [sanitise(parameter.text, MAX_TEXT, one_line=True)]
+    if parameter.may_repeat:
+        sentences.append("A list says it several times.")
     if parameter.is_optional:
         sentences.append("true gives it without a value.")
     if parameter.repeats and parameter.words != 1:

@@ -69,10 +69,11 @@ def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:
     one = "joined" if len(flag) == 2 else "equals"
     if parameter.is_separate or parameter.words != 1:
         one = "separate"
-    option["style"] = "repeat" if parameter.repeats else one
+    repeats = parameter.repeats or parameter.may_repeat
+    option["style"] = "repeat" if repeats else one
     if parameter.is_optional and option["style"] in ("equals", "joined"):
         option["bare"] = True
-    if parameter.repeats and one != "equals":
+    if repeats and one != "equals":
         option["item_style"] = one
     if parameter.words is not None and parameter.words > 1:
         option["nargs"] = parameter.words

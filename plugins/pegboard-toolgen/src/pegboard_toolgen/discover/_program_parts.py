@@ -33,6 +33,7 @@ class Parameter:
         words: how many words a value has; None for any number.
         at_least: how many values or words at least, where it takes several.
         repeats: the option may be said several times.
+        may_repeat: nothing says whether it may be; a list is taken too.
         is_separate: the parser takes the value in a word of its own only.
         is_optional: the option may stand without its value: `--color[=WHEN]`.
         required: as the source says.
@@ -55,6 +56,7 @@ class Parameter:
     words: int | None = 1
     at_least: int = 0
     repeats: bool = False
+    may_repeat: bool = False
     is_separate: bool = False
     is_optional: bool = False
     required: bool = False

@@ -268,6 +268,21 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
     return None, None, None, None
 
 
+def rule_of(command: Sequence[str], summary: str, category: str | None) -> str:
+    """By which of its own words a command got its category, as a sentence for who checks it."""
+    if category is None:
+        return "Neither its name nor its help says that it only reads: it counts as a write."
+    tables = {"read": READ, "analytics": ANALYTICS, "admin": ADMIN}
+    known = tables.get(category, WRITE | DESTRUCTIVE)
+    named = [word for word in words_of(command[-1])[:6] if word in known] if command else []
+    said = [word for word in (first_verb(summary), *sorted(_leading(summary))) if word in known]
+    if named:
+        return f"Taken for {category} by the word {named[0]!r} of its name."
+    return (
+        f"Taken for {category} by the word {said[0]!r} of its help." if said else f"Taken for {category} by its help."
+    )
+
+
 def is_filter(summary: str) -> bool:
     """Whether the help says that it turns its input into its output."""
     return bool(_FILTER.match(summary.strip()))

@@ -80,6 +80,7 @@ def _walk(
     yield Command(
         levels=(*above, level),
         text=_with_epilog(help_text, text(parser.get("epilog"))),
+        reads_input=guess.reads_stdin(help_text) and not any(one.stdin for one in level.parameters),
         groups=groups,
         terminator=not rest and "-" in prefix,
         forbidden=text(parser.get("fromfile_prefix_chars"), 8),
@@ -145,7 +146,7 @@ def _valued(
     schema, lost = _schema(action)
     typed = text(action.get("type"), 80)
     notes = [*common["notes"], *lost]
-    access, stdin = _file(action, typed, schema, flags, common)
+    access, stdin = _file(action, typed, schema, flags, common, help_text)
     repeats = kind in ("_AppendAction", "_ExtendAction")
     words: int | None = 1
     at_least = 0
@@ -156,8 +157,6 @@ def _valued(
         elif nargs in ("+", "*"):
             words, at_least = None, 1 if nargs == "+" else 0
             repeats = kind == "_AppendAction"
-        elif nargs == "?" and action.get("const") is not None:
-            notes.append("the program also takes it without a value.")
     elif isinstance(nargs, int) and 1 <= nargs <= 100:
         words = nargs if nargs > 1 else 1
     elif nargs in ("*", "+", "...", "A..."):
@@ -166,12 +165,13 @@ def _valued(
     elif nargs == "?":
         required = False
     default = action.get("default")
-    if stdin and words == 1 and nargs == "?":
-        stdin = "absent" if guess.takes_stdin(common["text"]) or default == "-" else None
-    elif stdin and words is None:
-        stdin = "absent" if default in (["-"], "-") or guess.takes_stdin(common["text"]) else None
-    elif words != 1 or flags:
+    speaks = guess.takes_stdin(common["text"]) or default in (["-"], "-")
+    if flags or (words is not None and words > 1):
         stdin = None
+    elif stdin and required:
+        stdin = "word" if stdin == "word" or speaks or "-" in help_text else None
+    elif stdin:
+        stdin = "absent" if speaks or guess.takes_stdin(help_text) else None
     return Parameter(
         **{**common, "notes": tuple(notes), "required": required},
         flags=flags,
@@ -179,6 +179,7 @@ def _valued(
         words=words,
         at_least=at_least,
         repeats=repeats and bool(flags),
+        is_optional=bool(flags) and nargs == "?" and action.get("const") is not None and not repeats,
         access=access,  # type: ignore[arg-type]
         stdin=stdin,  # type: ignore[arg-type]
         default=None if default in ("-", ["-"]) else default,
@@ -186,7 +187,12 @@ def _valued(
 
 
 def _file(
-    action: dict[str, Json], typed: str, schema: dict[str, Json], flags: tuple[str, ...], common: dict[str, Any]
+    action: dict[str, Json],
+    typed: str,
+    schema: dict[str, Json],
+    flags: tuple[str, ...],
+    common: dict[str, Any],
+    help_text: str,
 ) -> tuple[str | None, str | None]:
     """Access of a path, and whether `-` or nothing means standard input."""
     if typed == "FileType":
@@ -199,6 +205,7 @@ def _file(
     if typed in _PATHS or guess.is_path(name, common["metavar"], common["text"]):
         # An argument that is read where it is left out is an input, whatever else its words say.
         piped = guess.takes_stdin(common["text"]) or action.get("default") in ("-", ["-"])
+        piped = piped or (not flags and guess.takes_stdin(help_text))
         access = "read" if piped and not flags else guess.access_of(common["name"], common["text"])
         return access, "absent" if piped else None
     return None, None

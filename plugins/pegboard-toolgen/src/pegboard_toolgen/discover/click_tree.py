@@ -86,6 +86,7 @@ def _walk(
         # A line of its own with a backspace keeps click from rewrapping; a form feed ends the help.
         text=_MARK.sub("", help_text.split("\f")[0]),
         terminator=True,
+        reads_input=guess.reads_stdin(help_text) and not any(one.stdin for one in parameters),
         notes=(*notes, *more),
     )
 
@@ -177,6 +178,7 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
         words=words,
         at_least=1 if words is None and required else 0,
         repeats=flag(info, "multiple"),
+        is_optional=is_option and words == 1 and _may_stand_alone(info),
         required=required,
         access=access,  # type: ignore[arg-type]
         stdin="word" if dash and words == 1 and not is_option and access == "read" else None,
@@ -184,6 +186,11 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
         metavar=metavar,
         **{**common, "notes": (*common["notes"], *lost)},
     )
+
+
+def _may_stand_alone(info: dict[str, Json]) -> bool:
+    """click: `is_flag=False, flag_value=...` is an option with a value that may be left out."""
+    return isinstance(info.get("flag_value"), str | int | float) and not flag(info, "multiple")
 
 
 def inner_type(kind: dict[str, Json]) -> dict[str, Json]:

@@ -48,6 +48,13 @@ _COMMAND_LINE = re.compile(
 _COMMAND_ALONE = re.compile(r"^\s{2,8}([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)$")
 _COMMA_LIST = re.compile(r"^\s+(?:[a-z][a-z0-9-]*,\s*)+(?:[a-z][a-z0-9-]*)?,?\s*$")
 _USAGE = re.compile(r"^\s*usage:?\s*(.*)$", re.IGNORECASE)
+# How getopt_long of GNU, clap, cobra, click and argparse speak of themselves; all take `--` (POSIX, guideline 10).
+_KNOWN_PARSER = re.compile(
+    r"^Mandatory arguments to long options|<https://www\.gnu\.org/software/|^ {2,}-h, --help {2,}(?:Print|help for)|"
+    r"^ {2,}-h, --help {2,}show this help message and exit$|^ {2,}(?:-h, )?--help {2,}Show this message and exit\.$|"
+    r"^ {2,}-h, --help\n {10}Print help",
+    re.MULTILINE,
+)
 _SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
 
 
@@ -73,6 +80,7 @@ class Help:
         is_command: whether it can be called without one of its commands.
         is_led: its options may stand before the word of a command.
         reads_input: it reads its standard input where no argument says otherwise.
+        terminator: its parser is one of those that take `--`.
         notes: what was not understood.
     """
 
@@ -84,6 +92,7 @@ class Help:
     is_command: bool = True
     is_led: bool = False
     reads_input: bool = False
+    terminator: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,6 +151,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
         is_command=_is_command(lines, options, positionals, is_own=is_own, has_commands=bool(commands or variants)),
         is_led=any(form.is_led for form in forms),
         reads_input=reads_input,
+        terminator=bool(_KNOWN_PARSER.search(whole)),
         notes=("Read from its help text; what that does not say is not known.", *notes),
     )
 

@@ -376,7 +376,7 @@ def _command(levels: tuple[Level, ...], parsed: help_text.Help, notes: tuple[str
         levels=tuple(kept),
         text=parsed.text,
         whole=whole,
-        terminator=False,
+        terminator=parsed.terminator,
         notes=notes,
         reads_input=parsed.reads_input,
     )

@@ -95,11 +95,17 @@ def compile_line(
     def line(arguments: Arguments) -> CommandLine:
         refuse_long_texts(arguments)
         words, named, faults = list(argv0), dict[str, str](), list[Fault]()
+        end = None
         for piece in pieces:
+            if piece is None:
+                end = len(words)
+                continue
             try:
                 words += piece(arguments, named)
             except FaultError as problem:
                 faults.append(problem.fault)
+        if end is not None and len(words) > end:  # with nothing behind it, some programs take it for a word of theirs
+            words.insert(end, "--")
         stdin = None
         try:
             stdin = read_stdin(arguments)
@@ -136,7 +142,8 @@ def _bytes_of(words: list[str]) -> int:
     return sum(len(word.encode()) + 9 for word in words)  # each with its NUL and its pointer
 
 
-def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piece]:
+def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piece | None]:
+    """What each entry says; None is the place of the terminator."""
     entries = list(entries)
     flags = {entry[key] for entry in entries for key in ("flag", "off_flag") if key in entry}
     is_terminated = is_behind_word = False
@@ -151,8 +158,8 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                 is_behind_word = True
                 yield _said(entry["value"])
             case "terminator":
+                yield _said("--") if is_terminated else None
                 is_terminated = True
-                yield _said("--")
             case "option":
                 yield _option(entry, writer(entry.get("value"), roots), flags - {entry["flag"]})
             case _:
