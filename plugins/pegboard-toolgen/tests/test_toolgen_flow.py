@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 import pytest
 
-from pegboard_toolgen import building, commands, program, sources
+from pegboard_toolgen import commands, program, sources
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
+from pegboard_toolgen.example_call import example_command
 from pegboard_toolgen.profile import Source
 
 
@@ -871,5 +872,5 @@ def test_an_example_that_a_person_can_type() -> None:
 
     reader = one("a", {"x": "a b", "n": 1})
     for other in (one("b", {}, "write"), one("b", {}, "read", "high")):
-        assert building.example_command({"tools": [other, reader]}) == "call a 'x=a b' n:=1"
-    assert building.example_command({"tools": [one("a", {"x": "y" * 200})]}) is None
+        assert example_command({"tools": [other, reader]}) == "call a 'x=a b' n:=1"
+    assert example_command({"tools": [one("a", {"x": "y" * 200})]}) is None

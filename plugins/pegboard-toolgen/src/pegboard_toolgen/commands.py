@@ -309,7 +309,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _tell_next(report: Report) -> None:
-    from pegboard_toolgen.building import example_command
+    from pegboard_toolgen.example_call import example_command
 
     config = as_word(f"{_shown_path(report.folder)}/pegboard.toml", 320)
     _note(f"next: pegboard --config {config} list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -18,6 +19,7 @@ from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write import render
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs
+from pegboard_toolgen.write.skill import MAX_CHARACTERS, MAX_LINES
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = [
@@ -183,7 +185,8 @@ def test_a_long_text_is_cut() -> None:
 def test_the_front_matter_is_two_texts_by_the_rules_of_skills(text: str, shop: dict[str, Any]) -> None:
     files = render(hostile_everywhere(shop, text))
     (path,) = (name for name in files if name.endswith("/SKILL.md"))
-    assert files[path].decode().replace("../", "") == files["skill.md"].decode()
+    beside = files["skill.md"].decode().replace(f"]({path.split('/')[0]}/references/", "](references/")
+    assert files[path].decode().replace("../", "") == beside
     opening, matter, _ = files[path].decode().split("---", 2)
     assert opening == ""
     said = yaml.safe_load(matter)
@@ -211,8 +214,10 @@ def test_a_skill_has_its_sections_and_every_tool_its_examples(shop: dict[str, An
     blocks = [json.loads(token.content) for token in tokens if token.type == "fence"]
     for tool in shop["tools"]:
         call = {"name": tool["name"], "arguments": tool["examples"][0]["input"]}
-        assert call in blocks
-        assert {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call} in blocks
+        assert blocks.count(call) == 1
+    (request,) = (block for block in blocks if "jsonrpc" in block)
+    assert request["params"] in blocks
+    assert {**request, "params": None} == {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": None}
 
 
 def links_of(text: str) -> set[str]:
@@ -236,6 +241,59 @@ def test_every_link_leads_to_a_file_that_is_there(count: int, parts: Collection[
                 assert target in files, (name, link)
                 seen.add(target)
     assert {name for name in files if name.startswith("schemas/")} <= seen
+
+
+def test_a_skill_says_nothing_twice(shop: dict[str, Any]) -> None:
+    """What holds of several tools stands in one row, and no sentence comes again."""
+    one = {**shop["tools"][2], "errors": [{"code": "NOT_FOUND", "when": "There is no such thing in the whole shop."}]}
+    words = ("first", "second", "third")
+    shop["tools"] = [
+        {
+            **one,
+            "name": f"shop_{word}",
+            "description": f"It finds the {word} thing that is asked for. See {word} there.",
+        }
+        for word in words
+    ]
+    text = render(shop, set())["skill.md"].decode().split("\n---\n", 1)[1]
+    sentences = re.findall(r"[A-Z][^.|\n]{25,}\\.", text)
+    assert [said for said in sentences if sentences.count(said) > 1] == []
+    assert "| all | `NOT_FOUND` | There is no such thing in the whole shop. |" in text
+    assert "| Tool | What it does |\n" in text
+    assert "Of all of them: category read, risk low, repeat safe." in text
+
+
+def test_arguments_of_every_tool_are_said_once_and_choices_too(shop: dict[str, Any]) -> None:
+    one = shop["tools"][2]
+    color = {"type": "string", "enum": ["auto", "never"], "description": "When to use colors: auto or never."}
+    sort = {"type": "string", "enum": ["up", "upper"], "description": "One way up."}
+    schema = {**one["input_schema"], "properties": {"color": color, "sort": sort}, "required": []}
+    shop["tools"] = [{**one, "name": f"shop_{number}", "input_schema": schema} for number in range(3)]
+    shop["tools"][2] = {**shop["tools"][2], "input_schema": {**schema, "properties": {"color": color}}}
+    text = render(shop, set())["skill.md"].decode()
+    assert text.count("| `color` | string | no | When to use colors: auto or never. |") == 1
+    assert text.count('| `sort` | string | no | One way up. One of `"up"`, `"upper"`. |') == 2
+    assert "### shop_2\n\n" in text
+    assert text.count("Takes no others.") == 1
+
+
+def test_examples_that_ran_stand_before_those_that_did_not(shop: dict[str, Any]) -> None:
+    ran = {"input": {"data": [3]}, "output": {"result": 3}}
+    shop["tools"][1]["examples"] = [{"input": {"data": [1]}}, ran]
+    text = render(shop)["skill.md"].decode()
+    blocks = [json.loads(token.content) for token in READER.parse(text.split("\n---\n", 1)[1]) if token.type == "fence"]
+    assert {"name": shop["tools"][1]["name"], "arguments": {"data": [3]}} in blocks
+    assert {"name": shop["tools"][1]["name"], "arguments": {"data": [1]}} not in blocks
+
+
+def test_a_skill_stays_a_page(shop: dict[str, Any]) -> None:
+    one = shop["tools"][2]
+    for count in (1, 8, 30):
+        shop["tools"] = [{**one, "name": f"shop_{number:03}"} for number in range(count)]
+        files = render(shop)
+        assert len(files["skill.md"].decode().splitlines()) <= MAX_LINES
+        assert len(files["skill.md"]) <= MAX_CHARACTERS
+        assert ("shop-tools/references/shop_000.md" in files) is (count == 30)
 
 
 def test_of_many_tools_each_has_a_page(shop: dict[str, Any]) -> None:

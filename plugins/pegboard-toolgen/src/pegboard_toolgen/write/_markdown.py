@@ -21,7 +21,7 @@ MAX_LINE = 2000
 """Of one foreign paragraph; longer ones are cut, in characters."""
 MAX_PARAGRAPHS = 40
 MAX_JSON_LINE = 110
-_LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
+_LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s:]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<|~]|&(?=#?\w{1,40};)|\$(?=\S)|(?<!\S)#|(?<![^\W_])_|_(?![^\W_])")
 _AS_ENTITY = {"<": "&lt;", "&": "&amp;", "|": "&#124;"}
 _BLOCK_START = re.compile(r"(?:[-+=:>]|\d{1,9}(?=[.)](?:\s|$)))")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import TYPE_CHECKING
 
+from pegboard_toolgen.example_call import example_command
 from pegboard_toolgen.parts import PARTS
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, paragraphs, table
@@ -26,8 +29,9 @@ def render(view: ManifestView) -> dict[str, bytes]:
     """The page."""
     lines = [f"# Tools of {inline(view.title, 128)}", "", *paragraphs(view.description)]
     lines += [
-        f"`{MANIFEST}` is the source of everything here. To change a tool, edit `toolgen.toml`, `overrides/` or the",
-        "manifest, then run `llm-toolgen build` here (of pegboard-toolgen); the other files are made from it.",
+        f"{_counted(view)}; `skill.md` explains them. `{MANIFEST}` is the source of everything here.",
+        "To change a tool, edit `toolgen.toml` and run `llm-toolgen init` here (of pegboard-toolgen), or edit",
+        "`overrides/` or the manifest and run `llm-toolgen build`; the other files are made from it.",
         "",
         *_what_it_needs(view),
         *_how_to_run(view),
@@ -41,6 +45,11 @@ def render(view: ManifestView) -> dict[str, bytes]:
     while not lines[-1]:
         lines.pop()
     return {"README.md": ("\n".join(lines) + "\n").encode()}
+
+
+def _counted(view: ManifestView) -> str:
+    number, reads = len(view.tools), sum(tool.is_read_only for tool in view.tools)
+    return f"{number} {'tool' if number == 1 else 'tools'}, {reads} of them read only"
 
 
 def _what_it_needs(view: ManifestView) -> list[str]:
@@ -61,7 +70,7 @@ def _what_it_needs(view: ManifestView) -> list[str]:
     if view.variables:
         lines += ["Variables of the environment:", ""]
         lines += table(
-            ["Variable", "What it is", "Required", ""],
+            ["Variable", "What it is", "Required", "What for"],
             (
                 [code(one.name), _KINDS[one.kind], "yes" if one.required else "no", inline(one.about, 200)]
                 for one in view.variables
@@ -71,17 +80,14 @@ def _what_it_needs(view: ManifestView) -> list[str]:
 
 
 def _how_to_run(view: ManifestView) -> list[str]:
-    example = view.to_try
-    call = f"pegboard --config {CONFIG} call {example.name} --args @arguments.json\n" if example else ""
-    commands = (
-        f"pegboard --config {CONFIG} list\n"
-        f"{call}"
-        f"{' '.join(COMMAND)}                   # an MCP server on stdio\n"
-        f"pegboard --config {CONFIG} gateway                 # an HTTP API: http://127.0.0.1:8080/openapi.json"
-    )
-    lines = ["## How to run it", "", "In this folder:", "", *fence(commands, "sh")]
-    if example:
-        lines += ["With these arguments, for one:", "", *fence(text_of(example.examples[0]["input"]), "json")]
+    commands = [f"pegboard --config {CONFIG} list"]
+    if (call := _example(view)) is not None:
+        commands.append(f"pegboard --config {CONFIG} {call}")
+    commands += [
+        f"{' '.join(COMMAND)}    # an MCP server on stdio",
+        f"pegboard --config {CONFIG} gateway  # an HTTP API: http://127.0.0.1:8080/openapi.json",
+    ]
+    lines = ["## How to run it", "", "In this folder:", "", *fence("\n".join(commands), "sh")]
     elsewhere = {
         "mcpServers": {
             view.slug: {
@@ -99,6 +105,15 @@ def _how_to_run(view: ManifestView) -> list[str]:
         "Clients hand on few variables of their own environment: name what the tools need under `env` too.",
         "",
     ]
+
+
+def _example(view: ManifestView) -> str | None:
+    """A call that can be copied, in one line; None where there is no tool."""
+    plain = example_command(view.document)
+    example = view.to_try
+    if plain is not None or example is None:
+        return plain
+    return f"call {example.name} --args {shlex.quote(json.dumps(example.examples[0]['input']))}"
 
 
 def _how_to_share(view: ManifestView) -> list[str]:

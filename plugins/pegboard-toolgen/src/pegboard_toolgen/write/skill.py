@@ -1,8 +1,9 @@
 """`skill.md`, and the same as `NAME/SKILL.md`: the tools as an Agent Skill (agentskills.io, November 2026).
 
 The front matter has `name` (1 to 64 lower case letters, digits, single hyphens; the folder's name) and `description`
-(1 to 1,024 characters: what it does and when to use it). The two files differ in where their links begin. Of more than
-`MAX_SECTIONS` tools the sections lie in a page a tool, which a model opens when it needs it.
+(1 to 1,024 characters: what it does and when to use it). The two files differ in where their links begin. A skill is
+read whole, so it stays a page: where it would be longer than the format recommends, what it says of each tool lies in a
+page a tool, which a model opens when it needs it. What holds for several tools is said once.
 """
 
 from __future__ import annotations
@@ -18,15 +19,22 @@ from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
 from pegboard_toolgen.write.view import CODES, ManifestView, ToolView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-MAX_SECTIONS = 60
+MAX_LINES = 400
+"""Of a skill; the format recommends less than 500."""
+MAX_CHARACTERS = 20_000
+"""The same; the format recommends less than 5,000 tokens."""
+MIN_SHARED = 3
+"""An argument that so many tools take, and all of them, is said once."""
 MAX_EXAMPLES = 3
 """Shown of one tool; the manifest has all."""
 MAX_SHOWN = 2_000
 """Of a recorded answer, in characters; a call is always shown whole."""
 _NO_TEXT = re.compile(r"[0-9]|(?:y|yes|n|no|on|off|true|false|null)$")
 """Names that a reader of YAML takes for a number, a date or a truth unless they stand in quotes."""
+MAX_MEANING = 300
+"""Of what a description says of an argument, in characters."""
 MAX_LOOKS = 10
 MAX_NAMED = 12
 """Tools that the description of the skill names."""
@@ -49,18 +57,24 @@ MEANING: Mapping[str, tuple[str, str]] = {
 
 def render(view: ManifestView) -> dict[str, bytes]:
     """`skill.md`, `NAME/SKILL.md`, and pages where there are many tools."""
-    pages = len(view.tools) > MAX_SECTIONS
+    whole = _text(_skill(view, "", None))
+    if whole.count(b"\n") <= MAX_LINES and len(whole) <= MAX_CHARACTERS:
+        return {"skill.md": whole, f"{view.slug}/SKILL.md": _text(_skill(view, "../", None))}
     files = {
-        "skill.md": _text(_skill(view, "", f"{view.slug}/references/" if pages else None)),
-        f"{view.slug}/SKILL.md": _text(_skill(view, "../", "references/" if pages else None)),
+        "skill.md": _text(_skill(view, "", f"{view.slug}/references/")),
+        f"{view.slug}/SKILL.md": _text(_skill(view, "../", "references/")),
     }
-    if pages:
-        for tool in view.tools:
-            page = [f"# {tool.name}", "", *_signature_lines(view, tool, "../../"), "## Examples", "", *_examples(tool)]
-            if said := [*_own_errors([tool]), *_own_limits([tool]), *_own_deadlines([tool])]:
-                page += ["## Failures and limits", "", *said]
-            files[f"{view.slug}/references/{tool.name}.md"] = _text(page)
+    for tool in view.tools:
+        files[f"{view.slug}/references/{tool.name}.md"] = _text(_page(view, tool))
     return files
+
+
+def _page(view: ManifestView, tool: ToolView) -> list[str]:
+    page = [f"# {tool.name}", "", *paragraphs(tool.description), *_signature_lines(view, tool, "../../")]
+    page += ["## Examples", "", *_examples(tool), "Over MCP:", "", *_request(tool)]
+    if said := [*_own_errors([tool]), *_own_limits([tool]), *_own_deadlines([tool])]:
+        page += ["## Failures and limits", "", *said]
+    return page
 
 
 def _text(lines: Sequence[str]) -> bytes:
@@ -116,62 +130,70 @@ def _count(view: ManifestView) -> str:
 
 
 def _what(view: ManifestView) -> list[str]:
-    lines = paragraphs(view.description)
-    version = f" {code(view.version)}" if view.version else ""
     reads = sum(tool.is_read_only for tool in view.tools)
-    return [
-        *lines,
-        f"{_count(view)} for {inline(view.title, 128)}{version}: {reads} that read, "
-        f"{len(view.tools) - reads} that may change something.",
-        "",
-    ]
+    others = len(view.tools) - reads
+    does = (
+        "only reads" if (reads, others) == (1, 0)
+        else "may change something" if (reads, others) == (0, 1)
+        else "all of them only read" if not others
+        else "all of them may change something" if not reads
+        else f"{reads} of them only {'reads' if reads == 1 else 'read'}, {others} may change something"
+    )  # fmt: skip
+    version = f" {code(view.version)}" if view.version else ""
+    joint = " that " if len(view.tools) == 1 else ": "
+    return [*paragraphs(view.description), f"{_count(view)} of {inline(view.title, 128)}{version}{joint}{does}.", ""]
 
 
 def _when(view: ManifestView) -> list[str]:
     lines = [
-        "Use it",
+        f"Use it when a task needs {inline(view.title, 128)} and a tool below does what is asked, with arguments that"
+        " you know or have read before.",
         "",
-        f"- when a task needs {inline(view.title, 128)} and a tool of the table below does what is asked;",
-        "- with arguments that you know, or have read with a reading tool before.",
-        "",
-        "Do not use it",
-        "",
-        "- to try out what a tool of category `write` or `admin` does: calls are real;",
-        "- with made-up names, paths or identifiers;",
-        "- where no tool fits: say so instead of bending one.",
+        "Do not use it with made-up names, paths or identifiers. Where no tool fits, say so instead of bending one.",
         "",
     ]
+    if not all(tool.is_read_only for tool in view.tools):
+        lines[2] += " Calls are real: do not try out what a tool does that may change something."
     high = [tool for tool in view.tools if tool.risk == "high"]
     if high:
-        named = ", ".join(code(tool.name) for tool in high[:MAX_NAMED])
-        more = f" and {len(high) - MAX_NAMED} more" if len(high) > MAX_NAMED else ""
-        lines += [f"Ask a person before you call a tool of high risk: {named}{more}.", ""]
+        lines += [f"Ask a person before you call a tool of high risk: {_named(high)}.", ""]
     return lines
 
 
+_REPEATS = {"idempotent": "safe", "not_idempotent": "never", "unknown": "unknown"}
+
+
 def _tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
-    head = ["Tool", "What it does", "Category", "Risk", "Repeat"]
-    repeats = {"idempotent": "safe", "not_idempotent": "never", "unknown": "unknown"}
-    rows = [
-        [
-            f"[{code(tool.name)}]({pages}{tool.name}.md)" if pages else code(tool.name),
-            inline(_first_sentence(tool), 160),
-            tool.category,
-            tool.risk,
-            "safe" if tool.is_read_only else repeats[tool.idempotency],
-        ]
-        for tool in view.tools
-    ]
+    """The tools, a row each; a column that says one thing of all of them is a sentence instead."""
+    names = [f"[{code(tool.name)}]({pages}{tool.name}.md)" if pages else code(tool.name) for tool in view.tools]
+    columns = {
+        "Tool": names,
+        "What it does": [inline(_first_sentence(tool), 160) for tool in view.tools],
+        "Category": [tool.category for tool in view.tools],
+        "Risk": [tool.risk for tool in view.tools],
+        "Repeat": ["safe" if tool.is_read_only else _REPEATS[tool.idempotency] for tool in view.tools],
+    }
     if "schemas" in view.parts:
-        head.append("Schema")
-        for row, tool in zip(rows, view.tools, strict=True):
-            row.append(f"[schema]({root}{tool.schema_file})")
-    return table(head, rows)
+        columns["Schema"] = [f"[schema]({root}{tool.schema_file})" for tool in view.tools]
+    said = {head: columns.pop(head)[0] for head in ("Category", "Risk", "Repeat") if len(set(columns[head])) == 1}
+    each = ", ".join(f"{head.lower()} {value}" for head, value in said.items())
+    lines = [f"{'Of all of them' if len(view.tools) > 1 else 'Of it'}: {each}.", ""] if each else []
+    return [*table([*columns], zip(*columns.values(), strict=True)), *lines]
 
 
 def _first_sentence(tool: ToolView) -> str:
     text = sanitise(tool.description.split("\n\n")[0], one_line=True)
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+
+
+def _rest(tool: ToolView) -> str:
+    """The description without the sentence that the table of tools has."""
+    first, *more = tool.description.split("\n\n")
+    text = sanitise(first, one_line=True)
+    said = _first_sentence(tool)
+    if len(said) > 160:  # it is cut there
+        return tool.description
+    return "\n\n".join(filter(None, [text[len(said) :].strip(), *more]))
 
 
 def _inputs(view: ManifestView, root: str, pages: str | None) -> list[str]:
@@ -185,25 +207,44 @@ def _inputs(view: ManifestView, root: str, pages: str | None) -> list[str]:
     if "schemas" not in view.parts:
         show = code(f"pegboard --config {CONFIG} show NAME --json")
         lines += [f"The schemas of a tool in full: {show}, in the folder of `{MANIFEST}`.", ""]
-    if not pages:
-        for tool in view.tools:
-            lines += [f"### {tool.name}", "", *_signature_lines(view, tool, root)]
+    if pages:
+        return lines
+    rows = [list(_parameters(tool.input_schema)) for tool in view.tools]
+    shared = [row for row in rows[0] if all(row in others for others in rows)] if len(rows) >= MIN_SHARED else []
+    if shared:
+        lines += ["Every tool takes these:", "", *_table_of_arguments(shared)]
+    for tool in view.tools:
+        lines += [f"### {tool.name}", "", *paragraphs(_rest(tool)), *_signature_lines(view, tool, root, shared)]
     return lines
 
 
-def _signature_lines(view: ManifestView, tool: ToolView, root: str) -> list[str]:
-    lines = paragraphs(tool.description)
+def _signature_lines(view: ManifestView, tool: ToolView, root: str, shared: Collection[list[str]] = ()) -> list[str]:
+    """What it takes and answers, without the arguments that were said of every tool."""
     rows = list(_parameters(tool.input_schema))
-    if rows:
-        lines += table(["Argument", "Type", "Required", "Meaning"], rows)
-    else:
-        lines += ["Takes no arguments.", ""]
-    data = tool.output_schema.get("properties")
-    named = ", ".join(code(name) for name in list(data)[:MAX_NAMED]) if isinstance(data, dict) and data else ""
-    answer = f"Answers with an object: {named}." if named else "Answers with an object."
+    own = [row for row in rows if row not in shared]
+    none = "Takes no others." if rows else "Takes no arguments."
+    lines = _table_of_arguments(own) if own else [none, ""]
+    answer = _answer(tool.output_schema)
     if "schemas" in view.parts:
-        answer += f" In full: [{tool.name}.schema.json]({root}{tool.schema_file})."
-    return [*lines, answer, ""]
+        answer = f"{answer} In full: [{tool.name}.schema.json]({root}{tool.schema_file}).".strip()
+    return [*lines, *([answer, ""] if answer else [])]
+
+
+def _table_of_arguments(rows: Sequence[list[str]]) -> list[str]:
+    return table(["Argument", "Type", "Required", "Meaning"], rows)
+
+
+def _answer(schema: Mapping[str, Any]) -> str:
+    """The members of an answer; nothing where its schema names none."""
+    data = schema.get("properties")
+    if not isinstance(data, dict) or not data:
+        return ""
+    # An answer is loosened so that null is taken anywhere: nobody is told that of each member.
+    kinds = {name: kind_of(resolved(one, schema)).removesuffix(" or null") for name, one in data.items()}
+    if set(kinds.values()) == {"null"}:
+        return ""
+    said = [code(name) + (f" ({kind})" if kind != "any" else "") for name, kind in [*kinds.items()][:MAX_NAMED]]
+    return f"Answers with {', '.join(said)}{', ...' if len(data) > MAX_NAMED else ''}."
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -233,14 +274,36 @@ def resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _meaning(schema: Mapping[str, Any]) -> str:
     said = schema.get("description")
-    parts = [inline(said, 300)] if isinstance(said, str) and said.strip() else []
+    parts = [inline(said, MAX_MEANING)] if isinstance(said, str) and said.strip() else []
     choices = schema.get("enum")
-    if isinstance(choices, list) and choices:
+    told = str(said)[:MAX_MEANING] if parts else ""
+    if isinstance(choices, list) and choices and not all(_is_said(choice, told) for choice in choices):
         shown = ", ".join(code(text_of(choice, indent=None)[:60]) for choice in choices[:MAX_NAMED])
         parts.append(f"One of {shown}{', ...' if len(choices) > MAX_NAMED else ''}.")
+    bounds = [
+        words.format(code(text_of(schema[key], indent=None)[:60]))
+        for key, words in _BOUNDS.items()
+        if isinstance(schema.get(key), (int, float)) and str(schema[key]) not in told
+    ]
+    if bounds:
+        parts.append(f"{', '.join(bounds)}.".capitalize())
     if "default" in schema:
         parts.append(f"Default {code(text_of(schema['default'], indent=None)[:60])}.")
     return " ".join(parts)
+
+
+_BOUNDS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "less than {}",
+    "maxLength": "at most {} characters",
+    "maxItems": "at most {} items",
+}
+
+
+def _is_said(choice: Any, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(str(choice))}(?!\w)", text) is not None
 
 
 def kind_of(schema: Mapping[str, Any]) -> str:
@@ -256,33 +319,53 @@ def kind_of(schema: Mapping[str, Any]) -> str:
 
 
 def _all_examples(view: ManifestView, pages: str | None) -> list[str]:
-    if pages and (first := view.to_try):
-        return ["Each tool's page has its own; they all look like this one.", "", *_calls(first, first.examples[0])]
-    lines = ["Each as a plain call, and as the request that an MCP client sends.", ""]
-    for tool in view.tools:
-        lines += [f"### Call {tool.name}", "", *_examples(tool)]
-    return lines
+    first = view.to_try
+    if first is None:
+        return ["There are none, for there is no tool.", ""]
+    call = {"name": first.name, "arguments": first.examples[0]["input"]}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    lines = [
+        "A call is a name with arguments. Over MCP the same is the `params` of a request:",
+        "",
+        *json_block(request),
+    ]
+    if pages:
+        return [*lines, "Each tool's page has its own examples.", ""]
+    shown = [example for tool in view.tools for example in _of(tool)]
+    if ran := sum("output" in example for example in shown):
+        others = "; one without an answer was not run" if ran < len(shown) else ""
+        lines += [f"The data of an answer stands below its call{others}.", ""]
+    else:
+        lines += ["These calls fit the schemas, and were not run.", ""]
+    return [*lines, *(line for tool in view.tools for line in _examples(tool))]
+
+
+def _request(tool: ToolView) -> list[str]:
+    call = {"name": tool.name, "arguments": _of(tool)[0]["input"]}
+    return json_block({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+
+def _of(tool: ToolView) -> Sequence[Mapping[str, Any]]:
+    """The examples that are shown of a tool: those that ran, where some did."""
+    ran = [example for example in tool.examples if "output" in example]
+    return (ran or tool.examples)[:MAX_EXAMPLES]
 
 
 def _examples(tool: ToolView) -> list[str]:
-    return [line for example in tool.examples[:MAX_EXAMPLES] for line in _calls(tool, example)]
+    return [line for example in _of(tool) for line in _calls(tool, example)]
 
 
 def _calls(tool: ToolView, example: Mapping[str, Any]) -> list[str]:
-    call = {"name": tool.name, "arguments": example["input"]}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     said = example.get("description")
     lines = [inline(said, 300), ""] if isinstance(said, str) and said.strip() else []
-    lines += [*json_block(call), "Over MCP:", "", *json_block(request)]
-    if "output" in example:
-        lines += ["The data of its answer:", "", *_shortened(example["output"])]
-    return lines
+    lines += json_block({"name": tool.name, "arguments": example["input"]})
+    return [*lines, "Answer:", "", *_shortened(example["output"])] if "output" in example else lines
 
 
 def _shortened(value: Any) -> list[str]:
     text = text_of(value)
     if len(text) <= MAX_SHOWN:
-        return fence(text, "json")
+        return json_block(value)
     return fence(text[:MAX_SHOWN] + "\n...", "text")
 
 
@@ -296,13 +379,38 @@ def _failures() -> list[str]:
 
 
 def _own_errors(tools: Sequence[ToolView]) -> list[str]:
-    rows = [
-        [code(tool.name), code(error["code"]), inline(error["when"], 200)]
-        for tool in tools
-        for error in tool.entry.get("errors", ())
-        if error.get("when")
-    ]
-    return ["What the sources say of them:", "", *table(["Tool", "Code", "When"], rows)] if rows else []
+    said = _grouped(
+        tools,
+        lambda tool: [
+            (code(error["code"]), inline(error["when"], 200))
+            for error in tool.entry.get("errors", ())
+            if error.get("when")
+        ],
+    )
+    if not said:
+        return []
+    rows = sorted(said, key=_behind_the_tools)
+    return ["What the sources say of them:", "", *table(["Tools", "Code", "When"], rows)]
+
+
+def _behind_the_tools(row: tuple[str, ...]) -> tuple[str, ...]:
+    return row[1:]
+
+
+def _grouped(
+    tools: Sequence[ToolView], rows_of: Callable[[ToolView], Sequence[tuple[str, ...]]]
+) -> list[tuple[str, ...]]:
+    """What rows say, each once, behind the tools of which it is said."""
+    found: dict[tuple[str, ...], list[ToolView]] = {}
+    for tool in tools:
+        for row in dict.fromkeys(rows_of(tool)):
+            found.setdefault(row, []).append(tool)
+    return [("all" if len(of) == len(tools) > 1 else _named(of), *row) for row, of in found.items()]
+
+
+def _named(tools: Sequence[ToolView]) -> str:
+    more = f" and {len(tools) - MAX_NAMED} more" if len(tools) > MAX_NAMED else ""
+    return ", ".join(code(tool.name) for tool in tools[:MAX_NAMED]) + more
 
 
 def _safety() -> list[str]:
@@ -317,23 +425,22 @@ def _safety() -> list[str]:
 
 
 def _own_limits(tools: Sequence[ToolView]) -> list[str]:
-    rows = [row for tool in tools if any((row := _limits(tool))[1:])]
-    return table(["Tool", "Side effects", "Limits", "Notes"], rows) if rows else []
+    rows = _grouped(tools, lambda tool: [row] if any(row := _limits(tool)) else [])
+    return table(["Tools", "Side effects", "Limits", "Notes"], rows) if rows else []
 
 
-def _limits(tool: ToolView) -> list[str]:
+def _limits(tool: ToolView) -> tuple[str, str, str]:
     constraints = tool.constraints
     limits = []
     if constraints.get("rate_limit"):
         limits.append(f"at most {inline(constraints['rate_limit'], 32)}")
     if constraints.get("allowed_paths"):
         limits.append("paths in " + ", ".join(code(path) for path in constraints["allowed_paths"][:MAX_NAMED]))
-    return [
-        code(tool.name),
+    return (
         " ".join(inline(effect, 200) for effect in constraints.get("side_effects", ())[:5]),
         "; ".join(limits),
         " ".join(inline(note, 200) for note in constraints.get("notes", ())[:5]),
-    ]
+    )
 
 
 def _operation(view: ManifestView, root: str) -> list[str]:
@@ -346,19 +453,24 @@ def _operation(view: ManifestView, root: str) -> list[str]:
     ]
     lines += [_where(id_, server) for id_, server in sorted(view.document.get("servers", {}).items())]
     lines += [
-        f"- Program {code(id_)}: runs {code(program['argv0'][0])}, without a shell."
+        f"- {_called('Program', id_, program['argv0'][0])} runs {code(program['argv0'][0])}, without a shell."
         for id_, program in sorted(view.document.get("programs", {}).items())
     ]
     lines += [
-        f"- Module {code(id_)}: calls functions of {code(module['import'])}."
+        f"- {_called('Module', id_, module['import'])} calls functions of {code(module['import'])}."
         for id_, module in sorted(view.document.get("modules", {}).items())
     ]
     return [*lines, ""]
 
 
+def _called(kind: str, id_: str, name: str) -> str:
+    """A place by its id, unless that says nothing more than its name does."""
+    return f"{kind} {code(id_)}" if id_ != name else f"The {kind.lower()}"
+
+
 def _own_deadlines(tools: Sequence[ToolView]) -> list[str]:
-    rows = [[code(tool.name), f"{tool.entry['timeout_ms']} ms"] for tool in tools if "timeout_ms" in tool.entry]
-    return table(["Tool", "Deadline"], rows) if rows else []
+    rows = _grouped(tools, lambda tool: [(f"{tool.entry['timeout_ms']} ms",)] if "timeout_ms" in tool.entry else [])
+    return table(["Tools", "Deadline"], rows) if rows else []
 
 
 def _where(id_: str, server: Mapping[str, Any]) -> str:
