@@ -76,7 +76,9 @@ def _answered_by_service(table: Mapping[str, Any], built: Any, _: str) -> list[A
     answers = []
     for one in table["capabilities"]:
         kept = _as_at_first(table, one, built)
-        said = _filled({key: one[key] for key in ("asked", "body", "headers") if key in one}, kept)
+        said = _filled(
+            {"headers": table.get("headers", {}), **{k: one[k] for k in ("asked", "body") if k in one}}, kept
+        )
         try:
             answers.append({"is": _send(built.address, said)})
         except urllib.error.HTTPError as error:
@@ -165,7 +167,7 @@ def _without(value: Any, ignored: frozenset[str]) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         try:
-            return json.loads(value)
+            return json.loads(value) if value else None
         except ValueError:
             return value.rstrip()
     return value

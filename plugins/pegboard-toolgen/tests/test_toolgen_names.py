@@ -19,6 +19,7 @@ from pegboard_toolgen.names import VALID, Lock, give_names, next_lock, plain_nam
         (("humanize", "intcomma"), "humanize_intcomma"),
         (("get", "buckets", "bucket_id"), "get_buckets_bucket_id"),
         (("get", "userPets", "HTTPServer"), "get_user_pets_http_server"),
+        (("getUserIDs", "IPv6Pools", "VLANs", "APIsList"), "get_user_ids_ipv6_pools_vlans_apis_list"),
         (("2fa", "new"), "_2fa_new"),
         (("café",), "cafe"),
         (("get", ""), "get"),

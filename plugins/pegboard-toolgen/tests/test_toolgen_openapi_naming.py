@@ -80,6 +80,24 @@ def test_ids_that_are_not_their_own_are_told_apart_by_tag_then_by_path() -> None
     assert names_of(paths) == {"GET /cats": "cats_list", "GET /dogs": "big_dogs_list", "GET /ants": "get_ants"}
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/api/v1/users/{id}", "get_users_id"),
+        ("/api/users", "get_users"),
+        ("/v2.1/users", "get_users"),
+        ("/rest/api/3/issue", "get_issue"),
+        ("/api/v1", "get_api_v1"),
+        ("/apis/v1/users", "get_apis_v1_users"),
+        ("/video/users", "get_video_users"),
+    ],
+)
+def test_what_many_paths_begin_with_is_not_in_a_name(path: str, name: str) -> None:
+    assert name_of({}, path) == name
+    both = names_of({"/api/v1/users": {"get": {}}, "/api/v2/users": {"get": {}}})
+    assert list(both.values()) == ["get_api_v1_users", "get_api_v2_users"]
+
+
 def test_a_long_path_keeps_its_telling_end() -> None:
     path = "/repos/{owner}/{repo}/branches/{branch}/protection/required_status_checks/contexts"
     assert name_of({}, path) == "get_repos_branches_protection_required_status_checks_contexts"

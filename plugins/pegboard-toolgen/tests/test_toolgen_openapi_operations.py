@@ -426,6 +426,7 @@ def test_a_body_that_may_be_left_out_requires_nothing(
 
     assert draft.input_schema.get("required") == required
     assert {key: draft.binding["body"][key] for key in draft.binding["body"] if key == "required"} == binding
+    assert draft.description.endswith("The body, where there is one, needs name.") is bool(binding)
 
 
 @pytest.mark.parametrize(
@@ -646,6 +647,12 @@ def answer(schema: Any, media_type: str = "application/json") -> dict[str, Any]:
         ({"200": answer({"anyOf": [{"type": "object"}, {"type": "array"}]})}, {"type": "object"}),
         ({"200": answer({"properties": {"a": {}}})}, {"type": "object", "properties": {"a": {}}}),
         ({"200": answer({"type": "object", "nullable": True})}, {"type": "object"}),
+        (
+            {"200": answer({"type": "object", "properties": {"a": {"type": "string", "example": ["x"]}, "b": {
+            "type": "number", "example": 1}}})},
+            {"type": "object", "properties": {"a": {"type": ["string", "array", "null"]}, "b": {"type": ["number",
+            "null"]}}},
+        ),
         ({"200": answer({"$ref": "https://evil.example/x.json"})}, {"type": "object"}),
         ({"200": {"$ref": "https://evil.example/x.json"}}, {"type": "object"}),
         (3, {"type": "object"}),

@@ -152,6 +152,8 @@ OPEN = {"properties": {"a": {"type": "string"}}}
         ({"not": {"oneOf": [OPEN, {}]}}, {}),
         ({"if": {"allOf": [CLOSED]}, "then": CLOSED}, {}),
         ({**CLOSED, "patternProperties": {"(?<=a)b": {}}}, OPEN),
+        ({"pattern": "/^[a-z]+$/"}, {"pattern": "^[a-z]+$"}),
+        ({"pattern": "/api/"}, {"pattern": "/api/"}),
         ({"properties": {"a": {"type": "string"}, "x\x1b": {}}, "additionalProperties": False}, OPEN),
         (
             {"properties": {"a": {"$ref": "#/gone"}}, "items": {"$ref": "#/gone"}},

@@ -32,7 +32,8 @@ LENGTHS = (SUFFIX, 12, 24, 48)
 LOCK_VERSION = 1
 
 VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_EDGES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_EDGES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z])|v[0-9])[a-z])")
+"""Where words meet: `userPets`, `HTTPServer`; abbreviations stay whole: `userIDs`, `IPv6`."""
 _REST = re.compile(r"[^a-z0-9]+")
 
 

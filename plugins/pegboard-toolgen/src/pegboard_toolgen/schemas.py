@@ -9,6 +9,7 @@ goes or becomes a wider one.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -106,6 +107,8 @@ _SKIPPED = frozenset(
 )
 _APPLICATORS = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref"))
 _DROP: Any = object()
+_LITERAL = re.compile(r"/(\^.*\$)/", re.DOTALL)
+"""A pattern as JavaScript writes it; with its slashes no text would fit."""
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
@@ -247,7 +250,7 @@ class _SchemaConverter:
             found.pop("additionalProperties", None)  # it would judge what was named once
         self._old_words(schema, found, depth)
         self._hide(schema, found)
-        return found if self.answers else self._as_wide_as_servers(found)
+        return _with_types_of_examples(found) if self.answers else self._as_wide_as_servers(found)
 
     def _as_wide_as_servers(self, found: dict[str, Json]) -> dict[str, Json]:
         """What is sent, as servers take it: they read the first alternative that fits, where `oneOf` would refuse what
@@ -384,6 +387,8 @@ class _SchemaConverter:
         return int(value) if _is_number(value) and value >= 0 and value == int(value) else _DROP
 
     def pattern(self, key: str, value: Json, depth: int) -> Json:
+        if isinstance(value, str) and (literal := _LITERAL.fullmatch(value)):
+            value = literal[1]
         if isinstance(value, str) and is_pattern(value):
             return value
         return self.lost("A pattern that not every validator can search for was left out.")
@@ -429,6 +434,21 @@ class _SchemaConverter:
             return _DROP
         read = {name: self.names(key, names, depth) for name, names in value.items() if is_clean(name)}
         return {name: names for name, names in read.items() if names is not _DROP} or _DROP
+
+
+def _with_types_of_examples(found: dict[str, Json]) -> dict[str, Json]:
+    """What is answered, with the types that the document shows beside the one that it says: servers send such."""
+    said = found.get("type")
+    types = [said] if isinstance(said, str) else list(said or ())
+    known = {*types, *(["integer"] if "number" in types else [])}
+    more = {_type_of(value): None for value in found.get("examples", ())} if types else {}
+    more = {one: None for one in more if one not in known}
+    return {**found, "type": [*types, *more]} if more else found
+
+
+def _type_of(value: Json) -> str:
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return kinds.get(type(value), "null")
 
 
 def _names(schema: Mapping[str, Json], key: str) -> set[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen._progress import say
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class _Bundle:
         found: dict[str, Json] = self._moved(document, self.own)
         while self.waiting:
             name = self.waiting.pop()
+            say(f"reading {name}")
             try:
                 self.files[name] = self._moved(self.parse(self._content(name)), name)
             except (DiscoveryError, OSError, ValueError) as problem:

@@ -85,14 +85,14 @@ class Body:
         media_type: of the body.
         fields: one that is the whole body, or one for each of its members.
         is_whole: which of the two.
-        is_left_out: nothing is sent where no field is given: an object without its required members would be wrong.
+        needed: fields that a body needs that may be left out: nothing is sent where no field is given.
         description: of a body whose fields are parameters.
     """
 
     media_type: str
     fields: list[Field]
     is_whole: bool
-    is_left_out: bool = False
+    needed: tuple[str, ...] = ()
     description: Json = None
 
 
@@ -173,8 +173,8 @@ def _spread(
             examples=examples or examples_of(schemas.document, {"schema": known[name]}),
         )
         fields.append(field)
-    is_left_out = not is_required and not required.isdisjoint(names)
-    return Body(media_type, fields, False, is_left_out, body.get("description", whole.get("description")))
+    needed = () if is_required else tuple(name for name in names if name in required)
+    return Body(media_type, fields, False, needed, body.get("description", whole.get("description")))
 
 
 def _properties(schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -24,6 +24,7 @@ from pegboard.limits import DOCUMENT_LEVELS
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
 from pegboard_httpclient import REDIRECTS, Failure, Kind, redirect_target
 from pegboard_manifest import sanitise
+from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover.openapi.beside import with_files_beside
 from pegboard_toolgen.discover.openapi.links import Page, linked
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
@@ -409,6 +410,7 @@ async def _get(client: Client, url: str, ends: float) -> Page:
         _UnreachedError: there is no server.
     """
     headers = (("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5"), ("Accept-Encoding", "identity"))
+    say(f"asking {url.split('?')[0]}")
     for _ in range(MAX_REDIRECTS + 1):
         answer = await client.send("GET", url, headers, max_bytes=MAX_BYTES, deadline=ends, idle_s=READ_S)
         if isinstance(answer, Failure):

@@ -23,6 +23,9 @@ Json = Any
 
 MAX_ID = 200
 _COUNTED = re.compile(r"(?i)(op|operation|endpoint|route|method|path|handler|fn|anonymous)?[_-]?[0-9]+")
+_NUMBER = r"[0-9]{1,2}(?:\.[0-9]{1,2})?"
+_PREFIX = re.compile(rf"(?i)(?:(?:/rest)?/api(?:/v?{_NUMBER})?|/v{_NUMBER})(?=/(?!v?{_NUMBER}(?:/|$)).)")
+"""What many paths begin with and none is told by: `/api/v1`."""
 _DIGEST = re.compile(r"(?i)(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}")
 _VERBS = frozenset(
     ("add", "all", "call", "check", "count", "create", "delete", "destroy", "do", "fetch", "find", "get", "head",
@@ -60,6 +63,8 @@ def names_of(own: str, tags: Sequence[str], method: str, path: str) -> tuple[tup
     found: list[tuple[str, ...]] = []
     if own:
         found += [(own,), *([(tag, own)] if tag and not f"{own}_".startswith(f"{tag}_") else [])]
+    elif plain := _PREFIX.match(path):
+        found.append(words_of(method, path[plain.end() :]))
     if len(snake(words_of(method, path))) > MAX_NAME:
         fixed = words_of(method, re.sub(r"\{[^{}]*\}", "", path))
         found += [fixed] if len(snake(fixed)) <= MAX_NAME else [(method, tag, *fixed[1:])]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard_manifest import faults_of_http_binding, sanitise
+from pegboard_toolgen._progress import say
 from pegboard_toolgen._prose import line, prose, shown
 from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.naming import names_of, own_name, without_shared_prefix, words_of
@@ -104,6 +105,7 @@ class OperationReader:
         operations: list[Operation] = []
         for method, path, item, said in self._listed(left_out):
             where = pointer_of("paths", path, method)
+            say(f"reading {method.upper()} {path}")
             try:
                 operations.append(self._operation(method, path, item, said, where))
             except UnusableError as problem:
@@ -114,6 +116,7 @@ class OperationReader:
         own: dict[str, str] = {}
         for operation in operations:
             id_ = _id_of(operation.method, operation.path)
+            say(f"making a tool of {operation.method.upper()} {operation.path}")
             own[id_] = own_name(operation.said, operation.method, operation.path)
             try:
                 drafts.append(self._draft(operation, own[id_]))
@@ -357,7 +360,7 @@ def _body_binding(body: bodies.Body, properties: list[tuple[str, Field]]) -> dic
     fields = [
         {"parameter": name, "name": field.wire, **field.binding} for name, field in properties if field.place == "form"
     ]
-    return {**found, **({"required": False} if body.is_left_out else {}), "fields": fields}
+    return {**found, **({"required": False} if body.needed else {}), "fields": fields}
 
 
 def _description(operation: Operation, title: str, own: str) -> str:
@@ -371,6 +374,8 @@ def _description(operation: Operation, title: str, own: str) -> str:
     of_body = prose(operation.body.description, MAX_TEXT) if operation.body else ""
     if of_body and of_body not in text:
         text = f"{text}\n\nThe body: {of_body}"
+    if operation.body and operation.body.needed:
+        text = f"{text}\n\nThe body, where there is one, needs {', '.join(operation.body.needed)}."
     return sanitise(text, MAX_DESCRIPTION)
 
 
