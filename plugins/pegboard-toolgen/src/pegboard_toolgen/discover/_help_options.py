@@ -29,6 +29,7 @@ _REPEATED = re.compile(
     r"\bmultiple options\b|\bcomma[- ]separated or repeat",
     re.IGNORECASE,
 )
+_ANOTHER_SPELLING = re.compile(r"(--?[A-Za-z][\w-]*(?:[ =][A-Z][A-Z_-]*|=\S+)?) {2,}(?=\S)")
 _OFTEN = re.compile(
     r"(?:.*[-_])?(?:key|keydef|pattern|glob|regexp?|expr|expression|rule|define|header|exclude|include|tag|label|filter|"
     r"field|column|var|env|param|arg|select|ignore|ext|extension|type|attr|property|key=value|name=value)s?$",
@@ -73,6 +74,8 @@ def options_in(call: str) -> Iterator[Parameter]:
         spec = found[1].strip()
         if _CLUSTER.fullmatch(spec) and len(set(spec)) == len(spec):  # [-abc] is [-a] [-b] [-c]
             yield from (Parameter(name=one, flags=(f"-{one}",), form="flag") for one in spec[1:])
+        elif (valued := re.fullmatch(r"(-[\w-]+)[ =]([a-z][\w:.-]*(?:\[[\w:.-]*\])?)", spec)) is not None:
+            yield from _option(f"{valued[1]} <{re.sub(r'[^A-Za-z0-9_-]+', '_', valued[2]).strip('_')}>", "", {}, "")
         elif spec not in ("-", "--") and not _END_OPTIONS & set(re.split(r"[\s|,]+", spec)):
             yield from _option(spec, "", {}, "")
 
@@ -98,6 +101,8 @@ def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         indent = len(found[1])
         parts = GAP.split(found[2], maxsplit=1)
+        while len(parts) > 1 and (other := _ANOTHER_SPELLING.match(parts[1])):  # -p NUM  --strip=NUM  Strip ...
+            parts = [f"{parts[0].strip()}, {other[1]}", parts[1][other.end() :]]
         said = [parts[1]] if len(parts) > 1 else []
         depth = MAX_LINE
         # The explanation goes on in lines that are set in deeper and are not an option.

@@ -55,6 +55,9 @@ _KNOWN_PARSER = re.compile(
     r"^ {2,}-h, --help\n {10}Print help",
     re.MULTILINE,
 )
+_COMPLAINT = re.compile(
+    r"\b(?:unknown|invalid|illegal|unrecognized|unrecognised|bad) (?:option|argument|flag)", re.IGNORECASE
+)
 _SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
 
 
@@ -156,6 +159,32 @@ def parse(text: str, words: Sequence[str]) -> Help:
     )
 
 
+def is_brief(read: Help) -> bool:
+    """Whether a help explains hardly an option, or not what it is for: it shows a usage, a manual page has the rest."""
+    return sum(1 for one in read.options if one.text) < 3 or not read.text
+
+
+def completed(brief: Help, page: Help) -> Help:
+    """What a brief help says, with the explanations, options and arguments of the manual page of the same program."""
+    if sum(1 for one in brief.options if one.text) >= 3:
+        return attrs.evolve(brief, text=page.text)
+    told = {flag: one for one in page.options for flag in one.flags}
+    options: list[Parameter] = []
+    for one in brief.options:
+        better = next((told[flag] for flag in one.flags if flag in told), None)
+        options.append(better if better is not None and not one.text else one)
+    known = {flag for one in (*brief.options, *options) for flag in (*one.flags, *one.off_flags)}
+    more = [one for one in page.options if not known & {*one.flags, *one.off_flags}]
+    return attrs.evolve(
+        brief,
+        text=page.text if len(page.text) > len(brief.text) else brief.text,
+        options=(*options, *more),
+        positionals=brief.positionals or page.positionals,
+        reads_input=brief.reads_input or page.reads_input,
+        notes=(*brief.notes, "Its manual page says what its help does not."),
+    )
+
+
 def _is_command(
     lines: Sequence[str],
     options: Sequence[Parameter],
@@ -251,6 +280,8 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
     in_usage = False
     for index, line in enumerate(lines[:400]):
         stripped = line.strip()
+        if _COMPLAINT.search(stripped) and not kept:
+            continue
         if _USAGE.match(line) or stripped.upper() == "SYNOPSIS":
             in_usage = True
             continue

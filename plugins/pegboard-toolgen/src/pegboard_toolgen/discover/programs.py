@@ -4,7 +4,9 @@ A Python program is found out by its own interpreter: the shebang of its script 
 distribution names the entry point, and a probe in a child process dumps a click tree or a parser of argparse before the
 program begins. Whatever gives no such answer is asked for `--help`, and its commands for theirs. `-h` is a host or a
 human-readable size to many: a command is asked for it only where `--help` gave nothing and the program's own help says
-that it is the same (git's `--help` opens a manual page, which is not there everywhere). Never for anything else.
+that it is the same (git's `--help` opens a manual page, which is not there everywhere), and the program for its
+completion script where its own help says that it prints one. Never for anything else. Where a help is brief, the manual
+page beside the program completes it.
 
 What comes back is third-party data: bounded, cleaned, and never put into code. Nothing of this machine stands in a
 `Discovery`: no absolute path, no width of a terminal, no temporary folder.
@@ -26,8 +28,8 @@ import attrs
 
 from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
+from pegboard_toolgen.discover import _completions, _manuals, argparse_actions, click_tree, help_text
 from pegboard_toolgen.discover import _program_words as guess
-from pegboard_toolgen.discover import argparse_actions, click_tree, help_text
 from pegboard_toolgen.discover._child import Finished, run_child
 from pegboard_toolgen.discover._program_drafts import draft_of, program_id, split
 from pegboard_toolgen.discover._program_parts import Command, Level, Program
@@ -320,11 +322,12 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
 
 def _ask_for_help(found: _Found) -> _Look:
     end = time.monotonic() + HELP_ALL_S
-    first = _help(found, (), ("--help",))
+    first = _help(found, (), ("--help",)) or _page(found, ())
     if first is None:
         raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
     texts: list[str] = [first]
-    commands = list(_walk(found, first, (), (Level(word=None),), end, texts))
+    specs = _completions.specs_of(_script(found, first))
+    commands = list(_walk(found, first, (), (Level(word=None),), end, texts, specs))
     return _Look(
         kind="help",
         commands=commands,
@@ -334,10 +337,16 @@ def _ask_for_help(found: _Found) -> _Look:
 
 
 def _walk(
-    found: _Found, given: str, path: tuple[str, ...], levels: tuple[Level, ...], end: float, texts: list[str]
+    found: _Found,
+    given: str,
+    path: tuple[str, ...],
+    levels: tuple[Level, ...],
+    end: float,
+    texts: list[str],
+    specs: _completions.Specs,
 ) -> Iterator[Command | LeftOut]:
     where = " ".join((found.name, *path))
-    parsed = help_text.parse(given, (found.name, *path))
+    parsed = _checked(found, path, help_text.parse(given, (found.name, *path)), texts, specs)
     here = attrs.evolve(levels[-1], parameters=parsed.options if parsed.is_led else ())
     for word in parsed.commands:
         name = f"program:{where} {word}"
@@ -346,12 +355,13 @@ def _walk(
             continue
         if word == "help":
             continue
-        told = _help(found, (*path, word), ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",))
+        asked = ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",)
+        told = _help(found, (*path, word), asked) or _page(found, (*path, word))
         if told is None or told == given:
             yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
         texts.append(told)
-        yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts)
+        yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts, specs)
     for variant in parsed.variants:
         first, *rest = reversed(variant.words)
         inner = (*(Level(word=word) for word in reversed(rest)), Level(word=first, parameters=variant.parameters))
@@ -362,6 +372,41 @@ def _walk(
         yield LeftOut(f"program:{where}", "its help shows neither options nor arguments", where)
         return
     yield _command((*levels[:-1], attrs.evolve(levels[-1], parameters=parsed.parameters)), parsed, parsed.notes, given)
+
+
+def _checked(
+    found: _Found, path: tuple[str, ...], parsed: help_text.Help, texts: list[str], specs: _completions.Specs
+) -> help_text.Help:
+    """What a help says, with what the manual page and the completion script say beside."""
+    options = _completions.checked(parsed.options, specs.get(path[-1] if path else "", {}))
+    parsed = attrs.evolve(parsed, options=options)
+    if not parsed.commands and help_text.is_brief(parsed) and (page := _page(found, path)) and page not in texts:
+        texts.append(page)
+        return help_text.completed(parsed, help_text.parse(page, (found.name, *path)))
+    return parsed
+
+
+def _page(found: _Found, path: tuple[str, ...]) -> str | None:
+    """The manual page of a command, cleaned as its help is."""
+    page = None if found.arguments else _manuals.page_of(found.file, (found.name, *path))
+    return sanitise(page, MAX_HELP) if page else None
+
+
+def _script(found: _Found, first: str) -> str:
+    """The completion script that lies beside the program, or that it prints where its help says so."""
+    if script := _completions.beside(found.file):
+        return script
+    parsed = help_text.parse(first, (found.name,))
+    asked = _completions.question(parsed.commands, parsed.options, first)
+    if asked is None:
+        return ""
+    try:
+        finished = run_child(
+            [str(found.file), *found.arguments, *asked], deadline_s=HELP_DEADLINE_S, max_bytes=_completions.MAX_SCRIPT
+        )
+    except OSError:
+        return ""
+    return sanitise(finished.stdout.decode("utf-8", "replace"), _completions.MAX_SCRIPT)
 
 
 def _command(levels: tuple[Level, ...], parsed: help_text.Help, notes: tuple[str, ...], whole: str) -> Command:
