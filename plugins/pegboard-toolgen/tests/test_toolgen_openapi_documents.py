@@ -330,6 +330,14 @@ def test_the_header_of_an_answer_leads_to_the_document(site: Site, status: int) 
     assert len(site.asked) == 2
 
 
+def test_a_place_that_breaks_is_passed_over(site: Site) -> None:
+    site.has("/openapi.json", b"{", **{"Content-Length": "-1"})
+    site.has("/swagger.json", b"{", **{"Transfer-Encoding": "nonsense"})
+    site.has("/openapi")
+
+    assert discover_openapi(site.url).name == "Shop"
+
+
 def test_no_more_than_so_many_places_are_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "MAX_ASKED", 4)
     for index in range(9):

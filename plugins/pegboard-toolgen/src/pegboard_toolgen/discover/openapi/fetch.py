@@ -362,7 +362,10 @@ async def _find_document(url: str) -> Source:
             if place in asked:
                 continue
             asked.add(place)
-            answer = await _get(client, place, ends)
+            try:
+                answer = await _get(client, place, ends)
+            except _UnreachedError:  # one that breaks may have others that do not
+                continue
             if (document := _document_in(answer)) is not None:
                 return _source(document, url=answer.url, location=answer.url.split("?")[0], is_base=True)
             waiting[:0] = linked(answer)
