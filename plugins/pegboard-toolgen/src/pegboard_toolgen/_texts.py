@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import shlex
+from json.encoder import encode_basestring
 from typing import Any
 
 from pegboard.text import visible
@@ -27,8 +28,38 @@ def as_word(value: object, limit: int = 200) -> str:
 
 def to_bytes(value: Any, *, sort_keys: bool = True) -> bytes:
     """A JSON value as it stands in our files: sorted keys, two spaces, UTF-8, a last line break; nothing hides."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False)
-    return (show_hidden(text) + "\n").encode()
+    return (show_hidden(indented(value, 2, sort_keys=sort_keys)) + "\n").encode()
+
+
+def indented(value: Any, step: int, *, sort_keys: bool = False) -> str:
+    """What `json.dumps(value, indent=step, ensure_ascii=False, allow_nan=False)` says, in a third of its time.
+
+    That writes every bracket by a chain of generators as deep as the value; its C code knows no indent. Manifests of
+    services are tens of megabytes of schemas, and are written three times.
+    """
+    dumps = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    quote, pad = encode_basestring, " " * step
+
+    def written(value: Any, line: str) -> str:
+        inner = line + pad
+        if value.__class__ is dict:
+            if not value:
+                return "{}"
+            pairs = sorted(value.items()) if sort_keys else value.items()
+            parts = [
+                f"{quote(key)}: {quote(item) if item.__class__ is str else written(item, inner)}" for key, item in pairs
+            ]
+            return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
+        if value.__class__ is list:
+            if not value:
+                return "[]"
+            parts = [quote(item) if item.__class__ is str else written(item, inner) for item in value]
+            return f"[{inner}{f',{inner}'.join(parts)}{line}]"
+        if isinstance(value, (dict, list, tuple)):  # a subclass, or a tuple
+            return written(dict(value) if isinstance(value, dict) else [*value], line)
+        return dumps(value)
+
+    return written(value, "\n")
 
 
 def show_hidden(text: str) -> str:

@@ -220,6 +220,6 @@ _ORDER_OF_TOOL = (
 
 def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest with its members as people read them; everything deeper is sorted."""
-    deep = json.loads(to_bytes(document))
+    deep = json.loads(json.dumps(document, sort_keys=True))
     deep["tools"] = [{key: tool[key] for key in _ORDER_OF_TOOL if key in tool} for tool in deep["tools"]]
     return {key: deep[key] for key in _ORDER if key in deep}

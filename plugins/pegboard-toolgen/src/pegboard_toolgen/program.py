@@ -6,6 +6,7 @@ Errors and exit statuses are those of the program `pegboard`: one line and a hin
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 def main(args: Sequence[str] | None = None) -> Any:
     """Run the program and end it with its exit status."""
+    gc.disable()  # as `pegboard` does: what is read of a large library stays to the end
     sys.exit(run(list(sys.argv[1:] if args is None else args)))
 
 

@@ -20,6 +20,7 @@ import attrs
 import griffe
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
@@ -160,6 +161,7 @@ class _Drafter:
 
     def draft(self, found: Found) -> None:
         """Draft the tool of one callable, or say why there is none."""
+        say(f"reading {found.path}")
         where = self.tree.where(found.home)
         try:
             made = _Drafting(self, found).make()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pegboard.limits import DOCUMENT_LEVELS
-from pegboard_toolgen._texts import show_hidden
+from pegboard_toolgen._texts import indented, show_hidden
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -33,9 +33,9 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def text_of(value: Any, *, indent: int | None = 1) -> str:
     """JSON, in the order of its keys, with every character that shows nothing escaped."""
-    separators = (", ", ": ") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, separators=separators)
-    return show_hidden(text)
+    if indent is not None:
+        return show_hidden(indented(value, indent))
+    return show_hidden(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def bytes_of(value: Any) -> bytes:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_LINES = 400
 """Of a skill; the format recommends less than 500."""
+LEAST_LINES = 6
+"""A tool takes at least so many."""
 MAX_CHARACTERS = 20_000
 """The same; the format recommends less than 5,000 tokens."""
 MIN_SHARED = 3
@@ -57,8 +59,8 @@ MEANING: Mapping[str, tuple[str, str]] = {
 
 def render(view: ManifestView) -> dict[str, bytes]:
     """`skill.md`, `NAME/SKILL.md`, and pages where there are many tools."""
-    whole = _text(_skill(view, "", None))
-    if whole.count(b"\n") <= MAX_LINES and len(whole) <= MAX_CHARACTERS:
+    whole = _text(_skill(view, "", None)) if len(view.tools) * LEAST_LINES <= MAX_LINES else None
+    if whole is not None and whole.count(b"\n") <= MAX_LINES and len(whole) <= MAX_CHARACTERS:
         return {"skill.md": whole, f"{view.slug}/SKILL.md": _text(_skill(view, "../", None))}
     files = {
         "skill.md": _text(_skill(view, "", f"{view.slug}/references/")),

@@ -151,7 +151,8 @@ def view_of(manifest: Mapping[str, Any], parts: Collection[str] = FULL) -> Manif
     """
     document = plain(manifest)
     defs = document.get("$defs", {})
-    tools = sorted((_tool(entry, defs) for entry in document["tools"]), key=lambda tool: tool.name)
+    schemas = _Schemas(defs)
+    tools = sorted((_tool(entry, schemas) for entry in document["tools"]), key=lambda tool: tool.name)
     project_ = document["project"]
     return ManifestView(
         document=document,
@@ -192,24 +193,40 @@ def _copied(value: Any) -> Any:
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
-def _tool(entry: Mapping[str, Any], defs: Mapping[str, Any]) -> ToolView:
+def _tool(entry: Mapping[str, Any], schemas: _Schemas) -> ToolView:
     description = sanitise(entry["description"]) or entry["name"]
     return ToolView(
         entry=entry,
         name=entry["name"],
         title=sanitise(entry.get("title", ""), 200, one_line=True),
         description=description,
-        input_schema=_schema(entry["input_schema"], defs),
-        output_schema=_schema(entry.get("output_schema", OBJECT), defs),
-        error_schema=_schema(entry.get("error_schema", ERROR), defs),
+        input_schema=schemas.of(entry["input_schema"]),
+        output_schema=schemas.of(entry.get("output_schema", OBJECT)),
+        error_schema=schemas.of(entry.get("error_schema", ERROR)),
     )
 
 
-def _schema(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
-    if schema == {"$ref": "#/$defs/error"} and "error" not in defs:
-        return ERROR
-    whole: Mapping[str, Any] = plain(clean_schema(project(schema, defs)))
-    return {key: value for key, value in whole.items() if key != "$schema"}
+class _Schemas:
+    """Schemas that stand alone. One that is nothing but a reference, as those of errors are, is made once."""
+
+    def __init__(self, defs: Mapping[str, Any]) -> None:
+        self._defs = defs
+        self._named: dict[str, Mapping[str, Any]] = {} if "error" in defs else {"#/$defs/error": ERROR}
+
+    def of(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        reference = schema.get("$ref") if len(schema) == 1 else None
+        if not isinstance(reference, str):
+            return self._made(schema)
+        if reference not in self._named:
+            self._named[reference] = self._made(schema)
+        return self._named[reference]
+
+    def _made(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        alone = project(schema, self._defs)
+        whole: Mapping[str, Any] = clean_schema(alone)
+        if alone is not schema:  # else it is as plain as the document that it is of
+            whole = plain(whole)
+        return {key: value for key, value in whole.items() if key != "$schema"}
 
 
 def _variables(document: Mapping[str, Any]) -> list[Variable]:
