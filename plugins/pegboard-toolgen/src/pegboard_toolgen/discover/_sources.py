@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
+from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover._bindings import Bindings
 from pegboard_toolgen.discover._finding import find_package
 from pegboard_toolgen.drafts import DiscoveryError, LeftOut
@@ -223,6 +224,7 @@ class _PackageReader:
         if parts and parent is None:
             return
         name = parts[-1] if parts else self.first
+        say(f"reading {'.'.join((self.first, *parts))}")
         try:
             module = griffe.visit(
                 name,
