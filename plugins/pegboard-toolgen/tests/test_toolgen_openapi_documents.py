@@ -146,6 +146,12 @@ def test_a_file_that_is_not_there_is_said_without_its_folder(tmp_path: Path) -> 
         discover_openapi("\0")
 
 
+def test_a_server_without_a_scheme_is_told_how_it_is_named() -> None:
+    with pytest.raises(DiscoveryError) as caught:
+        discover_openapi("localhost:8000/api")
+    assert caught.value.hint == "a server is named by its URL: http://localhost:8000/api"
+
+
 def test_large_documents_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(fetch, "MAX_BYTES", 100)
     (tmp_path / "x").write_bytes(b" " * 200)

@@ -35,6 +35,7 @@ def name_of(operation: Json, path: str = "/pets/{id}", method: str = "get") -> s
         ("PetsController_findOne", "pets_controller_find_one"),
         ("read_pet_pets__id__get", "read_pet"),
         ("pets__id__get", "pets_id_get"),
+        ("showPetUsingGET_1", "show_pet"),
         ("_pets__id__get", "get_pets_id"),
         ("", "get_pets_id"),
         ("operation12", "get_pets_id"),

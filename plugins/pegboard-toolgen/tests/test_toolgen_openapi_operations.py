@@ -558,6 +558,27 @@ def test_what_a_body_needs_is_shared_and_circles_stay() -> None:
     }
 
 
+def test_what_only_the_server_sends_is_not_asked_for_wherever_that_is_said() -> None:
+    schemas = {
+        "Id": {"type": "integer", "readOnly": True},
+        "Pet": {"properties": {"id": {"$ref": "#/components/schemas/Id"}, "name": {}}, "required": ["id", "name"]},
+        "Dog": {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"at": {"allOf": [{"$ref":
+            "#/components/schemas/Id"}]}}}], "required": ["id", "name", "at"]},
+    }  # fmt: skip
+    content = {"application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Dog"}}}}
+
+    found = discover({"/dogs": {"post": body(content, required=True)}}, components={"schemas": schemas})
+
+    assert found.defs == {
+        "in.Dog": {"allOf": [{"$ref": "#/$defs/in.Pet"}, {"properties": {}}], "required": ["name"]},
+        "in.Pet": {"properties": {"name": {}}, "required": ["name"]},
+    }
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Dog"}}}
+    spread = one(body(content, required=True), method="post", components={"schemas": schemas})
+    assert spread.input_schema["properties"] == {"name": {}}
+    assert spread.input_schema["required"] == ["name"]
+
+
 # References that cannot be followed ----------------------------------------------------------------------------------
 
 FAR = {"$ref": "https://evil.example/x.json"}

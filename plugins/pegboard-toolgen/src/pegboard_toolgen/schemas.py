@@ -129,6 +129,7 @@ def convert(
     answers: bool = False,
     notes: list[str] | None = None,
     work: Work | None = None,
+    behind: Callable[[Json], Mapping[str, Json]] | None = None,
 ) -> Json:
     """A schema of another dialect, as a clean one of 2020-12.
 
@@ -141,6 +142,7 @@ def convert(
             inside of the schema alone, and the schema is as wide as servers are: see `_as_wide_as_servers`.
         notes: what was lost is said here, each once.
         work: a bound that several conversions share.
+        behind: gives a schema behind its references, with all that the parts of its `allOf` say.
 
     Raises:
         LostReferenceError: the schema itself is a reference that cannot be followed.
@@ -148,7 +150,8 @@ def convert(
 
     .. versionadded:: 0.1
     """
-    return _SchemaConverter(dialect, refer, answers, [] if notes is None else notes, work or Work()).read(schema, 0)
+    reader = _SchemaConverter(dialect, refer, answers, [] if notes is None else notes, work or Work(), behind)
+    return reader.read(schema, 0)
 
 
 def sanitise_schema(schema: Json) -> Json:
@@ -162,8 +165,9 @@ def sanitise_schema(schema: Json) -> Json:
 
 class _SchemaConverter:
     def __init__(
-        self, dialect: Dialect, refer: Callable[[str], Json], answers: bool, notes: list[str], work: Work
-    ) -> None:
+        self, dialect: Dialect, refer: Callable[[str], Json], answers: bool, notes: list[str], work: Work,
+        behind: Callable[[Json], Mapping[str, Json]] | None = None,
+    ) -> None:  # fmt: skip
         self.dialect = dialect
         self.refer = refer
         self.answers = answers
@@ -172,6 +176,7 @@ class _SchemaConverter:
         self.opened: set[str] = set()
         self.notes = notes
         self.work = work
+        self.behind = behind
         self.losses = 0
 
     def lost(self, what: str) -> Any:
@@ -306,19 +311,27 @@ class _SchemaConverter:
                     found[key] = read
 
     def _hide(self, schema: Mapping[str, Json], found: dict[str, Json]) -> None:
-        """Leave out the properties that only the other side sends."""
+        """Leave out the properties that only the other side sends, and require none of them."""
         inside = schema.get("properties")
-        if not isinstance(inside, dict):
-            return
-        hidden = {name for name, part in inside.items() if isinstance(part, dict) and part.get(self.hidden) is True}
+        inside = inside if isinstance(inside, dict) else {}
         properties = found.get("properties", {})
-        for name in hidden & properties.keys():
+        for name in [name for name in properties if self._is_hidden(inside[name])]:
             del properties[name]
         if "required" in found:
-            unclean = inside.keys() - properties.keys()
-            found["required"] = [name for name in found["required"] if name not in unclean]
+            gone = inside.keys() - properties.keys()
+            if self.behind is not None and "allOf" in schema:
+                parts = self.behind(schema).get("properties") or {}
+                gone |= {name for name in found["required"] if self._is_hidden(parts.get(name))}
+            found["required"] = [name for name in found["required"] if name not in gone]
             if not found["required"]:
                 del found["required"]
+
+    def _is_hidden(self, part: Json) -> bool:
+        if not isinstance(part, dict):
+            return False
+        if self.behind is not None and ("$ref" in part or "allOf" in part):
+            part = self.behind(part)
+        return bool(part.get(self.hidden) is True)
 
     def _may_be_null(self, schema: Mapping[str, Json], found: Json) -> Json:
         says = schema.get("nullable") is True or schema.get("x-nullable") is True

@@ -21,6 +21,7 @@ from pegboard_toolgen.discover.openapi.parameters import (
     described,
     examples_of,
 )
+from pegboard_toolgen.discover.openapi.references import object_behind, properties_of
 from pegboard_toolgen.discover.openapi.swagger2 import FORM, MULTIPART
 from pegboard_toolgen.schemas import LostReferenceError, UnusableError, is_clean, untitled
 
@@ -36,8 +37,6 @@ _BASE64: dict[str, Json] = {"type": "string", "contentEncoding": "base64"}
 _BINARY = ("image/", "audio/", "video/", "font/")
 MAX_SPREAD = 64
 """An object of more properties stays one parameter."""
-MAX_PARTS = 100
-"""Of `allOf`, of one object, with the parts of parts."""
 _MANY_OBJECTS = frozenset(("allOf", "anyOf", "oneOf", "discriminator", "patternProperties", "unevaluatedProperties"))
 _TOGETHER = frozenset(
     ("not", "if", "dependentRequired", "dependentSchemas", "dependencies", "minProperties", "maxProperties",
@@ -152,7 +151,7 @@ def _spread(
         whole = object_behind(schemas.document, _without_null(schemas.document, part.get("schema"), is_required))
     except LostReferenceError:
         return None
-    known = {name: _behind_or_nothing(schemas.document, schema) for name, schema in _properties(whole).items()}
+    known = {name: _behind_or_nothing(schemas.document, schema) for name, schema in properties_of(whole).items()}
     names = [name for name, plain in known.items() if plain.get("readOnly") is not True]
     required = whole.get("required")
     required = set(map(str, required)) if isinstance(required, list) else set()
@@ -175,11 +174,6 @@ def _spread(
         fields.append(field)
     needed = () if is_required else tuple(name for name in names if name in required)
     return Body(media_type, fields, False, needed, body.get("description", whole.get("description")))
-
-
-def _properties(schema: Mapping[str, Json]) -> dict[str, Json]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, dict) else {}
 
 
 def _is_one_object(whole: Mapping[str, Json], is_required: bool) -> bool:
@@ -341,35 +335,8 @@ def is_file(schema: Mapping[str, Json]) -> bool:
     return is_bytes or ("contentEncoding" in schema and schema.get("contentEncoding") != "identity")
 
 
-def object_behind(document: Document, schema: Json) -> dict[str, Json]:
-    """A schema behind its references, with what the parts of `allOf` say, and all of their properties.
-
-    Raises:
-        LostReferenceError: a part cannot be found.
-    """
-    return _put_together(document, schema, [MAX_PARTS])
-
-
 def _behind_or_nothing(document: Document, schema: Json) -> dict[str, Json]:
     try:
         return object_behind(document, schema)
     except LostReferenceError:
         return {}
-
-
-def _put_together(document: Document, schema: Json, left: list[int]) -> dict[str, Json]:
-    body = document.follow(schema)
-    parts = body.get("allOf")
-    left[0] -= 1
-    if not isinstance(parts, list) or not parts or left[0] < len(parts):
-        return body
-    own = {key: value for key, value in body.items() if key != "allOf"}
-    found: dict[str, Json] = {}
-    properties: dict[str, Json] = {}
-    required: list[Json] = []
-    for part in [*(_put_together(document, item, left) for item in parts), own]:
-        needs = part.get("required")
-        properties |= _properties(part)
-        required += needs if isinstance(needs, list) else []
-        found |= {key: part[key] for key in part if key != "additionalProperties" or part[key] is not False}
-    return {**found, **({"properties": properties} if properties else {}), "required": required}

@@ -141,6 +141,8 @@ def _from_file(path: Path) -> Source:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "no such file"
         hint = "name an OpenAPI document, in JSON or YAML, that you may read"
+        if re.match(r"[\w.-]+:\d+(?:/|$)", str(path), re.ASCII):
+            hint = f"a server is named by its URL: http://{sanitise(str(path), 200, one_line=True)}"
         raise DiscoveryError(f"the document cannot be read: {reason}", hint=hint) from None
     document = parse(data)
     left_out: list[LeftOut] = []

@@ -44,14 +44,15 @@ def words_of(method: str, path: str) -> tuple[str, ...]:
 def own_name(said: Mapping[str, Json], method: str, path: str) -> str:
     """What the author called an operation: its id without what method and path say; empty where that is nothing.
 
-    FastAPI makes `read_item_items__item_id__get` of `read_item`, `/items/{item_id}` and `get`.
+    FastAPI makes `read_item_items__item_id__get` of `read_item`, `/items/{item_id}` and `get`; Springfox makes
+    `readItemUsingGET_1`.
     """
     id_ = said.get("operationId")
     id_ = sanitise(id_, MAX_ID, one_line=True) if isinstance(id_, str) and len(id_) <= MAX_ID else ""
     made = re.sub(r"\W", "_", f"{path}_{method}")
     if id_.lower().endswith(made.lower()):
         id_ = id_[: -len(made)].rstrip("_")
-    name = snake((id_,))
+    name = re.sub(rf"_using_{method}(_[0-9]+)?$", "", snake((id_,)))
     if not re.search("[a-z]{2}", name) or _COUNTED.fullmatch(id_) or any(map(_DIGEST.fullmatch, name.split("_"))):
         return ""
     return name

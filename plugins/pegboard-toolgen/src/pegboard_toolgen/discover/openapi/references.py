@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Json = Any
 
 MAX_HOPS = 32
+MAX_PARTS = 100
+"""Of `allOf`, of one object, with the parts of parts."""
 MAX_FITTED = 10_000_000
 """Parts of schemas that are looked at to fit all of them; Stripe's document takes a tenth of it."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -136,7 +138,14 @@ class Schemas:
             answers=self.answers,
             notes=notes,
             work=self.document.work,
+            behind=self._behind,
         )
+
+    def _behind(self, schema: Json) -> dict[str, Json]:
+        try:
+            return object_behind(self.document, schema)
+        except LostReferenceError:
+            return {}
 
     def settle(self) -> None:
         """Convert everything that was pointed to."""
@@ -185,3 +194,39 @@ def name_of(steps: tuple[str, ...], *, is_swagger_2: bool) -> str:
         "/".join(step.replace("~", "~0").replace("/", "~1") for step in steps).encode("utf-8", "replace")
     )
     return f"in.{re.sub('[^A-Za-z0-9_]+', '_', last)[:40]}.{digest.hexdigest()[:8]}"
+
+
+# Behind references ---------------------------------------------------------------------------------------------------
+
+
+def object_behind(document: Document, schema: Json) -> dict[str, Json]:
+    """A schema behind its references, with what the parts of `allOf` say, and all of their properties.
+
+    Raises:
+        LostReferenceError: a part cannot be found.
+    """
+    return _put_together(document, schema, [MAX_PARTS])
+
+
+def _put_together(document: Document, schema: Json, left: list[int]) -> dict[str, Json]:
+    body = document.follow(schema)
+    parts = body.get("allOf")
+    left[0] -= 1
+    if not isinstance(parts, list) or not parts or left[0] < len(parts):
+        return body
+    own = {key: value for key, value in body.items() if key != "allOf"}
+    found: dict[str, Json] = {}
+    properties: dict[str, Json] = {}
+    required: list[Json] = []
+    for part in [*(_put_together(document, item, left) for item in parts), own]:
+        needs = part.get("required")
+        properties |= properties_of(part)
+        required += needs if isinstance(needs, list) else []
+        found |= {key: part[key] for key in part if key != "additionalProperties" or part[key] is not False}
+    return {**found, **({"properties": properties} if properties else {}), "required": required}
+
+
+def properties_of(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The properties that a schema names itself."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
