@@ -208,16 +208,14 @@ def counted(
 
 
 def _require(table: Mapping[str, Any]) -> None:
-    """Skip programs of the system that are others here: `version = [["sort", "--version"], "GNU coreutils"]`."""
-    if "version" not in table:
-        return
-    command, says = table["version"]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stdout
-    except OSError:
-        said = ""
-    if says not in said:
-        pytest.skip(f"{says} is not here")
+    """Skip programs of the system that are others here: `says = [[["sort", "--version"], "GNU coreutils"]]`."""
+    for command, expected in table.get("says", ()):
+        try:
+            said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stdout
+        except OSError:
+            said = ""
+        if expected not in said:
+            pytest.skip(f"{' '.join(command)} does not say {expected} here")
 
 
 def _of_npm(table: Mapping[str, Any], name: str, peers: Any) -> dict[str, str]:

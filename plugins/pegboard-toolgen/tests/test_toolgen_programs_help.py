@@ -92,6 +92,36 @@ def test_values_that_only_the_usage_shows():
     assert read.options[0].schema == {"type": "string", "enum": ["dev", "optional"]}
 
 
+GO_FLAGS = """usage: x [flags] [path ...]
+
+  -l[=0], --list[=0]  list files
+  -w,     --write     write result to file
+  -i,  --indent uint  0 for tabs
+  -ln, --dialect str  which one
+  -p NUM  --strip=NUM  Strip NUM leading components
+"""
+
+
+def test_spellings_of_an_option_in_columns_of_their_own():
+    read = help_text.parse(GO_FLAGS, ("x",))
+    assert [(one.flags, one.form, one.is_optional) for one in read.options] == [
+        (("-l", "--list"), "value", True),
+        (("-w", "--write"), "flag", False),
+        (("-i", "--indent"), "value", False),
+        (("-ln", "--dialect"), "value", False),
+        (("-p", "--strip"), "value", False),
+    ]
+
+
+def test_values_that_a_usage_writes_in_small_letters():
+    read = help_text.parse("unknown option -- -\nusage: x [-46Aa] [-B bind_interface] [-D [bind:]port] host\n", ("x",))
+    assert read.text == ""
+    assert [(one.flags, one.form) for one in read.options][:5] == [
+        (("-4",), "flag"), (("-6",), "flag"), (("-A",), "flag"), (("-a",), "flag"), (("-B",), "value"),
+    ]  # fmt: skip
+    assert [one.name for one in read.positionals] == ["host"]
+
+
 def test_alternatives_on_one_line_are_options_of_their_own():
     read = help_text.parse("Usage: x\n\n  --continue, --abort   go on or not\n  --no-edit, --edit   edit\n", ("x",))
     assert [(one.flags, one.off_flags) for one in read.options] == [

@@ -160,6 +160,7 @@ def test_an_option_may_stand_without_its_value_where_the_help_says_so(value: Any
         ("<dev|prod>", "", "", {"type": "string", "enum": ["dev", "prod"]}),
         ("METHOD", "METHOD={none(default),prepend,separate}", "", {"type": "string", "enum": ["none", "prepend", "separate"]}),
         ("FILE", "of {a,b}.txt", "", {"type": "string"}),
+        ("<offset>", "skip it", "<length> and <offset> may be followed by suffixes", {"type": ["number", "string"]}),
     ],
 )  # fmt: skip
 def test_the_type_of_a_value(meta: str, said: str, whole: str, expected: dict[str, Any]) -> None:
@@ -233,7 +234,9 @@ def test_a_command_with_commands_of_its_own_is_called_where_its_usage_says_so(
         ("Usage: x [FILE]...\nSort.\nWith no FILE, or when FILE is -, read standard input.\n\n  -a  a\n  -b  b\n", "file", False),
         ("Usage: x SET1 [SET2]\nTranslate characters from standard input.\n\n  -a  a\n  -b  b\n", None, True),
         ("Usage: x [NUMBER]...\nReformat NUMBERs, or the numbers from standard input.\n\n  -a  a\n  -b  b\n", "number", False),
-        ("Usage: x [FILE]...\nSort.\n\n  -a  a\n  -b  b\n", None, False),
+        ("Usage: x [FILE]...\nSort.\n\n  -a  a\n  -b  b\n", "file", False),
+        ("Usage: x [FILE]...\nList files (the current directory by default).\n\n  -a  a\n  -b  b\n", None, False),
+        ("Usage: x [first [last]]\nFilter.\n\n  -a  a\n\nx reads from standard input\n", None, True),
     ],
 )  # fmt: skip
 def test_what_a_program_reads_from_standard_input_can_be_given(text: str, stands_in: str | None, reads: bool) -> None:

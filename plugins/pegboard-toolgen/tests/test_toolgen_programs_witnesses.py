@@ -125,6 +125,43 @@ def test_the_page_of_a_command_is_its_own(installed: Any) -> None:
     assert "lines" in draft.input_schema["properties"]
 
 
+ASCIIDOCTOR = r"""'\" t
+.TH "THING" "1"
+.ie \n(.g .ds Aq \(aq
+.de URL
+\fI\\$2\fP <\\$1>
+..
+.if \n[.g] \{\
+.  am URL
+.    ad l
+.  .
+.\}
+.SH "NAME"
+thing \- show files
+.SH "DESCRIPTION"
+.sp
+The \fBthing\fP utility shows the specified files, or standard input if no files are specified.
+.SH "OPTIONS"
+.sp
+\fB\-n\fP, \fB\-\-number\fP
+.RS 4
+With numbers.
+.RE
+"""
+
+
+def test_a_page_of_another_formatter_is_read_too() -> None:
+    read = help_text.parse(_manuals.text_of(ASCIIDOCTOR), ("thing",))
+    assert [(one.name, one.text) for one in read.options] == [("number", "With numbers.")]
+
+
+def test_the_page_says_that_standard_input_is_read_where_the_help_is_silent(installed: Any) -> None:
+    body = "echo 'Usage: thing [options] <file>...'; echo; echo 'Show files.'; echo; for o in a b c; do echo \"  -$o  more $o\"; done"
+    [draft] = discover_program(str(installed(body, man=ASCIIDOCTOR))).drafts
+    assert "input_text" in draft.input_schema["properties"]
+    assert "required" not in draft.input_schema
+
+
 def test_a_page_elsewhere_is_that_of_another_program(installed: Any, tmp_path: Path) -> None:
     installed("exit 1", man=MAN)
     elsewhere = tmp_path / "other" / "bin" / "thing"

@@ -100,7 +100,7 @@ def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         if not found or is_other:
             continue
         indent = len(found[1])
-        parts = GAP.split(found[2], maxsplit=1)
+        parts = GAP.split(re.sub(r",\s{2,}(?=-)", ", ", found[2]), maxsplit=1)
         while len(parts) > 1 and (other := _ANOTHER_SPELLING.match(parts[1])):  # -p NUM  --strip=NUM  Strip ...
             parts = [f"{parts[0].strip()}, {other[1]}", parts[1][other.end() :]]
         said = [parts[1]] if len(parts) > 1 else []
@@ -172,7 +172,7 @@ def _spec(spec: str, said: str) -> tuple[_Spec, str]:
         if not rest.strip() or read.value:
             continue
         if rest[0].isspace():
-            meta, told = _spaced(rest.strip())
+            meta, told = _spaced(rest.strip(), said)
             said = f"{told} {said}".strip()
             rest = meta and f" {meta}"
         if rest:
@@ -224,10 +224,12 @@ def _flags(on: list[str], off: Sequence[str], said: str, *, is_counted: bool) ->
         yield Parameter(name=flag.lstrip("-"), flags=mine, off_flags=negated, form=kind, text=said)
 
 
-def _spaced(rest: str) -> tuple[str, str]:
+def _spaced(rest: str, said: str) -> tuple[str, str]:
     """What stands one space behind a flag: its value, and explanation where a long flag left no room for more space."""
     if _SPACED_META.match(rest):
         return rest, ""
+    if said and re.fullmatch(r"[a-z][\w-]{0,30}", rest):  # with the explanation behind a gap: --indent uint   how deep
+        return f"<{rest}>", ""
     found = re.match(r"^(<[^<>]{1,60}>(?:\.\.\.)?) +(\S.*)$", rest)
     return (found[1], found[2]) if found else ("", rest)
 

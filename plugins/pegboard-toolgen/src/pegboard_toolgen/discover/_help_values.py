@@ -58,9 +58,10 @@ def schema_of(meta: str, said: str, whole: str = "") -> Schema:
     name = meta.strip("<>[](){}").strip()
     if typed := _TYPES.get(name):
         return dict(typed)
+    has_suffix = name and re.search(rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:suffix|multiplier)", whole)
     if not _NUMERIC.match(name):
-        return {"type": "string"}
-    has_unit = _UNIT.search(said) or re.search(rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:suffix|unit)", whole)
+        return {"type": ["number", "string"]} if has_suffix else {"type": "string"}
+    has_unit = _UNIT.search(said) or has_suffix
     if _INTEGER.match(name) and _COUNTED.search(said) and not has_unit and not _FRACTION.search(said):
         return {"type": "integer"}
     return {"type": ["number", "string"]}

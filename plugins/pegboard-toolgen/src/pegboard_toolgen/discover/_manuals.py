@@ -73,13 +73,16 @@ def text_of(page: str) -> str:
 
 def _lines(page: str) -> Iterator[str]:
     written = _Page()
-    in_definition = False
+    in_definition, skipped = False, 0
     for line in page.split("\n"):
         line = line[:MAX_LINE]
+        if skipped or re.match(r"[.'] *(?:if|ie|el|while)\b", line):  # of another formatter, as a rule
+            skipped = max(0, skipped + line.count("\\{") - line.count("\\}"))
+            continue
         if line.startswith(('.\\"', "'\\\"", '\\"', "\\#")):
             continue
         if in_definition:
-            in_definition = not line.startswith("..")
+            in_definition = not re.match(r"\. *\.", line)
         elif re.match(r"[.'] *(?:de1?|ig|am)\b", line):
             in_definition = True
         elif line[:1] in (".", "'"):

@@ -173,8 +173,19 @@ _READS_STDIN = re.compile(
     r"\b(?:standard input|stdin) (?:is|as|to|into|and)\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"^(?:in(?:put)?|src|source|infile|input[-_]?file)s?\d?$", re.IGNORECASE)
-_OUTPUT = re.compile(r"^(?:out(?:put)?|dst|dest|destination|outfile|output[-_]?file)s?\d?$", re.IGNORECASE)
+_PLACE = re.compile(
+    r"^(?:in(?:put)?|src|source)(?:[-_]?(?:file|path|dir|directory|folder|filename))?s?\d?$", re.IGNORECASE
+)
+_OUTPUT = re.compile(
+    r"^(?:out(?:put)?|dst|dest|destination)(?:[-_]?(?:file|path|dir|directory|folder|filename))?s?\d?$", re.IGNORECASE
+)
+_READS_ITSELF = re.compile(r"\breads? (?:from |its )?(?:the )?(?:standard input|stdin)\b", re.IGNORECASE)
+_NOTHING_NAMED = re.compile(
+    r"\b(?:standard input|stdin)\b[^.]{0,60}\b(?:if|when|where) (?:no|none)\b|"
+    r"\b(?:if|when|where|with) (?:no|none)\b[^.]{0,80}\b(?:standard input|stdin)\b|"
+    r"\bdefaults? to (?:the )?(?:standard input|stdin)\b",
+    re.IGNORECASE,
+)
 _CHANGES_WITH = re.compile(r"\bwith ([^.;\n]{0,40}?-\w[^;\n]{0,80}), (\w+ )", re.IGNORECASE)
 _WRITES_OUT = re.compile(
     r"^(?:writes?|outputs?|copy|copies|concatenates?|merges?)\b[^.]{0,200}\bto (?:the )?(?:standard output|stdout)\b",
@@ -190,7 +201,10 @@ _PATH_HELP = re.compile(
     r"(?:file|directory|folder)\b",
     re.IGNORECASE,
 )
-_PATH_META = re.compile(r"^[\[<({]*(?:\w+[-_])?(?:FILE|PATH|DIR|DIRECTORY|FOLDER|FILENAME|PATHNAME)S?\d?[\]>)}.]*$")
+_PATH_META = re.compile(
+    r"^[\[<({]*(?:\w+[-_])?(?:IN|OUT|INPUT|OUTPUT|SRC|SOURCE|DEST|LOG|CONFIG|CONF|PATCH|TEMP|TMP)?"
+    r"(?:FILE|PATH|DIR|DIRECTORY|FOLDER|FILENAME|PATHNAME)S?\d?[\]>)}.]*$"
+)
 _WRITES = re.compile(
     r"\b(?:out|output|write|writes|written|save|saves|saved|dump|dest|destination|target|create|log)\b", re.I
 )
@@ -369,6 +383,21 @@ def may_be_file(text: str) -> bool:
 def takes_stdin(text: str) -> bool:
     """Whether a help text speaks of standard input."""
     return bool(_STDIN_HELP.search(text))
+
+
+def reads_itself(text: str) -> bool:
+    """Whether a text, wherever it stands in a help, says that the program reads standard input."""
+    return bool(_READS_ITSELF.search(text))
+
+
+def reads_where_nothing_is_named(text: str) -> bool:
+    """Whether a manual says that standard input is read where no file is named."""
+    return bool(_NOTHING_NAMED.search(" ".join(text.split())))
+
+
+def is_input_file(name: str) -> bool:
+    """Whether an argument's name is that of a file that is read: `[file ...]`."""
+    return bool(re.fullmatch(r"(?:in(?:put)?[-_]?)?(?:file|filename)s?|input", name, re.IGNORECASE))
 
 
 def reads_stdin(text: str) -> bool:

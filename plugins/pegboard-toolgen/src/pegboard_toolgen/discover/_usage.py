@@ -137,13 +137,15 @@ class _Walk:
                 continue
             before = len(self.slots)
             if isinstance(node, _Group):
-                is_value, takes_value = takes_value and node.sign == "(", False
+                # Of an option in a bracket all that follows is its value: [-D [address:]port].
+                is_value = takes_value and (node.sign == "(" or not required)
+                takes_value = takes_value and not required
                 if not is_value:
                     self._group(node, required=required)
             elif node.startswith("-"):
                 takes_value = self._option(node, required=required)
             elif takes_value:
-                takes_value = False
+                takes_value = not required
             else:
                 self._word(node, required=required)
 

@@ -108,9 +108,10 @@ def _groups(parser: dict[str, Json], parameters: dict[int, Parameter]) -> Iterat
 
 def _parameter(action: dict[str, Json], help_text: str) -> Parameter | None:
     kind = text(action.get("action"), 80)
-    if flag(action, "hidden") or kind in _ENDS or kind == "_SubParsersAction":
-        return None
     flags = names(action.get("flags"))
+    is_end = kind in _ENDS or ("--help" in flags and kind in _FLAGS)
+    if flag(action, "hidden") or is_end or kind == "_SubParsersAction":
+        return None
     name = text(action.get("dest"), 128) or "value"
     description = text(action.get("help"))
     required = flag(action, "required")
@@ -202,7 +203,8 @@ def _file(
     if schema != {"type": "string"}:
         return None, None
     name = "" if flags and not guess.is_path(common["name"], "", "") else common["name"]
-    if typed in _PATHS or guess.is_path(name, common["metavar"], common["text"]):
+    is_place = not flags and (guess.is_place(common["name"]) or guess.is_place(common["metavar"]))
+    if typed in _PATHS or is_place or guess.is_path(name, common["metavar"], common["text"]):
         # An argument that is read where it is left out is an input, whatever else its words say.
         piped = guess.takes_stdin(common["text"]) or action.get("default") in ("-", ["-"])
         piped = piped or (not flags and guess.takes_stdin(help_text))

@@ -143,7 +143,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
     positionals, notes = positionals_of([form for form in own if not form.command], listed, whole)
     variants = () if commands else tuple(_variants(calls, forms, options, whole))
     description = _description(lines, words)
-    positionals, reads_input = _with_input(positionals, description)
+    positionals, reads_input = _with_input(positionals, description, whole)
     is_own = any(not form.command or (form.command == "optional" and len(forms) > 1) for form in own)
     return Help(
         text=description,
@@ -232,19 +232,48 @@ def _variants(
         yield Variant(words=words, parameters=(*shown, *positionals), notes=notes)
 
 
-def _with_input(positionals: tuple[Parameter, ...], text: str) -> tuple[tuple[Parameter, ...], bool]:
+def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tuple[tuple[Parameter, ...], bool]:
     """Which argument standard input stands in for: the first that may be left out and names what is read.
+
+    Where a help is silent, a list of files that may be left out is the wider reading: `rev [file ...]`.
 
     Returns:
         The parameters, and whether the program reads its standard input beside them.
     """
-    if not guess.takes_stdin(text):
-        return positionals, False
+    if guess.takes_stdin(text):
+        for index, one in enumerate(positionals):
+            if not one.required and (one.access or one.words is None or "input" in one.name.lower()):
+                return _standing_in(positionals, index), False
+        return positionals, guess.reads_stdin(text)
     for index, one in enumerate(positionals):
-        if not one.required and (one.access or one.words is None or "input" in one.name.lower()):
-            read = attrs.evolve(one, stdin="absent", access="read" if one.access else None)
-            return (*positionals[:index], read, *positionals[index + 1 :]), False
-    return positionals, guess.reads_stdin(text)
+        is_silent = not re.search(r"\b(?:default|current|working)\b", f"{text} {one.text}")
+        if not one.required and one.words is None and guess.is_input_file(one.name) and is_silent:
+            said = "Where it is left out standard input may be read; the help does not say so."
+            told = attrs.evolve(one, text=f"{one.text} {said}".strip())
+            return _standing_in((*positionals[:index], told, *positionals[index + 1 :]), index), False
+    return positionals, guess.reads_itself(whole)
+
+
+def _standing_in(positionals: tuple[Parameter, ...], index: int) -> tuple[Parameter, ...]:
+    read = attrs.evolve(positionals[index], stdin="absent", required=False, at_least=0)
+    return (*positionals[:index], read, *positionals[index + 1 :])
+
+
+def may_read_input(read: Help) -> bool:
+    """Whether a help names files and says nothing of standard input."""
+    return not read.reads_input and any(one.access for one in read.positionals) and not _has_input(read)
+
+
+def _has_input(read: Help) -> bool:
+    return any(one.stdin for one in read.positionals)
+
+
+def with_input_of(read: Help, page: str) -> Help:
+    """What a help says, where its manual page says that standard input is read if no file is named."""
+    if read.reads_input or _has_input(read) or not guess.reads_where_nothing_is_named(page):
+        return read
+    index = next((i for i, one in enumerate(read.positionals) if one.access and one.access != "write"), None)
+    return read if index is None else attrs.evolve(read, positionals=_standing_in(read.positionals, index))
 
 
 def _unboxed(lines: Sequence[str]) -> list[str]:

@@ -380,10 +380,16 @@ def _checked(
     """What a help says, with what the manual page and the completion script say beside."""
     options = _completions.checked(parsed.options, specs.get(path[-1] if path else "", {}))
     parsed = attrs.evolve(parsed, options=options)
-    if not parsed.commands and help_text.is_brief(parsed) and (page := _page(found, path)) and page not in texts:
-        texts.append(page)
-        return help_text.completed(parsed, help_text.parse(page, (found.name, *path)))
-    return parsed
+    if parsed.commands or not (help_text.is_brief(parsed) or help_text.may_read_input(parsed)):
+        return parsed
+    page = _page(found, path)
+    if page is None or page in texts:
+        return parsed
+    texts.append(page)
+    parsed = help_text.with_input_of(parsed, page)
+    if not help_text.is_brief(parsed):
+        return parsed
+    return help_text.completed(parsed, help_text.parse(page, (found.name, *path)))
 
 
 def _page(found: _Found, path: tuple[str, ...]) -> str | None:
