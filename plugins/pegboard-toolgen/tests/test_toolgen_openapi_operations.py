@@ -426,7 +426,10 @@ def test_a_body_that_may_be_left_out_requires_nothing(
 
     assert draft.input_schema.get("required") == required
     assert {key: draft.binding["body"][key] for key in draft.binding["body"] if key == "required"} == binding
-    assert draft.description.endswith("The body, where there is one, needs name.") is bool(binding)
+    assert draft.description.endswith("\n\nThe body, where there is one, needs name.") is bool(binding)
+    wordy = one({**body(content, required=is_required), "description": "word " * 900}, method="post")
+    assert wordy.description.endswith("…\n\nThe body, where there is one, needs name.") is bool(binding)
+    assert len(wordy.description) <= 2_000
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,11 @@ def closed(properties: dict[str, Any], required: list[str] | None = None, **more
         ("pair", {"type": "array", "prefixItems": [{"type": "integer"}, {"const": "x"}], "items": False}, [1, "x"]),
         ("either", {"oneOf": [{"type": "integer"}, {"type": "string"}]}, 1),
         ("both", {"allOf": [{"type": "integer", "minimum": 5}, {"minimum": 8}]}, 10),
+        (
+            "both",
+            {"allOf": [closed({"type": {"type": "string"}}), {"properties": {"type": {"enum": ["tag"]}}}]},
+            {"type": "tag"},
+        ),
         ("ref", {"$ref": "#/$defs/colour"}, "red"),
         ("nested", {"$ref": "#/$defs/node"}, {"value": 1}),
         ("free", {"type": "object", "minProperties": 1, "additionalProperties": {"type": "integer"}}, {"key_1": 1}),

@@ -307,7 +307,8 @@ class _Sampler:
 def _merge_into(whole: dict[str, Any], part: Mapping[str, Any]) -> None:
     for key, value in part.items():
         if key == "properties" and isinstance(whole.get(key), dict) and isinstance(value, dict):
-            whole[key] = {**value, **whole[key]}
+            both = {name: {"allOf": [whole[key][name], value[name]]} for name in value.keys() & whole[key].keys()}
+            whole[key] = {**value, **whole[key], **both}
         elif key == "required" and isinstance(whole.get(key), list) and isinstance(value, list):
             whole[key] = [*whole[key], *(one for one in value if one not in whole[key])]
         elif key in ("minimum", "minLength", "minItems", "exclusiveMinimum") and _number(whole.get(key)) is not None:

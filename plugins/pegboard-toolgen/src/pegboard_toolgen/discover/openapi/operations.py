@@ -371,12 +371,17 @@ def _description(operation: Operation, title: str, own: str) -> str:
     if said.get("deprecated") is True:
         text = f"Deprecated. {text}".strip()
     text = text or _from_name(said, own) or f"Sends {operation.method.upper()} {operation.path}."
-    of_body = prose(operation.body.description, MAX_TEXT) if operation.body else ""
-    if of_body and of_body not in text:
-        text = f"{text}\n\nThe body: {of_body}"
-    if operation.body and operation.body.needed:
-        text = f"{text}\n\nThe body, where there is one, needs {', '.join(operation.body.needed)}."
-    return sanitise(text, MAX_DESCRIPTION)
+    rest = _of_body(operation.body, text) if operation.body else ""
+    return f"{sanitise(text, MAX_DESCRIPTION - len(rest) - 2)}\n\n{rest}" if rest else sanitise(text, MAX_DESCRIPTION)
+
+
+def _of_body(body: bodies.Body, text: str) -> str:
+    """What has to be said of a body whose members are parameters, and which of them one needs that may be left out."""
+    said = prose(body.description, MAX_TEXT)
+    found = [f"The body: {said}"] if said and said not in text else []
+    if body.needed:
+        found.append(f"The body, where there is one, needs {', '.join(body.needed[:20])}.")
+    return sanitise("\n\n".join(found), MAX_DESCRIPTION - 10)
 
 
 def _from_name(said: Mapping[str, Json], own: str) -> str:
