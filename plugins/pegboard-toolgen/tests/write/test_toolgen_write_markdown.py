@@ -296,6 +296,36 @@ def test_a_skill_stays_a_page(shop: dict[str, Any]) -> None:
         assert ("shop-tools/references/shop_000.md" in files) is (count == 30)
 
 
+IDS = (
+    ("python:zoo.cats.feed", "python:zoo.cats.wash", "python:zoo.dogs.feed"),
+    ("program:git remote add", "program:git remote show", "program:git status"),
+    ("http:GET /v1/cats", "http:GET /v1/cats/{id}", "http:POST /v1/dogs"),
+)
+GROUPS = (["zoo.cats", "zoo.dogs"], ["git", "git remote"], ["/v1/cats", "/v1/dogs"])
+
+
+@pytest.mark.parametrize(("ids", "groups"), [*zip(IDS, GROUPS, strict=True)])
+def test_very_many_tools_are_listed_by_what_they_belong_to(
+    ids: Collection[str], groups: list[str], shop: dict[str, Any]
+) -> None:
+    one = shop["tools"][2]
+    shop["tools"] = [
+        {**one, "id": f"{id_}{number if number else ''}", "name": f"tool_{place}_{number:03}"}
+        for place, id_ in enumerate(ids)
+        for number in range(40)
+    ]
+    files = render(shop, set())
+    text = files["skill.md"].decode()
+    assert len(text) <= MAX_CHARACTERS
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `") and line.count(" | ") == 2]
+    found = {row[0].strip("| `"): int(row[1]) for row in rows if row[1].isdigit()}
+    assert sum(found.values()) == 120
+    assert {name.rstrip("0123456789") for name in found} == {*groups}
+    index = files["shop-tools/tools.md"].decode()
+    assert index.count("](references/tool_") == 120
+    assert all(f"shop-tools/references/tool_{place}_000.md" in files for place in range(3))
+
+
 def test_of_many_tools_each_has_a_page(shop: dict[str, Any]) -> None:
     shop["tools"] = [{**shop["tools"][2], "name": f"shop_{number:03}"} for number in range(70)]
     files = render(shop)

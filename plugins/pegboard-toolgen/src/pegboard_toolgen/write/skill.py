@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen.write._groups import groups_of
 from pegboard_toolgen.write._json import text_of
 from pegboard_toolgen.write._markdown import code, fence, inline, json_block, paragraphs, table
 from pegboard_toolgen.write.serve import COMMAND, CONFIG, MANIFEST
@@ -27,6 +28,8 @@ LEAST_LINES = 6
 """A tool takes at least so many."""
 MAX_CHARACTERS = 20_000
 """The same; the format recommends less than 5,000 tokens."""
+MAX_ROWS = 100
+"""Of a table of tools in the skill."""
 MIN_SHARED = 3
 """An argument that so many tools take, and all of them, is said once."""
 MAX_EXAMPLES = 3
@@ -68,6 +71,9 @@ def render(view: ManifestView) -> dict[str, bytes]:
     }
     for tool in view.tools:
         files[f"{view.slug}/references/{tool.name}.md"] = _text(_page(view, tool))
+    if _are_many(view):
+        head = [f"# Tools of {inline(view.title, 128)}", ""]
+        files[f"{view.slug}/tools.md"] = _text([*head, *_table_of_tools(view, "../", "references/")])
     return files
 
 
@@ -116,6 +122,7 @@ def description_of(view: ManifestView) -> str:
     more = f" and {len(view.tools) - MAX_NAMED} more" if len(view.tools) > MAX_NAMED else ""
     said = sanitise(view.description, 300, one_line=True)
     title = sanitise(view.title, 80, one_line=True)
+    said += "." if said and said[-1] not in ".!?:" else ""
     text = f"{said} Calls {title} through {_count(view)}: {names}{more}. Use it when a task needs {title}."
     # A reader splits the front matter at three hyphens; the rules of skills allow no tags.
     text = re.sub(r"-{3,}", "--", re.sub(r"[<>]", " ", text))
@@ -165,7 +172,28 @@ def _when(view: ManifestView) -> list[str]:
 _REPEATS = {"idempotent": "safe", "not_idempotent": "never", "unknown": "unknown"}
 
 
+def _are_many(view: ManifestView) -> bool:
+    """Whether a table of them would be no page of its own."""
+    return len(view.tools) > MAX_ROWS
+
+
 def _tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
+    """The tools; of very many, what they belong to, and where the list of them is."""
+    if not _are_many(view) or pages is None:
+        return _table_of_tools(view, root, pages)
+    groups = [*groups_of(view.tools).items()]
+    most = min(MAX_NAMED, max(2, 2 * MAX_ROWS // len(groups)))
+    rows = [[code(name), str(len(tools)), _named(tools, most)] for name, tools in groups[:MAX_ROWS]]
+    more = f" and {len(groups) - MAX_ROWS} more groups" if len(groups) > MAX_ROWS else ""
+    beside = pages.removesuffix("references/")
+    return [
+        f"[tools.md]({beside}tools.md) lists them with what they do{more}; each has a page `references/NAME.md` there.",
+        "",
+        *table(["Group", "Tools", "Their names"], rows),
+    ]
+
+
+def _table_of_tools(view: ManifestView, root: str, pages: str | None) -> list[str]:
     """The tools, a row each; a column that says one thing of all of them is a sentence instead."""
     names = [f"[{code(tool.name)}]({pages}{tool.name}.md)" if pages else code(tool.name) for tool in view.tools]
     columns = {
@@ -205,7 +233,7 @@ def _inputs(view: ManifestView, root: str, pages: str | None) -> list[str]:
         "",
     ]
     if pages:
-        lines += ["The pages in the table have them for each tool.", ""]
+        lines += ["Each tool's page has its own.", ""]
     if "schemas" not in view.parts:
         show = code(f"pegboard --config {CONFIG} show NAME --json")
         lines += [f"The schemas of a tool in full: {show}, in the folder of `{MANIFEST}`.", ""]
@@ -410,9 +438,9 @@ def _grouped(
     return [("all" if len(of) == len(tools) > 1 else _named(of), *row) for row, of in found.items()]
 
 
-def _named(tools: Sequence[ToolView]) -> str:
-    more = f" and {len(tools) - MAX_NAMED} more" if len(tools) > MAX_NAMED else ""
-    return ", ".join(code(tool.name) for tool in tools[:MAX_NAMED]) + more
+def _named(tools: Sequence[ToolView], most: int = MAX_NAMED) -> str:
+    more = f" and {len(tools) - most} more" if len(tools) > most else ""
+    return ", ".join(code(tool.name) for tool in tools[:most]) + more
 
 
 def _safety() -> list[str]:
