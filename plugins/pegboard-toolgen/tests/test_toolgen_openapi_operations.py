@@ -100,6 +100,8 @@ def test_texts_are_the_documents_own_without_markup() -> None:
     assert one({}).description == "Sends GET /things."
     silent = {"operationId": "get_allThings", "responses": {"200": {"description": "A list."}}}
     assert one(silent).description == "Get all things. A list."
+    said = {f"/{one}": {"get": {"operationId": f"shop_show_{one}"}} for one in ("cat", "dog")}
+    assert [draft.description for draft in discover(said).drafts] == ["Show cat.", "Show dog."]
     assert one({"responses": {"200": {"description": "A list"}}}).description == "A list."
     assert one({"summary": "x" * 9_000, "description": 3}).title == "x" * 149 + "…"
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from pegboard_manifest import sanitise
 from pegboard_toolgen.names import MAX_NAME, snake
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pegboard_toolgen.drafts import Draft
 
 Json = Any
 
@@ -58,13 +55,20 @@ def own_name(said: Mapping[str, Json], method: str, path: str) -> str:
     return name
 
 
-def names_of(own: str, tags: Sequence[str], method: str, path: str) -> tuple[tuple[str, ...], ...]:
-    """The names of an operation beside method and path, the best first, each in words."""
+def names_of(own: Sequence[str], tags: Sequence[str], method: str, path: str) -> tuple[tuple[str, ...], ...]:
+    """The names of an operation beside method and path, the best first, each in words.
+
+    Args:
+        own: what its author called it, see `without_shared_prefix`.
+        tags: its groups.
+        method: in small letters.
+        path: with its placeholders.
+    """
     tag = snake(tags[:1])
-    found: list[tuple[str, ...]] = []
-    if own:
-        found += [(own,), *([(tag, own)] if tag and not f"{own}_".startswith(f"{tag}_") else [])]
-    elif plain := _PREFIX.match(path):
+    found: list[tuple[str, ...]] = [(name,) for name in own]
+    if own and tag and not f"{own[0]}_".startswith(f"{tag}_"):
+        found.append((tag, own[0]))
+    if not own and (plain := _PREFIX.match(path)):
         found.append(words_of(method, path[plain.end() :]))
     if len(snake(words_of(method, path))) > MAX_NAME:
         fixed = words_of(method, re.sub(r"\{[^{}]*\}", "", path))
@@ -72,22 +76,17 @@ def names_of(own: str, tags: Sequence[str], method: str, path: str) -> tuple[tup
     return tuple(found)
 
 
-def without_shared_prefix(drafts: Sequence[Draft], own: Mapping[str, str]) -> list[Draft]:
-    """The drafts, whose own names have lost the words that all of them begin with.
+def without_shared_prefix(own: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Of each operation of a document its own names, the best first: without the words that all begin with, and whole.
 
     Args:
-        drafts: of one document.
-        own: by the drafts' ids; empty for those without a name of their own.
+        own: of each id; empty for an operation without a name of its own.
     """
-    names = [own[draft.id].split("_") for draft in drafts if own.get(draft.id)]
-    count = _shared(names)
-    if not count:
-        return list(drafts)
-    return [
-        attrs.evolve(draft, better=(("_".join(name.split("_")[count:]),), *draft.better)) if name else draft
-        for draft in drafts
-        for name in [own.get(draft.id, "")]
-    ]
+    count = _shared([name.split("_") for name in own.values() if name])
+    return {
+        id_: tuple(dict.fromkeys(("_".join(name.split("_")[count:]), name))) if name else ()
+        for id_, name in own.items()
+    }
 
 
 def _shared(names: Sequence[Sequence[str]]) -> int:

@@ -24,7 +24,7 @@ from pegboard_toolgen.drafts import Draft, LeftOut
 from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, canonical, fit, is_clean_value, is_small, needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 Json = Any
 
@@ -113,16 +113,16 @@ class OperationReader:
         self.inputs.settle()
         self.outputs.settle()
         drafts: list[Draft] = []
-        own: dict[str, str] = {}
-        for operation in operations:
-            id_ = _id_of(operation.method, operation.path)
+        ids = [_id_of(operation.method, operation.path) for operation in operations]
+        own = without_shared_prefix(
+            {id_: own_name(one.said, one.method, one.path) for id_, one in zip(ids, operations, strict=True)}
+        )
+        for id_, operation in zip(ids, operations, strict=True):
             say(f"making a tool of {operation.method.upper()} {operation.path}")
-            own[id_] = own_name(operation.said, operation.method, operation.path)
             try:
                 drafts.append(self._draft(operation, own[id_]))
             except UnusableError as problem:
                 left_out.append(LeftOut(id_, str(problem), operation.where))
-        drafts = without_shared_prefix(drafts, own)
         return sorted(drafts, key=lambda draft: draft.id), sorted(left_out, key=lambda item: item.id), self.inputs.defs
 
     def _listed(self, left_out: list[LeftOut]) -> Iterator[tuple[str, str, Mapping[str, Json], Json]]:
@@ -227,7 +227,7 @@ class OperationReader:
 
     # Drafts ----------------------------------------------------------------------------------------------------------
 
-    def _draft(self, operation: Operation, own: str) -> Draft:
+    def _draft(self, operation: Operation, own: Sequence[str]) -> Draft:
         fields = [*operation.fields, *(operation.body.fields if operation.body else [])]
         properties = list(named(fields))
         input_schema = _input_schema(properties)
@@ -363,7 +363,7 @@ def _body_binding(body: bodies.Body, properties: list[tuple[str, Field]]) -> dic
     return {**found, **({"required": False} if body.needed else {}), "fields": fields}
 
 
-def _description(operation: Operation, title: str, own: str) -> str:
+def _description(operation: Operation, title: str, own: Sequence[str]) -> str:
     said = operation.said
     text = prose(said.get("description"), MAX_DESCRIPTION)
     if title and title.rstrip(".") not in text:
@@ -384,12 +384,12 @@ def _of_body(body: bodies.Body, text: str) -> str:
     return sanitise("\n\n".join(found), MAX_DESCRIPTION - 10)
 
 
-def _from_name(said: Mapping[str, Json], own: str) -> str:
+def _from_name(said: Mapping[str, Json], own: Sequence[str]) -> str:
     """What the operation's own name and its success say, where it has no description."""
     responses = said.get("responses")
     success = responses.get("200", responses.get("201")) if isinstance(responses, dict) else None
     answer = line(success.get("description"), 300) if isinstance(success, dict) else ""
-    words = own.replace("_", " ").strip().capitalize()
+    words = "".join(own[:1]).replace("_", " ").strip().capitalize()
     return ". ".join(part.rstrip(".") for part in (words, answer) if part) + "." if words or answer else ""
 
 
