@@ -27,10 +27,9 @@ _DIGEST = re.compile(r"(?i)(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}")
 _VERBS = frozenset(
     ("add", "all", "call", "check", "count", "create", "delete", "destroy", "do", "fetch", "find", "get", "head",
     "index", "insert", "list", "make", "new", "options", "patch", "post", "put", "query", "read", "remove", "replace",
-    "retrieve", "run", "save", "search", "send", "set", "show", "store", "trace", "update", "upsert")
+    "retrieve", "run", "save", "search", "send", "set", "show", "trace", "update", "upsert")
 )  # fmt: skip
 """Words that say what is done: no name is left with nothing else."""
-_NOUNS_TOO = frozenset(("all", "count", "do", "index", "new", "show", "store"))
 
 
 def words_of(method: str, path: str) -> tuple[str, ...]:
@@ -94,7 +93,7 @@ def _shared(names: Sequence[Sequence[str]]) -> int:
     count = 0
     while len(names) > 1 and len({tuple(name[: count + 1]) for name in names}) == 1:
         rests = [name[count + 1 :] for name in names]
-        if names[0][count] in _VERBS - _NOUNS_TOO or any(map(_is_bare, rests)):
+        if names[0][count] in _VERBS or any(map(_is_bare, rests)):
             break
         count += 1
     return count
