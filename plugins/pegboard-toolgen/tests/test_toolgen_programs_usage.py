@@ -200,12 +200,12 @@ def test_flags_as_go_prints_them() -> None:
     read = help_text.parse(COBRA, ("x", "show"))
     assert {one.name: (one.form, dict(one.schema), one.repeats) for one in read.options} == {
         "depth": ("value", {"type": "integer"}, False),
-        "fast": ("negatable", {"type": "string"}, False),
+        "fast": ("value", {"type": "boolean"}, False),
         "tag": ("value", {"type": "string"}, True),
         "wait": ("value", {"type": ["number", "string"]}, False),
         "log": ("value", {"type": "string", "enum": ["debug", "info"]}, False),
     }
-    assert read.options[1].off_flags == ("--fast=false",)
+    assert line(COBRA, fast=False) == ["--fast=false"]
 
 
 GROUP = "Shows.\n\nUsage:\n  x show [command]{more}\n\nAvailable Commands:\n  chromastyles Make a style\n  toJSON       Make JSON\n  doc          Make a text\n\n{flags}Global Flags:\n  -q, --quiet  less\n"

@@ -200,15 +200,12 @@ def _option(spec: str, said: str, metas: Mapping[str, str], whole: str) -> Itera
         optional = value.startswith("[") or read.is_optional
         yield _valued(read, meta, said, whole, optional=optional, many=value.rstrip("] ").endswith("..."))
         return
-    off = read.off
-    if (
-        len(read.on)
-        and not off
-        and (meta or _TRUE_DEFAULT.search(said))
-        and (long := _longest(read.on)).startswith("--")
-    ):
-        off = [f"{long}=false"]
-    yield from _flags(read.on, off, said, is_counted=read.is_counted)
+    if not read.off and _longest(read.on).startswith("--") and (meta or _TRUE_DEFAULT.search(said)):
+        # Go's way to turn off what is on: --fast=false.
+        name = read.on[-1].lstrip("-")
+        yield Parameter(name=name, flags=tuple(read.on), schema={"type": "boolean"}, text=said, metavar=meta)
+        return
+    yield from _flags(read.on, read.off, said, is_counted=read.is_counted)
 
 
 def _flags(on: list[str], off: Sequence[str], said: str, *, is_counted: bool) -> Iterator[Parameter]:
@@ -218,7 +215,7 @@ def _flags(on: list[str], off: Sequence[str], said: str, *, is_counted: bool) ->
     short = [flag for flag in on if len(flag) == 2]
     for number, flag in enumerate(long := [flag for flag in on if len(flag) > 2] or short[:1]):
         mine = (*short, flag) if number == 0 and flag not in short else (flag,)
-        negated = tuple(one for one in off if one in (f"--no-{flag[2:]}", f"{flag}=false"))
+        negated = tuple(one for one in off if one == f"--no-{flag[2:]}")
         negated = negated or (tuple(off) if len(long) == 1 else ())
         kind = form if form == "count" or negated else "flag"
         yield Parameter(name=flag.lstrip("-"), flags=mine, off_flags=negated, form=kind, text=said)

@@ -21,7 +21,7 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen.discover import _program_ends as ends
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_line import arguments_of, follow
-from pegboard_toolgen.discover._program_parts import FLAG, INPUT, OFF, best
+from pegboard_toolgen.discover._program_parts import FLAG, INPUT, best
 from pegboard_toolgen.drafts import Draft, LeftOut
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _kept(parameter: Parameter, is_json: bool) -> tuple[Parameter | None, str | 
         return None, parameter.dropped, False
     flags = [*parameter.flags, *parameter.off_flags]
     usable = tuple(flag for flag in parameter.flags if FLAG.fullmatch(flag))
-    off = tuple(flag for flag in parameter.off_flags if OFF.fullmatch(flag))
+    off = tuple(flag for flag in parameter.off_flags if FLAG.fullmatch(flag))
     if flags and not usable and not (parameter.form == "negatable" and off):
         return None, "its flag does not begin with a dash", False
     if parameter.form == "value" and (why := guess.code_of_option(flags, parameter.text, parameter.metavar)):

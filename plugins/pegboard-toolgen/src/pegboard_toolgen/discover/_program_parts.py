@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 Json = Any
 FLAG = re.compile(r"-{1,2}[A-Za-z0-9?@#][A-Za-z0-9?@#_.:-]{0,126}")
-OFF = re.compile(rf"{FLAG.pattern}(?:=false)?")
 INPUT = "input_text"
 """The parameter for what a program reads from its standard input."""
 
@@ -130,5 +129,5 @@ class Program:
 
 def best(flags: Sequence[str]) -> str:
     """The long spelling where there is one: `--pk` before `-p`, the first of several."""
-    usable = [flag for flag in flags if OFF.fullmatch(flag)]
+    usable = [flag for flag in flags if FLAG.fullmatch(flag)]
     return next((f for f in usable if f.startswith("--")), next((f for f in usable if len(f) > 2), (usable or [""])[0]))
