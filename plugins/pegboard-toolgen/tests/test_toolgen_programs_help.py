@@ -141,6 +141,31 @@ def test_fixed_words_in_a_usage_are_commands():
     ]
 
 
+ONE_HELP = """echo 'Usage: asked [options] command'; echo; echo 'Most used commands:'
+echo '  search - Search the list'; echo '  purge - Remove it all'; echo; echo '  -q  quiet'; echo '  -v  more'"""
+
+
+def test_commands_that_answer_with_the_help_of_their_program_take_words(asked):
+    path, _ = asked(ONE_HELP)
+    found = discover_program(str(path))
+    by_id = {one.id: one for one in found.drafts}
+    assert list(by_id) == ["program:asked purge", "program:asked search"]
+    search = by_id["program:asked search"]
+    assert (search.description, search.category, search.risk) == ("Search the list", "read", "high")
+    words = words_of(search.binding, found.programs["asked"], {"args": ["a"], "q": True})
+    assert words == ["asked", "-q", "search", "a"]
+
+
+def test_options_of_the_program_stand_before_the_command_and_are_told_from_its_own(asked):
+    path, _ = asked(
+        "case $1 in show) echo 'Usage: asked show [-C]'; echo; echo '  -C  copies'; echo '  -q, --quiet  less';;"
+        " *) echo 'Usage: asked [-C <path>] [-q] <command>'; echo; echo 'Commands:'; echo '  show  Show it'; echo; echo '  -q, --quiet  less';; esac"
+    )
+    [draft] = [one for one in discover_program(str(path)).drafts if one.id.endswith("show")]
+    words = words_of(draft.binding, {"argv0": ["asked"]}, {"asked_upper_c": "x", "upper_c": True, "quiet": True})
+    assert words == ["asked", "-C./x", "show", "-C", "--quiet"]
+
+
 def test_an_alias_whose_usage_names_the_command_is_that_command(asked):
     path, log = asked(
         "echo 'Usage:'; echo '  asked content [path] [flags]'; echo; echo 'Flags:'; echo '  -f, --force  do'; echo '  -k, --kind string  of'"

@@ -269,6 +269,14 @@ def test_a_number_may_be_negative_where_the_parser_takes_a_terminator() -> None:
     assert made.input_schema["properties"]["last"] == {"type": ["number", "string"], "pattern": "^([^-]|-[0-9.])"}
 
 
+def test_a_reading_command_is_not_offered_what_deletes_or_writes() -> None:
+    made = draft(
+        "Usage: x [OPTION]...\nFind files.\n\n  -delete  delete them\n  --in-place  there\n  -d, --deep  more\n  -ok  run\n"
+    )
+    assert made.category == "read"
+    assert set(made.input_schema["properties"]) == {"deep"}
+
+
 @pytest.mark.parametrize(("value", "expected"), [("1,2", ["--key=1,2"]), (["1", "2"], ["--key=1", "--key=2"])])
 def test_an_option_that_is_often_said_several_times_takes_a_list(value: Any, expected: list[str]) -> None:
     text = "Usage: x [OPTION]...\n\n  -k, --key=KEYDEF  sort via a key\n  -o, --name=NAME   of that name\n"

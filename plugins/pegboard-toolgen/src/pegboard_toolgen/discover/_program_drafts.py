@@ -151,7 +151,9 @@ def _unchanging(shown: list[tuple[int, Parameter]], command: Command, notes: lis
     """Without what the help says makes a command that reads change something."""
     named = set(re.findall(r"-{0,2}[A-Za-z][\w-]*", guess.changes_with(command.text)))
     changing = [
-        p for _, p in shown if not p.required and (named & {*p.flags} or (p.is_positional and p.metavar in named))
+        p
+        for _, p in shown
+        if not p.required and (named & {*p.flags} or guess.changes(p.flags) or (p.is_positional and p.metavar in named))
     ]
     if changing:
         notes.append(f"Dropped: {', '.join(map(_called, changing))} (the tool reads, and this would change something).")

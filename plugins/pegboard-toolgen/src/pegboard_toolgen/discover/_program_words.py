@@ -140,6 +140,12 @@ _CODE_FLAGS = _words(
     checkpoint-action use-compress-program info-script new-volume-script upload-pack receive-pack pager editor
     shell pre hostname-bin script-shell node-options init-module plugin plugins python-interpreter post-process
     pre-exec open-files-in-pager ext-diff textconv add-plugin load-plugin load-plugins plugin-dir plugins-dir
+    execdir ok okdir
+    """
+)
+_CHANGING_FLAGS = DESTRUCTIVE | _words(
+    """
+    in-place inplace write write-changes fix apply overwrite save fprint fprint0 fprintf fls force-write autofix
     """
 )
 _PERSON_FLAGS = frozenset({"interactive", "pdb", "ipdb", "edit-todo", "edit-description", "reedit-message"})
@@ -362,6 +368,11 @@ def access_of(name: str, text: str) -> str:
     if _WRITES.search(words):
         return "write"
     return "read" if _READS.search(words) else "guess"
+
+
+def changes(flags: Iterable[str]) -> bool:
+    """Whether a flag by its own name makes a command change something: `--in-place`, `-delete`."""
+    return any(flag.lstrip("-") in _CHANGING_FLAGS for flag in flags)
 
 
 def changes_with(text: str) -> str:

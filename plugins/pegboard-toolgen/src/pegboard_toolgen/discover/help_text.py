@@ -45,6 +45,7 @@ _COMMAND = r"[a-z][A-Za-z0-9]*(?:[-_:][A-Za-z0-9]+)*"
 _COMMAND_LINE = re.compile(
     rf"^ {{1,8}}({_COMMAND})\*?(?:, ?[a-z][\w-]*){{0,5}}(?: ?\[[^\]]*\]| ?<[^>]*>){{0,4}} {{2,}}(\S.*)$"
 )
+_COMMAND_DASHED = re.compile(rf"^ {{1,8}}({_COMMAND})(?:, ?[a-z][\w-]*){{0,5}} +[-–] +(\S.*)$")
 _COMMAND_ALONE = re.compile(r"^\s{2,8}([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)$")
 _COMMA_LIST = re.compile(r"^\s+(?:[a-z][a-z0-9-]*,\s*)+(?:[a-z][a-z0-9-]*)?,?\s*$")
 _USAGE = re.compile(r"^\s*usage:?\s*(.*)$", re.IGNORECASE)
@@ -395,7 +396,7 @@ def _commands(lines: Sequence[str]) -> Iterator[str]:
             continue
         if _COMMA_LIST.match(line) or (seen and re.match(r"^\s+[a-z][a-z0-9-]*$", line) and "," in lines[index - 1]):
             words = [word.strip() for word in stripped.split(",")]
-        elif found := _COMMAND_LINE.match(line) or _COMMAND_ALONE.match(line) or _longest(line, column):
+        elif found := _entry(line) or _COMMAND_ALONE.match(line) or _longest(line, column):
             words = [found[1]]
         else:
             continue
@@ -403,6 +404,18 @@ def _commands(lines: Sequence[str]) -> Iterator[str]:
             if word and word not in seen:
                 seen.add(word)
                 yield word
+
+
+def _entry(line: str) -> re.Match[str] | None:
+    return _COMMAND_DASHED.match(line) or _COMMAND_LINE.match(line)
+
+
+def summary_of(text: str, word: str) -> str:
+    """What the list of commands says of one of them; an empty text where it says nothing."""
+    for line in text.split("\n")[:MAX_LINES]:
+        if (found := _entry(line[:MAX_LINE].expandtabs(8))) and found[1] == word:
+            return found[2].strip()
+    return ""
 
 
 def _column(lines: Sequence[str], index: int) -> int:
@@ -425,6 +438,6 @@ def _longest(line: str, column: int) -> re.Match[str] | None:
 def _announces(lines: Sequence[str], index: int) -> bool:
     """Whether what follows a line is a list and no prose."""
     for line in lines[index + 1 : index + 6]:
-        if _COMMAND_LINE.match(line) or _COMMA_LIST.match(line) or _COMMAND_ALONE.match(line):
+        if _entry(line) or _COMMA_LIST.match(line) or _COMMAND_ALONE.match(line):
             return True
     return lines[index].rstrip().endswith(":")

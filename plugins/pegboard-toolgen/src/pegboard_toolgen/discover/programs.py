@@ -32,7 +32,7 @@ from pegboard_toolgen.discover import _completions, _manuals, argparse_actions, 
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._child import Finished, run_child
 from pegboard_toolgen.discover._program_drafts import draft_of, program_id, split
-from pegboard_toolgen.discover._program_parts import Command, Level, Program
+from pegboard_toolgen.discover._program_parts import Command, Level, Parameter, Program
 from pegboard_toolgen.discover._reading import text
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 
@@ -358,7 +358,11 @@ def _walk(
         asked = ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",)
         told = _help(found, (*path, word), asked) or _page(found, (*path, word))
         if told is None or told == given:
-            yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
+            summary = help_text.summary_of(given, word) if told == given else ""
+            if summary:
+                yield _without_help((*levels[:-1], here, Level(word=word)), summary)
+            else:
+                yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
         texts.append(told)
         yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts, specs)
@@ -415,13 +419,33 @@ def _script(found: _Found, first: str) -> str:
     return sanitise(finished.stdout.decode("utf-8", "replace"), _completions.MAX_SCRIPT)
 
 
+def _without_help(levels: tuple[Level, ...], summary: str) -> Command:
+    """A command that answers with the help of its program: its list says what it is for, and nothing says what it
+    takes. Any words are the wider reading; what they may name is judged by nobody."""
+    rest = Parameter(
+        name="args", words=None, metavar="args", text="Its arguments: the help does not say which. Each may be a file."
+    )
+    note = "It has no help of its own; its arguments are taken as they come."
+    return Command(
+        levels=(*levels[:-1], attrs.evolve(levels[-1], parameters=(rest,))),
+        text=summary,
+        terminator=False,
+        notes=(note,),
+    )
+
+
+def _is_same(one: Parameter | None, other: Parameter) -> bool:
+    return one is not None and (one.form, one.metavar) == (other.form, other.metavar)
+
+
 def _command(levels: tuple[Level, ...], parsed: help_text.Help, notes: tuple[str, ...], whole: str) -> Command:
-    """A command of these levels; what an inner level says again is taken from there, as clap and cobra do."""
-    known: set[str] = set()
+    """A command of these levels; what an inner level repeats is taken from there, as clap and cobra do. What is only
+    spelt alike is another option: `git -C <path>` and `git log -C`."""
+    known: dict[str, Parameter] = {}
     kept: list[Level] = []
     for level in reversed(levels):
-        own = tuple(one for one in level.parameters if not known & {*one.flags, *one.off_flags})
-        known |= {flag for one in level.parameters for flag in (*one.flags, *one.off_flags)}
+        own = tuple(one for one in level.parameters if not any(_is_same(known.get(f), one) for f in one.flags))
+        known |= {flag: one for one in level.parameters for flag in one.flags}
         kept.insert(0, attrs.evolve(level, parameters=own))
     return Command(
         levels=tuple(kept),
