@@ -133,7 +133,7 @@ def test_a_list_of_trusted_files_that_cannot_be_written_costs_the_trust_alone(
 ) -> None:
     (tmp_path / "no-folder").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "no-folder"))
-    assert "pegboard trust" in run(*INIT)
+    assert "the folder is not noted as trusted, and is used with --config: " in run(*INIT)
     assert stat.S_ISREG((tmp_path / "llm-tooling" / "tool.manifest.json").stat().st_mode)
 
 

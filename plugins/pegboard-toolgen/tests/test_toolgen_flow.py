@@ -357,6 +357,23 @@ def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[
     assert Path("llm-tooling/mine.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("out", ["llm-tooling", "deep/er/tools", "."])
+def test_in_its_own_folder_every_command_means_that_folder(
+    api: Api, run: Callable[..., Run], out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(*INIT, "--out", out)
+    monkeypatch.chdir(out)
+    before = {path for path in Path().rglob("*") if path.name != "project.profile.json"}
+    done = run("init")
+    assert (done.status, done.out.splitlines()[0]) == (0, ".: 2 tools of zoo 1.0, 2 of them read only")
+    assert run("init").out.endswith("nothing changed\n")
+    assert run("init", "--out", ".").out.endswith("nothing changed\n")
+    assert run("try").out.startswith("zoo 1.0: 2 tools")
+    assert run("build").out.endswith("nothing changed\n")
+    assert run("check").out == ". is as it should be: 2 tools\n"
+    assert {path for path in Path().rglob("*") if path.name != "project.profile.json"} == before
+
+
 def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) -> None:
     run(*INIT)
     api.drafts = [draft("/dogs", description="Other dogs."), draft("/birds")]

@@ -58,8 +58,8 @@ def accept(folder: Folder, *, own: bool) -> str | None:
     if not _is_accepted(folder, files):
         try:
             trust(folder.path / CONFIG, named=[folder.path / name for name in files])
-        except ConfigError:  # the person's own folder of state cannot be written
-            return _what_to_do(folder)
+        except ConfigError as problem:  # the person's own folder of state cannot be written
+            return f"the folder is not noted as trusted, and is used with --config: {problem}"
     return None
 
 

@@ -301,7 +301,13 @@ def _places(request: Request) -> tuple[Path, Folder]:
     if request.out is not None and request.out.exists() and not request.out.is_dir():
         raise ConfigError(f"{shown(request.out, 100)} is not a folder", hint="name another one by --out")
     root = (request.project or Path.cwd()).resolve()
-    return root, places.open_folder(out_folder(request.out, root))
+    renews = request.project is None and request.is_project
+    is_here = renews and request.out is None and Path(places.PROFILE).is_file()  # as `build` and `check` take it
+    folder = places.open_folder(Path.cwd() if is_here else out_folder(request.out, root))
+    profile = folder.read_json(places.PROFILE) if renews else None
+    if isinstance(profile, dict) and levels_of(folder, profile):
+        root = root_of(folder, profile)
+    return root, folder
 
 
 def _settled(sources: tuple[Source, ...], request: Request, *, is_inside: bool) -> tuple[Source, ...]:
