@@ -417,7 +417,7 @@ def test_a_source_that_cannot_be_reached_is_a_difference_unless_hints_take_it_fo
     done = run("check")
     assert done.status == 1
     assert done.out == (
-        "https://api.example.com/spec.json cannot be reached: nobody answers: bring it back, "
+        "https://api.example.com/spec.json cannot be reached: nobody answers: bring it back, repair it, "
         'or say unreachable = "note" under [check] in toolgen.toml\n'
     )
     Path("llm-tooling/toolgen.toml").write_text(NOTED)

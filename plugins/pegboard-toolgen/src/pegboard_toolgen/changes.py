@@ -36,7 +36,7 @@ class _Member:
 
     @property
     def kind(self) -> str:
-        return " or ".join(sorted(self.kinds)) or "any"
+        return " or ".join(sorted(self.kinds, key=lambda kind: (kind == "null", kind))) or "any"
 
 
 def changes_of(

@@ -165,12 +165,12 @@ def _told(
 
 def _how_to_reach(source: Source, document: Mapping[str, Any]) -> str:
     if source.kind == "library":
-        return "install it"
+        return "install or repair it"
     if source.kind == "program" and not source.inside:
         for program in document.get("programs", {}).values():
             if program["argv0"][0] == source.name and "argv0_env" in program:
                 return f"put it on PATH, set {program['argv0_env']} to its path"
-    return "bring it back"
+    return "bring it back, repair it"
 
 
 def _left_out(folder: Folder) -> list[Mapping[str, Any]]:
