@@ -155,15 +155,21 @@ def main():
     many.add_argument("filename", nargs="+", help='file(s) to show (use "-" for stdin)')
     one = subs.add_parser("one", description="Show FILE, or standard input if it is -.")
     one.add_argument("file")
+    dash = subs.add_parser("dash", description="Check files.")
+    either = dash.add_mutually_exclusive_group(required=True)
+    either.add_argument("files", metavar="FILE_OR_DIR", nargs="*", default=())
+    either.add_argument("-", action="store_true", dest="stdin", help="read from standard input")
     alone = subs.add_parser("scan-stdin", help="scan the standard input")
     alone.add_argument("--deep", action="store_true")
     a = p.parse_args()
+    if getattr(a, "stdin", False):
+        assert not a.files, a.files
     names = getattr(a, "filename", None) or [getattr(a, "file", "-")]
     print([sys.stdin.read() if name == "-" else open(name).read() for name in names])
 """
 
 
-@pytest.mark.parametrize("word", ["many", "one", "scan-stdin"])
+@pytest.mark.parametrize("word", ["many", "one", "dash", "scan-stdin"])
 def test_what_is_read_from_standard_input_can_be_given_however_the_program_wants_it(program, run, word):
     path = program(INPUTS)
     found = discover_program(str(path))

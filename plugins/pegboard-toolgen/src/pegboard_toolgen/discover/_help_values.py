@@ -58,7 +58,11 @@ def schema_of(meta: str, said: str, whole: str = "") -> Schema:
     name = meta.strip("<>[](){}").strip()
     if typed := _TYPES.get(name):
         return dict(typed)
-    has_suffix = name and re.search(rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:suffix|multiplier)", whole)
+    has_suffix = name and re.search(
+        rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:followed by|have|has|with|takes?|accepts?|or a) [^.\n]{{0,30}}"
+        r"\b(?:suffix|multiplier)",
+        whole,
+    )
     if not _NUMERIC.match(name):
         return {"type": ["number", "string"]} if has_suffix else {"type": "string"}
     has_unit = _UNIT.search(said) or has_suffix

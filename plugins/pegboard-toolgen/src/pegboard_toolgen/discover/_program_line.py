@@ -27,6 +27,8 @@ def arguments_of(
         arguments.extend(_option(parameter, key, reads=reads) for parameter, key in here if not parameter.is_positional)
         positionals = [(parameter, key) for parameter, key in here if parameter.is_positional]
         terminated = command.terminator and depth == last
+        if piped is not None and piped.stdin == "option" and depth == last:
+            arguments.append({"kind": "literal", "value": "-", "when": INPUT})
         if positionals and terminated:
             arguments.append({"kind": "terminator"})
         for index, (parameter, key) in enumerate(positionals):

@@ -37,7 +37,8 @@ class Parameter:
         is_optional: the option may stand without its value: `--color[=WHEN]`.
         required: as the source says.
         access: of a path; `guess` leaves it to the command's category; None is not a path.
-        stdin: `word`: `-` means standard input; `absent`: standard input is read where it is left out.
+        stdin: `word`: `-` in its place means standard input; `option`: `-` among the options does; `absent`: standard
+            input is read where it is left out.
         default: as JSON; None is none.
         text: the help.
         metavar: what the help calls the value.
@@ -60,7 +61,7 @@ class Parameter:
     is_optional: bool = False
     required: bool = False
     access: Literal["read", "write", "guess"] | None = None
-    stdin: Literal["word", "absent"] | None = None
+    stdin: Literal["word", "option", "absent"] | None = None
     default: Json = None
     text: str = ""
     metavar: str = ""

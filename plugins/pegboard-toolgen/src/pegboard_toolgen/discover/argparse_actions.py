@@ -61,6 +61,8 @@ def _walk(
         parameter = _parameter(action, help_text)
         if parameter is not None:
             parameters[index] = parameter
+    if any(names(action.get("flags")) == ("-",) for action in actions):
+        _with_dash(parameters)
     subs = next((action for action in actions if action.get("action") == "_SubParsersAction"), None)
     groups = tuple(_groups(parser, parameters))
     level = Level(word=word, parameters=tuple(parameters.values()))
@@ -85,6 +87,14 @@ def _walk(
         terminator=not rest and "-" in prefix,
         forbidden=text(parser.get("fromfile_prefix_chars"), 8),
     )
+
+
+def _with_dash(parameters: dict[int, Parameter]) -> None:
+    """`-` is an option of its own: it says that the first list of files is standard input."""
+    for index, one in parameters.items():
+        if one.is_positional and one.access:
+            parameters[index] = attrs.evolve(one, stdin="option", required=False, at_least=0)
+            return
 
 
 def _has_own_use(level: Level) -> bool:

@@ -241,7 +241,7 @@ def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tu
     Returns:
         The parameters, and whether the program reads its standard input beside them.
     """
-    if guess.takes_stdin(text):
+    if guess.takes_stdin(text) or guess.reads_where_nothing_is_named(whole):
         for index, one in enumerate(positionals):
             if not one.required and (one.access or one.words is None or "input" in one.name.lower()):
                 return _standing_in(positionals, index), False
