@@ -62,6 +62,17 @@ def test_the_first_better_name_that_is_free_is_given() -> None:
     assert kept == {"http:GET /a": "list", "http:GET /b": "get_bees", "http:GET /c": "get_c"}
 
 
+def test_a_tool_of_our_own_keeps_its_name_where_another_is_free() -> None:
+    words = {"http:GET /tasks": ("get", "tasks"), "http:PUT /tasks": ("put", "tasks"), "program:echo": ("echo",)}
+    better = {
+        "http:GET /tasks": [("list_tasks",), ("todo", "list_tasks")],
+        "http:PUT /tasks": [("update_task",)],
+    }
+    names = {"http:GET /tasks": "todo_list_tasks", "http:PUT /tasks": "put_tasks", "program:echo": "echo"}
+    assert give_names(words, better=better) == names
+    assert give_names(words, Lock({"http:GET /tasks": "list_tasks"}), better=better)["http:GET /tasks"] == "list_tasks"
+
+
 def test_a_long_name_loses_its_middle_and_keeps_its_telling_end() -> None:
     path = ("get", "repositories", "of", "an", "owner", "branches", "protection", "required_status_checks", "contexts")
     assert give_names({"a": path}) == {"a": "get_an_owner_branches_protection_required_status_checks_contexts"}

@@ -31,6 +31,13 @@ SUFFIX = 6
 LENGTHS = (SUFFIX, 12, 24, 48)
 LOCK_VERSION = 1
 
+OWN_TOOLS = frozenset(
+    ("add_task", "calculator", "claude_conversation", "complete_task", "convert_time", "delete_task", "echo",
+    "edit_file", "forget_memory", "get_time", "list_directory", "list_tasks", "read_file", "remember", "roll_dice",
+    "search_files", "search_memory", "search_text", "system_info", "update_task", "write_file")
+)  # fmt: skip
+"""Names of the tools of Pegboard's own packages: a board that has one registers a source's tool under another name."""
+
 VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EDGES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z])|v[0-9])[a-z])")
 """Where words meet: `userPets`, `HTTPServer`; abbreviations stay whole: `userIDs`, `IPv6`."""
@@ -145,7 +152,7 @@ def give_names(
     lock, chosen = lock or Lock(), chosen or {}
     owners = _owners(lock)
     given = _checked(chosen, owners, words)
-    ways = {id_: _ways((*(better or {}).get(id_, ()), words[id_])) for id_ in words}
+    ways = {id_: _ways(words[id_], (better or {}).get(id_, ())) for id_ in words}
     kept = {**_names_of(lock, words, ways), **lock.names}
     given.update({id_: kept[id_] for id_ in words if id_ in kept and id_ not in given})
     taken = {**owners, **{name: id_ for id_, name in given.items()}}
@@ -161,13 +168,14 @@ def give_names(
     return given
 
 
-def _ways(spellings: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def _ways(words: Sequence[str], better: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The names that these words make, the best first, each once."""
-    return tuple(dict.fromkeys(name for words in spellings if (name := _shortened(snake(words)))))
+    names = [name for one in better if (name := _shortened(snake(one))) not in OWN_TOOLS]
+    return tuple(name for name in dict.fromkeys((*names, _shortened(snake(words)))) if name)
 
 
 def _give_first_free(ways: Mapping[str, Sequence[str]], given: dict[str, str], taken: dict[str, str]) -> None:
-    """Give each id the first of its names that no other wants in the same turn; the order of the ids does not count."""
+    """Give each id the first of its names that is free and no other wants in the same turn, whatever their order."""
     for turn in range(max(map(len, ways.values()), default=0)):
         wanted = {id_: names[turn] for id_, names in ways.items() if id_ not in given and turn < len(names)}
         often = Counter(wanted.values())
