@@ -64,7 +64,8 @@ def everything_over(peer_programs: Any, npm_servers: Path) -> Iterator[Callable[
             port: int = peer_programs.free_port()
             command = [str(npm_servers / "mcp-server-everything"), how]
             environment = {**os.environ, "PORT": str(port)}
-            if peer_programs.run(["node", "-p", "typeof crypto"]).strip() == "undefined":  # node 18, as in Debian 12
+            # Its version is asked, since `node -p` has `crypto` where a program does not: Node 18, as in Debian 12.
+            if int(peer_programs.run(["node", "-p", "process.versions.node"]).partition(".")[0]) < 19:
                 environment["NODE_OPTIONS"] = "--experimental-global-webcrypto"
             server = peer_programs.serving(
                 "server-everything", command, lambda: peer_programs.listens(port), env=environment
