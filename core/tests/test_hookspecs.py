@@ -16,6 +16,7 @@ HOOKS = {
     "provide_sources": ("settings",),
     "make_validator": ("schema", "foreign"),
     "make_guards": ("tool", "settings"),
+    "make_layers": ("tool", "settings"),
     "why_held": ("name", "origin", "board", "settings"),
     "make_executor": ("tool", "settings"),
     "provide_observers": ("settings",),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import trio
 
     from pegboard.context import CallContext
+    from pegboard.pipeline.plan import PlanEntry
     from pegboard.protocols import Host
     from pegboard.registry import Snapshot
     from pegboard.registry.visible import VisibleTools
@@ -114,10 +115,12 @@ class HostSession(Session):
     ) -> ToolResult:
         host = self._host
         runtime = host.runtime
-        if perf_counter() - host.last_checkpoint > CHECKPOINT_S and not runtime.observers:
+        if timeout_s is not None or runtime.observers:
+            return await self._call_with_care(name, arguments, id, timeout_s, None)
+        if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
             await host.checkpoint()
         plan = self._visible.plans.get(name) if type(name) is str else None
-        if plan is None or timeout_s is not None or runtime.observers:
+        if plan is None:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
         return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
@@ -185,42 +188,62 @@ class HostSession(Session):
         self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
     ) -> ToolResult:
         """The long way of `call`: a name that is not there, a caller's deadline, observers."""
-        import trio
-
         host, runtime = self._host, self._host.runtime
-        if isinstance(name, str):
+        if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
         call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
         entry = self._visible.plans.get(name) if type(name) is str else None
+        tool = None if entry is None else entry.tool
+        parent_id = None if parent is None else parent.call_id
         trace = Trace()
-        started_at, started = time.time(), perf_counter()
+        started_at, started = time.time(), trace.arrived_at
+        tokens = runtime.begin(call, self, tool, parent_id) if runtime.begins else EMPTY
         result: ToolResult | None = None
         try:
-            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+            if started - host.last_checkpoint > CHECKPOINT_S:
                 await host.checkpoint()
-            if entry is None and type(name) is str and host.may_come(name, self.profile):
-                wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
-                await host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
-                entry = self._visible.plans.get(name)
-            if entry is None:
-                result = ToolResult.of_error(clean_error(self.missing(name))[0])
-            elif timeout_s is None:
+            if entry is not None and timeout_s is None:
                 result = await entry.answer(self, call.arguments, call.id, parent, trace)
             else:
-                with trio.move_on_after(max(timeout_s, 0)) as scope:
-                    result = await entry.answer(self, call.arguments, call.id, parent, trace)
-                left = runtime.threads.is_left(entry.tool.name, call.id)
-                result = _by_the_callers_deadline(
-                    entry.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
-                )
-            shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
-            result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
+                entry = entry or await self._entry_to_come(name, timeout_s)
+                tool = None if entry is None else entry.tool
+                trace.arrived_at = perf_counter()
+                result = await self._answer_in_time(entry, call, timeout_s, parent, trace)
+                shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
+                result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
             if runtime.observers:
-                duration_ms = (perf_counter() - started) * 1000
-                tool = None if entry is None else entry.tool
-                runtime.observe(Outcome(call, self, tool, result, started_at, duration_ms, tuple(trace)))
+                trace.ended_at = perf_counter()
+                duration_ms = (trace.ended_at - started) * 1000
+                outcome = Outcome(call, self, tool, result, started_at, duration_ms, trace.verdicts, trace, parent_id)
+                runtime.observe(outcome, tokens)
         return result
+
+    async def _entry_to_come(self, name: Any, timeout_s: float | None) -> PlanEntry | None:
+        """What is registered under a name once its source has started; None: nothing."""
+        if type(name) is not str or not self._host.may_come(name, self.profile):
+            return None
+        wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
+        await self._host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
+        return self._visible.plans.get(name)
+
+    async def _answer_in_time(
+        self, entry: PlanEntry | None, call: ToolCall, timeout_s: float | None, parent: CallContext | None, trace: Trace
+    ) -> ToolResult:
+        """The answer by the deadline of the caller; where nothing has the name, that."""
+        import trio
+
+        if entry is None:
+            return ToolResult.of_error(clean_error(self.missing(call.name))[0])
+        if timeout_s is None:
+            return await entry.answer(self, call.arguments, call.id, parent, trace)
+        result: ToolResult | None = None
+        with trio.move_on_after(max(timeout_s, 0)) as scope:
+            result = await entry.answer(self, call.arguments, call.id, parent, trace)
+        left = self._host.runtime.threads.is_left(entry.tool.name, call.id)
+        return _by_the_callers_deadline(
+            entry.tool, result, scope.cancel_called, timeout_s, left=left, reached=trace.reached
+        )
 
     def refuse_line(self, error: ToolError, *, id: str = "", name: str = "", line: Any = None) -> ToolResult:  # noqa: A002
         return self._notify_observers(

@@ -10,6 +10,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from pegboard._frozen import EMPTY
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.results import ToolResult
 from pegboard.text import clean
@@ -50,6 +51,8 @@ class CallContext:
         deadline: when the execution has to end, in seconds of the loop's clock (`trio.current_time()`); infinite for a
             tool that runs in place.
         permissions: the tool's permissions, an instance of the class that it declared, or None.
+        arguments: the JSON arguments as they were validated, and repaired where that was possible; the handler's own
+            are typed. Nobody changes them.
 
     .. versionadded:: 0.1
     """
@@ -60,10 +63,13 @@ class CallContext:
         "_parent",
         "_secrets",
         "_stops",
+        "arguments",
         "call_id",
         "deadline",
         "depth",
         "held",
+        "layers_scope",
+        "on_begun",
         "permissions",
         "scope",
         "session",
@@ -71,18 +77,28 @@ class CallContext:
     )
 
     def __init__(
-        self, session: Session, call_id: str, tool: Tool, permissions: Any, parent: CallContext | None
+        self,
+        session: Session,
+        call_id: str,
+        tool: Tool,
+        permissions: Any,
+        parent: CallContext | None,
+        arguments: Mapping[str, Any] = EMPTY,
     ) -> None:
         self.session = session
         self.call_id = call_id
         self.tool = tool
         self.permissions = permissions
+        self.arguments = arguments
+        # Where the handler runs elsewhere: who is told that it was reached.
+        self.on_begun: Callable[[], None] | None = None
         self.deadline = float("inf")
         # What the deadline ends, while the handler runs under one; and who has stopped its clock.
         self.scope: trio.CancelScope | None = None
+        self.layers_scope: trio.CancelScope | None = None
         self._parent = parent
         self._stops = 0
-        self._left = 0.0
+        self._left: list[tuple[trio.CancelScope, float]] = []
         self.depth: int = 0 if parent is None else parent.depth + 1
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
@@ -141,6 +157,17 @@ class CallContext:
         """The values that must not leave the host, the longest first."""
         return self._secrets
 
+    def begun(self) -> None:
+        """For an executor: from here on the work may have an effect.
+
+        Until then, a call that meets its deadline says `executed: false`, and may be repeated: it waited in a queue. An
+        executor calls this before it starts the work, or before it lets go of what starts it.
+
+        .. versionadded:: 0.1
+        """
+        if self.on_begun is not None:
+            self.on_begun()
+
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work is; nothing happens where nobody listens."""
         if message is not None and self._secrets:
@@ -196,16 +223,19 @@ class CallContext:
         import trio
 
         self._stops += 1
-        if self._stops == 1 and self.scope is not None:
-            self._left = self.deadline - trio.current_time()
-            self.deadline = self.scope.deadline = float("inf")
+        if self._stops == 1:
+            scopes = [scope for scope in (self.layers_scope, self.scope) if scope is not None]
+            self._left = [(scope, scope.deadline - trio.current_time()) for scope in scopes]
+            for scope in scopes:
+                self.deadline = scope.deadline = float("inf")
 
     def _go_on(self) -> None:
         import trio
 
         self._stops -= 1  # a call that asks twice at once goes on with the last answer
-        if self._stops == 0 and self.scope is not None:
-            self.deadline = self.scope.deadline = trio.current_time() + self._left
+        if self._stops == 0:
+            for scope, left in self._left:
+                self.deadline = scope.deadline = trio.current_time() + left
 
     async def prepare(self, ready: Callable[[], Awaitable[T]], *, timeout_s: float = PREPARE_S) -> T:
         """Wait for what has to be there before the work begins: a database is opened and migrated, a library imported.

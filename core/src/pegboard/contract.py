@@ -6,12 +6,13 @@ and runs them on the hot path. Nothing here does anything by itself.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import attrs
 
+from pegboard._frozen import EMPTY
 from pegboard._values import Shown, Value
 
 if TYPE_CHECKING:
@@ -96,6 +97,35 @@ class Guard(Shown):
     refuses_read_only: bool = False
 
 
+CallNext = Callable[[], Awaitable["ToolResult"]]
+"""Runs the tool and whatever layers lie below, and answers: it raises nothing but a cancellation.
+
+A tool that is neither read-only nor idempotent runs once: where it may have run, the next time answers INTERNAL_ERROR.
+
+.. versionadded:: 0.1
+"""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Layer(Shown):
+    """Work around the work of one tool, between its limits and its filters: a cache, a retry, a recorder.
+
+    Args:
+        name: unique among the layers of a tool; the first in the order of their names is the outermost.
+        around: `await around(context, arguments, call_next)`, with the validated JSON arguments, gives the result.
+            `await call_next()` runs the tool; a layer may do that again, or not at all. Its answer is checked as what
+            a handler returns. A `ToolError` that it raises is the answer; anything else is INTERNAL_ERROR, and says
+            whether the tool ran. The tool's deadline is that of its layers, too.
+        after: names of layers that must lie around this one.
+
+    .. versionadded:: 0.1
+    """
+
+    name: str
+    around: Callable[[CallContext, Mapping[str, Any], CallNext], Awaitable[ToolResult]]
+    after: tuple[str, ...] = attrs.field(default=(), converter=_names)
+
+
 class Verdict(NamedTuple):
     """What one guard said in one call, for the audit: `passed`, `refused`, `would_refuse` (mode observe), `failed`.
 
@@ -108,9 +138,47 @@ class Verdict(NamedTuple):
     duration_us: float
 
 
-@attrs.frozen(eq=False, repr=False)
+class Timings(Mapping[str, float]):
+    """How long each stage of one call took, in microseconds, by its name: `admit`, `validate`, `approve`, `limit`,
+    `queue` (for a thread, or for what an executor waits for), `execute` (with the layers around it), `normalise`,
+    `filter`, in this order.
+
+    A stage that the tool does not have, or that the call did not come to, took 0. What the host does between two stages
+    counts to the first of them. They are computed when they are read: an observer that reads none pays for none.
+
+    .. versionadded:: 0.1
+    """
+
+    STAGES = ("admit", "validate", "approve", "limit", "queue", "execute", "normalise", "filter")
+
+    # When each began, in seconds of `time.perf_counter`; 0: it did not.
+    admit_at = validate_at = approve_at = limit_at = queue_at = execute_at = normalise_at = filter_at = ended_at = 0.0
+
+    def __getitem__(self, stage: str) -> float:
+        began: float = getattr(self, f"{stage}_at") if stage in self.STAGES else _no_stage(stage)
+        later = (getattr(self, f"{one}_at") for one in self.STAGES[self.STAGES.index(stage) + 1 :])
+        ended = next(filter(None, later), self.ended_at)
+        return round((ended - began) * 1e6, 1) if began and ended else 0.0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.STAGES)
+
+    def __len__(self) -> int:
+        return len(self.STAGES)
+
+    def __repr__(self) -> str:
+        return f"Timings({dict(self)})"
+
+
+def _no_stage(stage: object) -> Any:
+    raise KeyError(stage)
+
+
+@attrs.define(eq=False, repr=False)
 class Outcome(Shown):
     """One call as observers hear it: every one, those that were refused, not found, cancelled or no call at all too.
+
+    All observers are given the same one, so none of them changes it.
 
     Args:
         call: what was asked for; its arguments are untrusted, and may hold secrets that only the tool declares.
@@ -120,6 +188,9 @@ class Outcome(Shown):
         started_at: seconds since the epoch.
         duration_ms: from arrival to answer.
         verdicts: what each guard said, in the order they were asked.
+        timings: how long each stage took; empty for what never was a call.
+        parent_id: the id of the call that made this one, by `CallContext.call`; None for all others.
+        token: what `begin` of this observer gave for the call; None where it has none, or it failed.
 
     .. versionadded:: 0.1
     """
@@ -131,6 +202,9 @@ class Outcome(Shown):
     started_at: float
     duration_ms: float
     verdicts: tuple[Verdict, ...] = ()
+    timings: Mapping[str, float] = EMPTY
+    parent_id: str | None = None
+    token: Any = None
 
     @property
     def status(self) -> Literal["ok", "error", "cancelled"]:
@@ -139,10 +213,22 @@ class Outcome(Shown):
             return "cancelled"
         return "ok" if self.result.ok else "error"
 
+    def with_token(self, token: Any) -> Outcome:
+        """The same for the observer whose `begin` gave `token`."""
+        return Outcome(
+            self.call, self.session, self.tool, self.result, self.started_at, self.duration_ms, self.verdicts,
+            self.timings, self.parent_id, token,
+        )  # fmt: skip
+
 
 Observer = Callable[[Outcome], None]
 """Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
 logged and counted, and the call does not notice.
+
+An object may also have `begin(call, session, tool, parent_id)`, which hears the beginning: in the same task, before the
+call is admitted, under the same rules. `tool` is None where there is none of that name, or where its source is only
+starting. What `begin` gives comes back as `Outcome.token`. A context variable that it sets is seen by the handler,
+async or in a thread, and by every call that is made there; the observer resets it when it hears the outcome.
 
 .. versionadded:: 0.1
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard.contract import Check, Dialect, Executor, Guard, Observer, ToolSource, Validator
+    from pegboard.contract import Check, Dialect, Executor, Guard, Layer, Observer, ToolSource, Validator
     from pegboard.protocols import Board
     from pegboard.tools import Origin, Tool
 
@@ -117,6 +117,16 @@ def why_held(name: str, origin: Origin, board: Board, settings: Any) -> tuple[st
     Fires when a name is asked for that nothing on the board has, once for each plugin and each source that is up: keep
     it cheap. Give two texts, what changed and how a person accepts that; a call of the name then answers FORBIDDEN,
     reason `held`. None: nothing is known of such a tool. An exception counts as None, and so does any other answer.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def make_layers(tool: Tool, settings: Any) -> Iterable[Layer] | Layer | None:
+    """Give the layers of one tool: what runs around its work. What gives none costs nothing.
+
+    Fires when a tool is registered on the board. None: none. An exception: the tool is not registered.
 
     .. versionadded:: 0.1
     """

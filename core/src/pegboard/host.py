@@ -288,7 +288,7 @@ class Host:
 
     def _find_observers(self) -> None:
         answers = self.board.plugins.ask_for_many("provide_observers", callable, "a callable")
-        self.runtime.observers = tuple((record.name, one) for record, observers in answers for one in observers)
+        self.runtime.watch((record.name, one) for record, observers in answers for one in observers)
 
     async def _supervise(self, source: ToolSource) -> None:
         """Run a source until it returns; start it again, after a pause, whenever it crashes."""
@@ -450,6 +450,6 @@ async def open_host(
         interrupt = group.subgroup(KeyboardInterrupt)
         problem = KeyboardInterrupt() if interrupt is not None else group
     finally:
-        board.runtime.observers = ()
+        board.runtime.watch(())
     if problem is not None:
         raise host._reason_of(problem)

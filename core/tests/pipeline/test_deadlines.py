@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import sys
 import textwrap
@@ -788,6 +789,46 @@ async def test_an_executor_runs_the_tool_under_its_deadline(
         result = await session.call("far", {"n": 1})
     assert result.error.code is ErrorCode.TIMEOUT
     assert seen == [("far", {}), ("far", {"n": 1})]
+
+
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("by", ["tool", "caller"])
+async def test_a_deadline_in_the_queue_of_an_executor_says_that_nothing_was_done(
+    hosted: Any, make_plugin: Any, listening: Any, ear: Any, autojump_clock: MockClock, begins: bool, by: str
+) -> None:
+    async def execute(context: CallContext, arguments: Any) -> Any:
+        await trio.sleep(1)
+        if begins:
+            context.begun()
+        await trio.sleep_forever()
+
+    @tool(timeout_s=3)
+    async def far(n: int = 0) -> None: ...
+
+    plugins = [make_plugin("elsewhere", make_executor=lambda tool: execute), listening]
+    async with hosted(far, plugins=plugins) as host:
+        result = await host.session().call("far", timeout_s=2 if by == "caller" else None)
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert (result.error.details.get("executed") is False) is not begins
+    assert result.error.details["retry"] == ("unknown" if begins else "same")
+    timings = ear.outcomes[0].timings
+    assert timings["queue"] > 0
+    assert (timings["execute"] > 0) is begins
+
+
+async def test_an_executor_has_the_json_arguments_beside_the_typed_ones(hosted: Any, make_plugin: Any) -> None:
+    seen: list[Any] = []
+
+    async def execute(context: CallContext, arguments: Any) -> Any:
+        context.begun()
+        seen.append((context.arguments, arguments))
+
+    @tool
+    async def far(day: datetime.date, n: int = 0) -> None: ...
+
+    async with hosted(far, plugins=[make_plugin("elsewhere", make_executor=lambda tool: execute)]) as host:
+        assert (await host.session().call("far", {"day": "2026-01-02", "n": "4"})).ok
+    assert seen == [({"day": "2026-01-02", "n": 4}, {"day": datetime.date(2026, 1, 2), "n": 4})]
 
 
 # air ----------------------------------------

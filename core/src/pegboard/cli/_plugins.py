@@ -18,6 +18,7 @@ _NAMED = {
     "open_resources": "resources",
     "make_validator": "a validator",
     "make_guards": "guards",
+    "make_layers": "layers",
     "make_executor": "an executor",
     "provide_observers": "observers",
     "provide_checks": "checks",

@@ -37,14 +37,14 @@ from pegboard.tools import READ_RESULT_NAME
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pegboard.contract import Executor, Guard, Validator
+    from pegboard.contract import Executor, Guard, Layer, Validator
     from pegboard.pipeline.runtime import Runtime
-    from pegboard.pipeline.stages import Prepared, Verdicts
+    from pegboard.pipeline.stages import Prepared, Trace
     from pegboard.session import Session
     from pegboard.tools import Tool
 
-    Admit = Callable[[Session, Verdicts], None]
-    Answer = Callable[[Session, Any, str, CallContext | None, Verdicts], Awaitable[ToolResult]]
+    Admit = Callable[[Session, Trace | None], None]
+    Answer = Callable[[Session, Any, str, CallContext | None, Trace | None], Awaitable[ToolResult]]
     Check = Callable[[Session, Any], ToolResult]
     Prepare = Callable[[Any], Prepared]
 
@@ -54,6 +54,7 @@ def make_call(
     runtime: Runtime,
     *,
     guards: tuple[Guard, ...],
+    layers: tuple[Layer, ...],
     validator: Validator | None,
     output_validator: Validator | None,
     executor: Executor | None,
@@ -63,8 +64,12 @@ def make_call(
     admit = make_admit(tool, of_stage(guards, Stage.ADMIT))
     prepare = make_prepare(tool, validator)
     execute = make_execute(tool, runtime, output_validator, executor)
+    if layers:
+        from pegboard.pipeline.layers import make_layered
+
+        execute = make_layered(tool, runtime, layers, execute, output_validator)
     asks = any(guard.stage is not Stage.ADMIT for guard in guards)
-    wants_context = bool(asks or tool.secrets or executor) or make_invoke(tool)[1]
+    wants_context = bool(asks or layers or tool.secrets or executor) or make_invoke(tool)[1]
     answer = _make_answer(
         tool, runtime, guards, (admit, prepare), execute, output_validator, permissions, wants_context=wants_context
     )
@@ -92,27 +97,27 @@ def _make_answer(
     waits = inspect.iscoroutinefunction(execute)
 
     async def answer(
-        session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
+        session: Session, arguments: Any, call_id: str, parent: CallContext | None, trace: Trace | None
     ) -> ToolResult:
-        started = perf_counter()
+        started = perf_counter() if trace is None else trace.arrived_at
         releases: list[Callable[[], object]] = []
         context: CallContext | None = None
         try:
             if admit is not None:
-                admit(session, verdicts)
+                admit(session, trace)
+            if trace is not None:
+                trace.validate_at = perf_counter() if admit is not None else started
             arguments, kwargs, notes = prepare(arguments)
             if wants_context:
-                context = CallContext(session, call_id, tool, permissions, parent)
+                context = CallContext(session, call_id, tool, permissions, parent, arguments)
                 if approves:
-                    await approve(tool, approves, approval_timeout_s, context, arguments, verdicts)
+                    await approve(tool, approves, approval_timeout_s, context, arguments, trace)
                 if limits:
-                    await acquire(tool, limits, context, arguments, verdicts, releases)
-            if verdicts is not None:
-                verdicts.reached = True
-            executed = execute(context, kwargs, call_id, started)
+                    await acquire(tool, limits, context, arguments, trace, releases)
+            executed = execute(context, kwargs, call_id, started, trace)
             result, size = await executed if waits else executed
             if filters and context is not None:
-                result, size = await filter_result(tool, output_validator, filters, context, result, size, verdicts)
+                result, size = await filter_result(tool, output_validator, filters, context, result, size, trace)
             if context is not None:
                 result = _without_secrets(result, context)  # before it is cut: what is kept can be read later
             if size * 4 > max_bytes:

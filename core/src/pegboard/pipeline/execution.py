@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import inspect
 import logging
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pegboard.context import CallContext
     from pegboard.contract import Executor, Validator
     from pegboard.pipeline.runtime import Runtime
+    from pegboard.pipeline.stages import Trace
     from pegboard.tools import Tool
 
     Failed = Callable[..., tuple[ToolResult, int]]
@@ -51,7 +53,20 @@ class Started(Shown):
     """Whether the handler of one call was reached: a TIMEOUT in a queue may be repeated, one in the work may not."""
 
     call_id: str = ""
+    trace: Trace | None = None
     yes: bool = False
+
+    def queued(self) -> None:
+        """The call waits for a place to run."""
+        if self.trace is not None:
+            self.trace.queue_at, self.trace.execute_at = self.trace.execute_at, 0.0
+            self.trace.reached = False
+
+    def begun(self) -> None:
+        """From here on the work may have an effect."""
+        if self.trace is not None and not self.yes:
+            self.trace.execute_at, self.trace.reached = perf_counter(), True
+        self.yes = True
 
 
 def make_invoke(tool: Tool) -> tuple[Invoke, bool]:
@@ -80,7 +95,7 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
     ticket = runtime.threads.ticket(tool.name, started.call_id)
 
     def work() -> Any:
-        started.yes = True
+        started.begun()
         try:
             return _refuse_awaitable(invoke())
         finally:
@@ -145,7 +160,7 @@ def require_processes(tool: Tool) -> None:
 def make_execute(
     tool: Tool, runtime: Runtime, output_validator: Validator | None, executor: Executor | None
 ) -> Callable[..., Any]:
-    """Compile `execute(context, kwargs, call_id, started)`: run the handler where it belongs, answer what it does.
+    """Compile `execute(context, kwargs, call_id, started, trace)`: run the handler where it belongs.
 
     It gives the result and its size; it is a plain function for a plain handler that runs in place, else async.
     """
@@ -210,21 +225,29 @@ def _make_in_place(tool: Tool, timeout_s: float, failed: Failed, usable: Usable)
         return (_late(result, timeout_s) if result.duration_ms > timeout_s * 1000 else result), size
 
     def execute_in_place(
-        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float, trace: Trace | None
     ) -> tuple[ToolResult, int]:
+        if trace is not None:
+            trace.start()
         try:
             value = invoke(kwargs, context) if takes_context else handler(**kwargs)
         except BaseException as problem:  # noqa: BLE001 - classified in one place
             return failed(problem, context, None)
+        if trace is not None:
+            trace.normalise_at = perf_counter()
         return settle(value, call_id, started, context)
 
     async def execute_async_in_place(
-        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float, trace: Trace | None
     ) -> tuple[ToolResult, int]:
+        if trace is not None:
+            trace.start()
         try:
             value = await (invoke(kwargs, context) if takes_context else handler(**kwargs))
         except BaseException as problem:  # noqa: BLE001 - classified in one place
             return failed(problem, context, None)
+        if trace is not None:
+            trace.normalise_at = perf_counter()
         return settle(value, call_id, started, context)
 
     return execute_async_in_place if is_async(tool) else execute_in_place
@@ -243,11 +266,15 @@ def _make_under_deadline(
     cancel_scope, current_time, limit_ms = trio.CancelScope, trio.current_time, timeout_s * 1000
 
     async def execute(
-        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float
+        context: CallContext | None, kwargs: Mapping[str, Any], call_id: str, started: float, trace: Trace | None
     ) -> tuple[ToolResult, int]:
+        if trace is not None:
+            trace.start()
         scope = cancel_scope(deadline=current_time() + timeout_s)
-        reached = Started(call_id) if start is not None else None
+        reached = Started(call_id, trace) if start is not None else None
         if context is not None:
+            if context.layers_scope is not None:  # another run, of a layer, has what is left
+                scope.deadline = min(scope.deadline, context.layers_scope.deadline - LATE_S)
             context.deadline, context.scope = scope.deadline, scope
         try:
             with scope:
@@ -263,6 +290,8 @@ def _make_under_deadline(
         if scope.cancelled_caught:
             details = _timeout_details(tool, scope.deadline, reached)
             return ToolResult.of_error(timed_out(tool, timeout_s, **details)), 0
+        if trace is not None:
+            trace.normalise_at = perf_counter()
         result, size = usable(value, call_id, started, context)
         if scope.cancel_called or (result.duration_ms > limit_ms and current_time() > scope.deadline):
             result = _late(result, timeout_s)
@@ -280,7 +309,8 @@ def _make_start(
     if executor is not None:
 
         async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
-            reached.yes = True
+            reached.queued()
+            context.on_begun = reached.begun
             return await executor(context, kwargs)
 
         return start_elsewhere
@@ -288,6 +318,7 @@ def _make_start(
         limiter = trio.CapacityLimiter(min(tool.limits.concurrency or THREADS_PER_TOOL, THREADS_PER_TOOL))
 
         async def start_thread(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:
+            reached.queued()
             try:
                 return await run_in_thread(runtime, tool, limiter, lambda: invoke(kwargs, context), reached)
             finally:
@@ -302,8 +333,8 @@ def _make_start(
         processes = trio.CapacityLimiter(tool.limits.concurrency or THREADS_PER_TOOL)
 
         async def start_process(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:
-            reached.yes = True
-            return await run_in_process(runtime, target, kwargs, processes)
+            reached.queued()
+            return await run_in_process(runtime, target, kwargs, processes, reached.begun)
 
         return start_process
     return None

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pegboard.context import CallContext
-    from pegboard.contract import Executor, Guard, Validator
+    from pegboard.contract import Executor, Guard, Layer, Validator
     from pegboard.errors import ToolError
     from pegboard.pipeline.answering import Answer
     from pegboard.pipeline.runtime import Runtime
-    from pegboard.pipeline.stages import Verdicts
+    from pegboard.pipeline.stages import Trace
     from pegboard.session import Session
     from pegboard.tools import Tool
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 class Plan:
     """One tool as it is on a board.
 
-    `answer(session, arguments, call_id, parent, verdicts)` is the call itself, and never raises but for a genuine
+    `answer(session, arguments, call_id, parent, trace)` is the call itself, and never raises but for a genuine
     cancellation; `check(session, arguments)` runs its first two stages. `waits` says whether a call may wait for
     anything; that is not known before the first one, and so it may.
     """
 
     __slots__ = (
-        "_check", "answer", "executor", "guards", "output_validator", "permissions", "runtime", "tool", "validator",
-        "waits",
+        "_check", "answer", "executor", "guards", "layers", "output_validator", "permissions", "runtime", "tool",
+        "validator", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +49,7 @@ class Plan:
         runtime: Runtime,
         *,
         guards: tuple[Guard, ...] = (),
+        layers: tuple[Layer, ...] = (),
         validator: Validator | None = None,
         output_validator: Validator | None = None,
         executor: Executor | None = None,
@@ -57,6 +58,7 @@ class Plan:
         self.tool = tool
         self.runtime = runtime
         self.guards = guards
+        self.layers = layers
         self.validator = validator
         self.output_validator = output_validator
         self.executor = executor
@@ -66,10 +68,10 @@ class Plan:
         self._check: Callable[[Session, Any], ToolResult] | None = None
 
     async def _first_answer(
-        self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
+        self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, trace: Trace | None
     ) -> ToolResult:
         self._compile()
-        return await self.answer(session, arguments, call_id, parent, verdicts)
+        return await self.answer(session, arguments, call_id, parent, trace)
 
     def check(self, session: Session, arguments: Any) -> ToolResult:
         """What a call would meet: admit and validate for real, approve and limit as their guards foresee it."""
@@ -84,6 +86,7 @@ class Plan:
                 self.tool,
                 self.runtime,
                 guards=self.guards,
+                layers=self.layers,
                 validator=self.validator,
                 output_validator=self.output_validator,
                 executor=self.executor,
@@ -111,7 +114,7 @@ class Refusal:
         self.error = error
 
     async def answer(
-        self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, verdicts: Verdicts
+        self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, trace: Trace | None
     ) -> ToolResult:
         """The refusal, as the answer of a call."""
         return stamped(ToolResult.of_error(self.error), call_id, self.tool.name, 0.0)

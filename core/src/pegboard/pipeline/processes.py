@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 
@@ -27,7 +27,13 @@ def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any
     return getattr(found, "handler", found)(**arguments)
 
 
-async def run_in_process(runtime: Any, target: tuple[str, str], arguments: Mapping[str, Any], limiter: Any) -> Any:
+async def run_in_process(
+    runtime: Any,
+    target: tuple[str, str],
+    arguments: Mapping[str, Any],
+    limiter: Any,
+    begun: Callable[[], None] | None = None,
+) -> Any:
     """Run a function in a worker process; it and all that it started are killed if the call ends before it does.
 
     Args:
@@ -35,6 +41,7 @@ async def run_in_process(runtime: Any, target: tuple[str, str], arguments: Mappi
         target: the function's module and qualified name.
         arguments: by keyword.
         limiter: how many may run at once.
+        begun: is told when this one may, before its process begins.
     """
     from pathlib import Path
 
@@ -44,9 +51,17 @@ async def run_in_process(runtime: Any, target: tuple[str, str], arguments: Mappi
     workers, folder = await runtime.workers()
     note = Path(folder) / f"{next(runtime.ids)}.pid"
     try:
-        return await workers.run_sync(
-            call_by_name, str(note), *target, dict(arguments), kill_on_cancel=True, limiter=limiter
-        )
+        async with limiter:
+            if begun is not None:
+                begun()
+            return await workers.run_sync(
+                call_by_name,
+                str(note),
+                *target,
+                dict(arguments),
+                kill_on_cancel=True,
+                limiter=trio.CapacityLimiter(1),  # it has its place
+            )
     except (trio.Cancelled, trio_parallel.BrokenWorkerError):  # the worker is dead; a handler's own error leaves it be
         _kill_group(note)
         raise

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._frozen import EMPTY
 from pegboard._values import Shown
 from pegboard.pipeline.classify import pass_on
 from pegboard.text import counts_in, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from pegboard.contract import Observer, Outcome
-    from pegboard.tools import Tool
+    from pegboard.session import Session
+    from pegboard.tools import Tool, ToolCall
 
 log = logging.getLogger("pegboard")
 
@@ -98,6 +100,9 @@ class Runtime(Shown):
     max_result_bytes: int = 100_000
     approval_timeout_s: float = 300.0
     observers: tuple[tuple[str, Observer], ...] = ()
+    """Who hears of calls: the plugin, and its observer. `watch` sets them."""
+    begins: tuple[tuple[int, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
+    """Those of them that hear beginnings: the place of each, and its `begin`."""
     source_timeouts: dict[str, float] = attrs.field(factory=dict)
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
@@ -123,12 +128,33 @@ class Runtime(Shown):
         log.log(level, "what hides was taken out of a result of tool %s: %s", tool, describe(counts))
         self.cleaned.setdefault(tool, Counter()).update(counts)
 
-    def observe(self, outcome: Outcome) -> None:
-        """Tell every observer; one that raises is logged and counted, and the call does not notice."""
-        for plugin, observer in self.observers:
+    def watch(self, observers: Iterable[tuple[str, Observer]]) -> None:
+        """From now on these hear of calls, and nobody else: the plugin of each, and the observer."""
+        self.observers = tuple(observers)
+        begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
+        self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
+
+    def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> dict[int, Any]:
+        """Tell every observer that hears beginnings; what each gave, by its place."""
+        tokens: dict[int, Any] = {}
+        for place, begin in self.begins:
             try:
-                observer(outcome)
-            except BaseException as problem:  # logged; what is not the observer's is passed on
-                pass_on(problem)
-                self.failed_observers[plugin] += 1
-                log.exception("an observer of plugin %s failed", plugin, exc_info=problem)
+                tokens[place] = begin(call, session, tool, parent_id)
+            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                self._note_failed(place, problem)
+        return tokens
+
+    def observe(self, outcome: Outcome, tokens: Mapping[Any, Any] = EMPTY) -> None:
+        """Tell every observer; one that raises is logged and counted, and the call does not notice."""
+        for place, (_, observer) in enumerate(self.observers):
+            try:
+                # Nobody sees the token of another.
+                observer(outcome.with_token(tokens[place]) if place in tokens else outcome)
+            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                self._note_failed(place, problem)
+
+    def _note_failed(self, place: int, problem: BaseException) -> None:
+        pass_on(problem)
+        plugin = self.observers[place][0]
+        self.failed_observers[plugin] += 1
+        log.error("an observer of plugin %s failed", plugin, exc_info=problem)

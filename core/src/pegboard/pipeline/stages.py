@@ -12,9 +12,9 @@ import inspect
 import logging
 import os
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import Guard, Stage, Verdict
+from pegboard.contract import Guard, Stage, Timings, Verdict
 from pegboard.errors import ErrorCode, Fault, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of
 from pegboard.pipeline.normalise import PlainError, check_output, to_result
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pegboard.session import Session
     from pegboard.tools import Tool
 
-    Verdicts: TypeAlias = "Trace | None"
     Prepared = tuple[Any, Mapping[str, Any], dict[str, Any] | None]
     """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
 
@@ -38,14 +37,23 @@ MAX_LISTED = 10
 """How many faults the text of an error tells; `details` has them all."""
 
 
-class Trace(list[Verdict]):
-    """What is noted of one call while it is answered: the guards' verdicts, and whether its handler was reached."""
+class Trace(Timings):
+    """What is noted of one call while it is answered: the guards' verdicts, when each stage began, and whether its
+    handler was reached."""
 
-    __slots__ = ("reached",)
+    verdicts: tuple[Verdict, ...] = ()
+    reached = False
 
     def __init__(self) -> None:
-        super().__init__()
-        self.reached = False
+        self.arrived_at = perf_counter()
+
+    def start(self) -> None:
+        """The work begins, or begins again in a layer."""
+        self.reached = True
+        if not self.execute_at:
+            self.execute_at = perf_counter()
+        else:
+            self.normalise_at = 0.0
 
 
 def of_stage(guards: tuple[Guard, ...], stage: Stage) -> tuple[Guard, ...]:
@@ -55,35 +63,38 @@ def of_stage(guards: tuple[Guard, ...], stage: Stage) -> tuple[Guard, ...]:
 # admit: before anything is looked at
 
 
-def make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Verdicts], None] | None:
+def make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Trace | None], None] | None:
     """Ask every admit guard; raises the refusal of the first that enforces one."""
     if not guards:
         return None
 
-    def admit(session: Session, verdicts: Verdicts) -> None:
+    def admit(session: Session, trace: Trace | None) -> None:
+        if trace is not None:
+            trace.admit_at = perf_counter()
         for guard in guards:
-            started = perf_counter() if verdicts is not None else 0.0
+            started = perf_counter() if trace is not None else 0.0
             try:
                 refusal = guard.check(session)
                 if refusal is not None and not isinstance(refusal, ToolError):
                     refusal = _odd_guard(tool, guard, refusal)
             except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
                 refusal = _failed_guard(tool, guard, problem)
-            if verdicts is not None:
-                _record(verdicts, guard, refusal, started)
+            if trace is not None:
+                _record(trace, guard, refusal, started)
             if refusal is not None and guard.mode == "enforce":
                 raise refusal
 
     return admit
 
 
-def _record(verdicts: Trace, guard: Guard, refusal: Any, started: float) -> None:
+def _record(trace: Trace, guard: Guard, refusal: Any, started: float) -> None:
     word = "passed"
     if isinstance(refusal, GuardFailedError):
         word = "failed"
     elif isinstance(refusal, ToolError):
         word = "refused" if guard.mode == "enforce" else "would_refuse"
-    verdicts.append(Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1)))
+    verdict = Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1))
+    trace.verdicts = (*trace.verdicts, verdict)
 
 
 class GuardFailedError(ToolError):
@@ -198,10 +209,12 @@ def _observe(guard: Guard, given: tuple[Any, ...], session: Session, arguments: 
 
 
 async def approve(
-    tool: Tool, guards: tuple[Guard, ...], timeout_s: float, context: CallContext, arguments: Any, verdicts: Verdicts
+    tool: Tool, guards: tuple[Guard, ...], timeout_s: float, context: CallContext, arguments: Any, trace: Trace | None
 ) -> None:
     import trio
 
+    if trace is not None:
+        trace.approve_at = perf_counter()
     for guard in guards:
         started = perf_counter()
         refusal: Any = None
@@ -226,17 +239,19 @@ async def approve(
                 executed=False,
                 retry=Retry.SAME.value,
             )
-        if verdicts is not None:
-            _record(verdicts, guard, refusal, started)
+        if trace is not None:
+            _record(trace, guard, refusal, started)
         if refusal is not None and guard.mode == "enforce":
             raise refusal
 
 
 async def acquire(
-    tool: Tool, guards: tuple[Guard, ...], context: CallContext, arguments: Any, verdicts: Verdicts,
+    tool: Tool, guards: tuple[Guard, ...], context: CallContext, arguments: Any, trace: Trace | None,
     releases: list[Callable[[], object]],
 ) -> None:  # fmt: skip
     """Take from every limit, and note in `releases` how to give it back, at once: the next one may refuse."""
+    if trace is not None:
+        trace.limit_at = perf_counter()
     for guard in guards:
         started = perf_counter()
         try:
@@ -248,8 +263,8 @@ async def acquire(
                 taken = _observe(guard, (context,), context.session, arguments)
         except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
             taken = _failed_guard(tool, guard, problem)
-        if verdicts is not None:
-            _record(verdicts, guard, taken, started)
+        if trace is not None:
+            _record(trace, guard, taken, started)
         if callable(taken):
             releases.append(taken)
         elif taken is not None and guard.mode == "enforce":
@@ -273,9 +288,11 @@ async def filter_result(
     context: CallContext,
     result: ToolResult,
     size: int,
-    verdicts: Verdicts,
+    trace: Trace | None,
 ) -> tuple[ToolResult, int]:
     """Let every filter replace content and data; what they made is checked again."""
+    if trace is not None:
+        trace.filter_at = perf_counter()
     for guard in guards:
         started = perf_counter()
         refusal: ToolError | None = None
@@ -299,8 +316,8 @@ async def filter_result(
                 executed=True,
                 retry=repeat_of(tool).value,
             )
-        if verdicts is not None:
-            _record(verdicts, guard, refusal, started)
+        if trace is not None:
+            _record(trace, guard, refusal, started)
         if refusal is not None and guard.mode == "enforce":
             raise refusal
     return result, size

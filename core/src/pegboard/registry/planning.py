@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import attrs
 
-from pegboard.contract import Guard, Stage
+from pegboard.contract import Guard, Layer, Stage
 from pegboard.errors import (
     ErrorCode,
     Fault,
@@ -26,7 +26,7 @@ from pegboard.registry.conflicts import ClaimError, ToolDisabledError
 from pegboard.schema.jsontext import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pegboard.config import Config
     from pegboard.contract import Executor, Validator
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 
 MAX_GUARDS = 1_000
-"""More guards of one tool, from one plugin, are taken for a mistake."""
+"""More guards of one tool, from one plugin, are taken for a mistake; more layers, too."""
+
+Named = TypeVar("Named", Guard, Layer)
 
 
 class Planner:
@@ -70,6 +72,7 @@ class Planner:
             one,
             self._runtime,
             guards=self._guards(one),
+            layers=self._layers(one),
             validator=self._validator(one, one.input_schema, "input_schema"),
             output_validator=self._validator(one, one.output_schema, "output_schema"),
             executor=self._executor(one),
@@ -77,13 +80,18 @@ class Planner:
         )
 
     def _guards(self, one: Tool) -> tuple[Guard, ...]:
-        asked = self._plugins.ask("make_guards", _guards_of, _unguarded, tool=one)
+        asked = self._plugins.ask("make_guards", _all_of(Guard), _unguarded, tool=one)
         guards = [guard for _, given in asked for guard in given]
         if not guards:
             return ()
         if observed := self._config.observe:
             guards = [attrs.evolve(one, mode="observe") if one.name in observed else one for one in guards]
         return order_guards(guards)
+
+    def _layers(self, one: Tool) -> tuple[Layer, ...]:
+        asked = self._plugins.ask("make_layers", _all_of(Layer), _unlayered, tool=one)
+        layers = [layer for _, given in asked for layer in given]
+        return tuple(_in_order(layers, "layers")) if layers else ()
 
     def _validator(self, one: Tool, schema: Mapping[str, Any] | None, what: str) -> Validator | None:
         if schema is None:
@@ -141,13 +149,18 @@ def _disabled_reason(permissions: Any) -> Any:
     return off
 
 
-def _guards_of(answer: Any) -> list[Guard]:
-    given = [answer] if isinstance(answer, Guard) else list(islice(answer, MAX_GUARDS + 1))
-    if len(given) > MAX_GUARDS:
-        raise TypeError(f"gave more than {MAX_GUARDS:,} guards")
-    if odd := [guard for guard in given if not isinstance(guard, Guard)]:
-        raise TypeError(f"gave {type(odd[0]).__name__}, expected Guard")
-    return given
+def _all_of(kind: type[Named]) -> Callable[[Any], list[Named]]:
+    """Reads what a hook gives of that kind: one, or several."""
+
+    def take(answer: Any) -> list[Named]:
+        given = [answer] if isinstance(answer, kind) else list(islice(answer, MAX_GUARDS + 1))
+        if len(given) > MAX_GUARDS:
+            raise TypeError(f"gave more than {MAX_GUARDS:,} {kind.__name__.lower()}s")
+        if odd := [one for one in given if not isinstance(one, kind)]:
+            raise TypeError(f"gave {type(odd[0]).__name__}, expected {kind.__name__}")
+        return given
+
+    return take
 
 
 def _unguarded(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
@@ -158,6 +171,10 @@ def _unguarded(record: PluginRecord, where: str, problem: BaseException) -> NoRe
         f"plugin {record.label} could not guard it: {reason_of(problem)}",
         hint=f"repair or uninstall {record.distribution or record.name}",
     ) from problem
+
+
+def _unlayered(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
+    raise PluginError(f"plugin {record.label} could not make its layers: {reason_of(problem)}") from problem
 
 
 def _unexecuted(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
@@ -180,21 +197,33 @@ def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
     guards = tuple(guards)
     if len(guards) == 1 and isinstance(guards[0], Guard):
         return guards
-    by_name: dict[str, Guard] = {}
-    for guard in guards:
-        if by_name.setdefault(guard.name, guard) is not guard:
-            raise PluginError(f"two guards are named {guard.name!r}")
     stages = list(Stage)
-    waiting = sorted(by_name.values(), key=lambda one: (stages.index(one.stage), one.refuses_read_only, one.name))
-    ordered: list[Guard] = []
+    ordered = _in_order(guards, "guards", lambda one: (stages.index(one.stage), one.refuses_read_only))
+    return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
+
+
+def _in_order(
+    given: Iterable[Named], kind: str, first: Callable[[Named], tuple[Any, ...]] = lambda one: ()
+) -> list[Named]:
+    """By `after=`, then by what `first` says, then by name.
+
+    Raises:
+        PluginError: two have one name, or `after=` goes in a circle.
+    """
+    by_name: dict[str, Named] = {}
+    for one in given:
+        if by_name.setdefault(one.name, one) is not one:
+            raise PluginError(f"two {kind} are named {one.name!r}")
+    waiting = sorted(by_name.values(), key=lambda one: (*first(one), one.name))
+    ordered: list[Named] = []
     while waiting:
-        left = {guard.name for guard in waiting}
-        ready = next((guard for guard in waiting if not left.intersection(guard.after)), None)
+        left = {one.name for one in waiting}
+        ready = next((one for one in waiting if not left.intersection(one.after)), None)
         if ready is None:
-            raise PluginError(f"the guards {', '.join(sorted(left))} wait for each other: repair their after=")
+            raise PluginError(f"the {kind} {', '.join(sorted(left))} wait for each other: repair their after=")
         waiting.remove(ready)
         ordered.append(ready)
-    return tuple(sorted(ordered, key=lambda guard: stages.index(guard.stage)))
+    return ordered
 
 
 def checked_validator(validate: Validator, label: str) -> Validator:

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 
 _HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
-_ASKED_AT_LOAD = ("provide_tools", "provide_sources", "make_validator", "make_guards", "make_executor", "why_held")
+_ASKED_AT_LOAD = (
+    "provide_tools",
+    "provide_sources",
+    "make_validator",
+    "make_guards",
+    "make_layers",
+    "make_executor",
+    "why_held",
+)
 """The hooks by which a plugin gives something to a board while it loads, or to a call, where nothing may fail."""
 
 BUILTINS = {

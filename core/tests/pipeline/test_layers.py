@@ -1,0 +1,401 @@
+"""Layers around the work of a tool: what they may do, in which order, and what they cannot break."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from pegboard import (
+    CallContext,
+    ErrorCode,
+    Guard,
+    Layer,
+    PluginError,
+    Stage,
+    TextContent,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    open_host,
+    tool,
+)  # fmt: skip
+from pegboard.registry import planning
+
+
+@pytest.fixture
+def runs() -> list[Any]:
+    """The numbers with which `count` ran."""
+    return []
+
+
+@pytest.fixture
+def layered(hosted: Any, make_plugin: Any, runs: list[Any]) -> Any:
+    """A host with the tool `count`, under the given layers; `marks` are of the tool."""
+
+    def open_one(*layers: Layer, plugins: Any = (), run: str = "async", **marks: Any) -> Any:
+        if run == "async":
+
+            @tool(**marks)
+            async def count(number: int) -> dict[str, int]:
+                runs.append(number)
+                if number < 0:
+                    raise ToolError(ErrorCode.UPSTREAM_ERROR, "below zero")
+                if number == 0:
+                    await trio.sleep_forever()
+                return {"number": number}
+        else:
+
+            @tool(run=run, **marks)
+            def count(number: int) -> dict[str, int]:
+                runs.append(number)
+                if number < 0:
+                    raise ToolError(ErrorCode.UPSTREAM_ERROR, "below zero")
+                return {"number": number}
+
+        return hosted(count, plugins=[make_plugin("layering", make_layers=list(layers)), *plugins])
+
+    return open_one
+
+
+async def through(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+    return await call_next()
+
+
+@pytest.mark.parametrize("run", ["async", "inplace", "thread"])
+async def test_a_layer_sees_the_validated_arguments_and_the_result(layered: Any, runs: list[Any], run: str) -> None:
+    seen: list[Any] = []
+
+    async def look(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        result = await call_next()
+        seen.append((context.tool.name, dict(arguments), dict(context.arguments), result.data))
+        return result
+
+    async with layered(Layer("look", look), run=run) as host:
+        assert (await host.session().call("count", {"number": "7"})).data == {"number": 7}  # repaired
+    assert seen == [("count", {"number": 7}, {"number": 7}, {"number": 7})]
+    assert runs == [7]
+
+
+async def test_layers_lie_around_each_other_by_after_and_name(layered: Any) -> None:
+    order: list[str] = []
+
+    def named(name: str, *after: str) -> Layer:
+        async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+            order.append(name)
+            try:
+                return await call_next()
+            finally:
+                order.append(f"/{name}")
+
+        return Layer(name, around, after)
+
+    async with layered(named("a", "c"), named("b"), named("c")) as host:
+        assert (await host.session().call("count", {"number": 1})).ok
+    assert order == ["b", "c", "a", "/a", "/c", "/b"]
+
+
+async def test_a_layer_that_answers_itself_keeps_the_tool_from_running(layered: Any, runs: list[Any]) -> None:
+    async def known(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        return ToolResult.json({"number": 42})
+
+    async with layered(Layer("known", known)) as host:
+        result = await host.session().call("count", {"number": 1}, id="mine")
+    assert (result.data, result.id, result.name) == ({"number": 42}, "mine", "count")
+    assert runs == []
+
+
+async def test_guards_limits_and_filters_lie_around_the_layers(layered: Any, make_plugin: Any) -> None:
+    order: list[str] = []
+
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        order.append("layer")
+        return ToolResult.json({"number": 1})
+
+    def note(name: str, answer: Any = None) -> Any:
+        def check(*given: Any) -> Any:
+            order.append(name)
+            return given[1] if name == "filter" else answer
+
+        return check
+
+    guards = [
+        Guard("approves", Stage.APPROVE, note("approve")),
+        Guard("filters", Stage.FILTER, note("filter")),
+        Guard("limits", Stage.LIMIT, note("limit", lambda: order.append("given back"))),
+    ]
+    async with layered(Layer("around", around), plugins=[make_plugin("guarding", make_guards=guards)]) as host:
+        assert (await host.session().call("count", {"number": 1})).ok
+    assert order == ["approve", "limit", "layer", "filter", "given back"]
+
+
+# what a layer answers ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"number": 1}, "expected ToolResult"),
+        (None, "expected ToolResult"),
+        (ToolResult.json({"number": "no number"}), "output schema forbids"),
+        (ToolResult.text("no data"), "asks for some"),
+    ],
+)
+@pytest.mark.parametrize("first", [False, True])
+async def test_what_a_layer_answers_is_checked(
+    layered: Any, runs: list[Any], answer: Any, says: str, first: bool
+) -> None:
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> Any:
+        if first:
+            await call_next()
+        return answer
+
+    async with layered(Layer("odd", around)) as host:
+        result = await host.session().call("count", {"number": 1})
+    assert result.error.code is ErrorCode.INTERNAL_ERROR
+    assert says in result.text
+    assert result.error.details["executed"] is first is bool(runs)
+    assert result.error.details["layer"] == "odd"
+
+
+async def test_what_hides_in_the_answer_of_a_layer_is_taken_out(layered: Any) -> None:
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        return ToolResult((TextContent("a\u202eb\x1b[2J"),), {"number": 3})
+
+    async with layered(Layer("hides", around)) as host:
+        result = await host.session().call("count", {"number": 1})
+    assert "\u202e" not in result.text
+    assert "\x1b" not in result.text
+
+
+@pytest.mark.parametrize("problem", [ValueError("secret text"), SystemExit(2), BaseExceptionGroup("two", [KeyError()])])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_layer_that_raises_says_truly_whether_the_tool_ran(
+    layered: Any, runs: list[Any], caplog: Any, problem: BaseException, when: str
+) -> None:
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        if when == "after":
+            await call_next()
+        raise problem
+
+    async with layered(Layer("breaks", around)) as host:
+        result = await host.session().call("count", {"number": 1})
+    assert result.error.code is ErrorCode.INTERNAL_ERROR
+    assert result.error.details["executed"] is (when == "after") is bool(runs)
+    assert result.error.details["retry"] == ("unknown" if runs else "same")
+    assert "secret text" not in result.text
+
+
+async def test_the_tool_error_of_a_layer_is_the_answer(layered: Any, runs: list[Any]) -> None:
+    async def refuse(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, "the circuit is open", retry="same", executed=True)
+
+    async with layered(Layer("breaker", refuse)) as host:
+        result = await host.session().call("count", {"number": 1})
+    assert (result.error.code, result.text) == (ErrorCode.UPSTREAM_ERROR, "the circuit is open")
+    assert result.error.details["executed"] is False  # which the host knows better
+    assert runs == []
+
+
+async def test_what_a_layer_below_broke_is_an_answer_for_the_one_above(layered: Any) -> None:
+    heard: list[Any] = []
+
+    async def above(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        result = await call_next()
+        heard.append(result.error.code)
+        return ToolResult.json({"number": 0})
+
+    async def below(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        raise RuntimeError
+
+    async with layered(Layer("a", above), Layer("b", below)) as host:
+        assert (await host.session().call("count", {"number": 1})).data == {"number": 0}
+    assert heard == [ErrorCode.INTERNAL_ERROR]
+
+
+# how often the tool runs ----------------------------------------
+
+
+async def twice(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+    result = await call_next()
+    return result if result.ok else await call_next()
+
+
+@pytest.mark.parametrize("run", ["async", "inplace", "thread"])
+@pytest.mark.parametrize("marks", [{}, {"read_only": True}, {"idempotent": True}], ids=str)
+async def test_a_tool_is_run_again_only_where_that_does_no_harm(
+    layered: Any, runs: list[Any], marks: dict[str, bool], run: str
+) -> None:
+    async with layered(Layer("retry", twice), run=run, **marks) as host:
+        result = await host.session().call("count", {"number": -1})
+    assert runs == ([-1, -1] if marks else [-1])
+    assert result.error.code is (ErrorCode.UPSTREAM_ERROR if marks else ErrorCode.INTERNAL_ERROR)
+    if not marks:
+        assert result.error.details["executed"] is True
+        assert result.error.details["retry"] == "unknown"
+
+
+# deadlines and cancellation ----------------------------------------
+
+
+@pytest.mark.parametrize("when", ["before", "after", "instead"])
+@pytest.mark.parametrize("run", ["async", "inplace"])  # a thread knows nothing of the clock that jumps
+async def test_a_layer_that_does_not_end_is_a_timeout_of_its_tool(
+    layered: Any, runs: list[Any], autojump_clock: MockClock, when: str, run: str
+) -> None:
+    async def hang(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        if when == "after":
+            await call_next()
+        await trio.sleep_forever()
+        return await call_next()
+
+    async with layered(Layer("hangs", hang), run=run, timeout_s=5) as host:
+        began = trio.current_time()
+        result = await host.session().call("count", {"number": 1})
+        assert trio.current_time() - began == pytest.approx(5.1)
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert (result.error.details.get("executed") is False) is (not runs) is (when != "after")
+
+
+async def test_runs_of_a_retry_share_the_deadline_of_the_tool(
+    layered: Any, runs: list[Any], autojump_clock: MockClock
+) -> None:
+    async def again(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        with trio.move_on_after(3):
+            await call_next()
+        return await call_next()
+
+    async with layered(Layer("retry", again), timeout_s=5, read_only=True) as host:
+        began = trio.current_time()
+        result = await host.session().call("count", {"number": 0})
+        assert trio.current_time() - began == pytest.approx(5, abs=0.11)
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert runs == [0, 0]
+
+
+async def test_the_deadline_of_a_layer_stands_still_while_a_person_is_asked(
+    layered: Any, autojump_clock: MockClock
+) -> None:
+    async def ask(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        assert await context.confirm("really?")
+        return await call_next()
+
+    async def confirm(asked: Any) -> bool:
+        await trio.sleep(60)
+        return True
+
+    async with layered(Layer("asks", ask), timeout_s=5) as host:
+        result = await host.session(confirm=confirm).call("count", {"number": 3})
+    assert result.data == {"number": 3}
+
+
+async def test_a_cancelled_call_ends_its_layers(layered: Any, autojump_clock: MockClock) -> None:
+    ended: list[str] = []
+
+    async def wait(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        try:
+            return await call_next()
+        finally:
+            ended.append("wait")
+
+    async with layered(Layer("waits", wait)) as host:
+        with trio.move_on_after(1) as scope:
+            await host.session().call("count", {"number": 0})
+        assert scope.cancelled_caught
+    assert ended == ["wait"]
+
+
+# where they are made ----------------------------------------
+
+
+async def test_a_tool_without_layers_has_none_on_its_path(hosted: Any, make_plugin: Any) -> None:
+    asked: list[str] = []
+
+    def make_layers(tool: Any) -> None:
+        asked.append(tool.name)
+
+    @tool(run="inplace", read_only=True)
+    def plain() -> int:
+        return 1
+
+    async with hosted(plain, plugins=[make_plugin("none", make_layers=make_layers)]) as host:
+        assert (await host.session().call("plain")).ok
+        entry = host.board.registry.plans["plain"]
+        assert entry.layers == ()
+        assert not entry.waits
+    assert asked.count("plain") == 1
+
+
+@pytest.mark.parametrize("answer", [[1], 3, [Layer("a", through), Layer("a", through)]], ids=["odd", "none", "twice"])
+async def test_a_tool_whose_layers_cannot_be_made_is_not_registered(
+    layered: Any, make_plugin: Any, answer: Any
+) -> None:
+    plugin = make_plugin("layers", make_layers=lambda tool: answer)
+
+    @tool
+    def one() -> None: ...
+
+    async with open_host(plugins=[plugin]) as host:
+        with pytest.raises(PluginError):
+            host.add(one)
+
+
+def test_layers_that_wait_for_each_other_are_refused() -> None:
+    with pytest.raises(PluginError, match="the layers a, b wait for each other"):
+        planning._in_order([Layer("a", through, ("b",)), Layer("b", through, ("a",))], "layers")
+
+
+# the whole promise ----------------------------------------
+
+STEPS = st.lists(st.sampled_from(["next", "raise", "answer", "odd", "group", "exit"]), max_size=4)
+
+
+@given(plans=st.lists(STEPS, min_size=1, max_size=3), marks=st.sampled_from([{}, {"read_only": True}]))
+def test_whatever_layers_do_a_result_comes_and_tells_truly_whether_the_tool_ran(
+    plans: list[list[str]], marks: dict[str, bool]
+) -> None:
+    """Any layers, any order: a `ToolResult`; a tool that may not be repeated runs once; `executed: false` is true."""
+    runs: list[int] = []
+
+    @tool(**marks)
+    async def count() -> dict[str, int]:
+        runs.append(1)
+        return {"runs": len(runs)}
+
+    def layer(index: int, steps: list[str]) -> Layer:
+        async def around(context: CallContext, arguments: Any, call_next: Any) -> Any:
+            result: Any = ToolResult.json({"runs": 0})
+            for step in steps:
+                if step == "next":
+                    result = await call_next()
+                elif step == "raise":
+                    raise ValueError
+                elif step == "group":
+                    raise BaseExceptionGroup("several", [ValueError(), KeyError()])
+                elif step == "exit":
+                    raise SystemExit
+                else:
+                    result = ToolResult.json({"runs": -1}) if step == "answer" else steps
+            return result
+
+        return Layer(f"layer{index}", around)
+
+    class Plugin:
+        @hookimpl
+        def make_layers(self, tool: Any) -> list[Layer]:
+            return [layer(index, steps) for index, steps in enumerate(plans)]
+
+    async def main() -> ToolResult:
+        async with open_host(plugins=[Plugin()]) as host:
+            host.add(count)
+            return await host.session().call("count")
+
+    result = trio.run(main)
+    assert isinstance(result, ToolResult)
+    assert len(runs) <= 1 or marks
+    if result.error is not None:
+        assert result.error.details["executed"] is bool(runs)

@@ -1,0 +1,237 @@
+"""What observers hear: the beginning, the end, who called whom, and how long each stage took."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from typing import Any
+
+import pytest
+import trio
+
+from pegboard import CallContext, ErrorCode, Guard, Stage, Timings, ToolError, tool
+
+current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="nothing")
+
+
+class Listener:
+    """An observer that hears beginnings: each sets a context variable, and gives what takes it back."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, str | None, str | None]] = []
+        self.outcomes: list[Any] = []
+
+    def begin(self, call: Any, session: Any, tool: Any, parent_id: str | None) -> Any:
+        self.begun.append((call.name, None if tool is None else tool.name, parent_id))
+        return current.set(call.id)
+
+    def __call__(self, outcome: Any) -> None:
+        if outcome.token is not None:
+            current.reset(outcome.token)
+        self.outcomes.append(outcome)
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def observed(hosted: Any, make_plugin: Any, listener: Listener) -> Any:
+    """`hosted` with the listener, and whatever plugins more."""
+
+    def open_one(*tools: Any, plugins: Any = (), **more: Any) -> Any:
+        return hosted(*tools, plugins=[make_plugin("listens", provide_observers=[listener]), *plugins], **more)
+
+    return open_one
+
+
+@tool(run="inplace", read_only=True)
+def in_place() -> str:
+    """Say what is current."""
+    return current.get()
+
+
+@tool(read_only=True)
+async def in_the_loop() -> str:
+    """Say what is current."""
+    await trio.lowlevel.checkpoint()
+    return current.get()
+
+
+@tool(run="thread", read_only=True)
+def in_a_thread() -> str:
+    """Say what is current."""
+    return current.get()
+
+
+@pytest.mark.parametrize("one", [in_place, in_the_loop, in_a_thread], ids=lambda one: one.name)
+async def test_what_begin_sets_is_seen_by_the_handler_and_not_after_the_call(
+    observed: Any, listener: Listener, one: Any
+) -> None:
+    async with observed(one) as host:
+        session = host.session()
+        for call_id in ("first", "second"):
+            assert (await session.call(one.name, id=call_id)).data == {"result": call_id}
+            assert current.get() == "nothing"
+    assert listener.begun == [(one.name, one.name, None)] * 2
+
+
+async def test_calls_that_overlap_see_each_its_own_beginning(observed: Any) -> None:
+    @tool(read_only=True)
+    async def wait() -> str:
+        before = current.get()
+        for _ in range(5):
+            await trio.lowlevel.checkpoint()
+        assert current.get() == before
+        return before
+
+    async with observed(wait) as host:
+        calls = [{"id": f"c{number}", "name": "wait", "arguments": {}} for number in range(20)]
+        results = await host.session().call_many(calls)
+    assert [one.data["result"] for one in results] == [f"c{number}" for number in range(20)]
+
+
+async def test_a_nested_call_has_its_parent(observed: Any, listener: Listener) -> None:
+    @tool
+    async def outer(context: CallContext) -> str:
+        inner = await context.call("in_the_loop")
+        return inner.text
+
+    async with observed(outer, in_the_loop) as host:
+        assert (await host.session().call("outer", id="above")).ok
+    assert listener.begun == [("outer", "outer", None), ("in_the_loop", "in_the_loop", "above")]
+    inner, above = listener.outcomes
+    assert (inner.parent_id, above.parent_id, above.call.id) == ("above", None, "above")
+
+
+@pytest.mark.parametrize("how", ["absent", "refused", "invalid", "deadline", "cancelled"])
+async def test_whatever_begins_ends(observed: Any, listener: Listener, make_plugin: Any, how: str) -> None:
+    """Every beginning that was heard has its outcome, with its token."""
+
+    @tool(timeout_s=0.01)
+    async def slow(number: int) -> None:
+        await trio.sleep_forever()
+
+    def refuse(session: Any) -> ToolError:
+        return ToolError(ErrorCode.FORBIDDEN, "no")
+
+    guards = [Guard("strict", Stage.ADMIT, refuse)] if how == "refused" else []
+    async with observed(slow, plugins=[make_plugin("strict", make_guards=guards)]) as host:
+        with trio.move_on_after(0 if how == "cancelled" else float("inf")):
+            name = "absent" if how == "absent" else "slow"
+            await host.session().call(name, {"number": "x" if how == "invalid" else 1})
+        assert current.get() == "nothing"
+    assert len(listener.begun) == len(listener.outcomes) == 1
+    assert listener.outcomes[0].status == ("cancelled" if how == "cancelled" else "error")
+
+
+async def test_an_observer_whose_beginning_fails_loses_itself_alone(
+    observed: Any, make_plugin: Any, listener: Listener, caplog: Any
+) -> None:
+    heard: list[Any] = []
+
+    class Broken:
+        def begin(self, call: Any, session: Any, tool: Any, parent_id: Any) -> Any:
+            raise SystemExit(1)
+
+        def __call__(self, outcome: Any) -> None:
+            heard.append(outcome.token)
+
+    plain: list[Any] = []
+    plugins = [
+        make_plugin("broken", provide_observers=[Broken()]),
+        make_plugin("plain", provide_observers=[lambda outcome: plain.append(outcome.token)]),
+    ]
+    async with observed(in_place, plugins=plugins) as host:
+        assert (await host.session().call("in_place", id="one")).data == {"result": "one"}
+        assert host.runtime.failed_observers == {"broken": 1}
+    assert heard == plain == [None]
+    assert "an observer of plugin broken failed" in caplog.text
+    assert listener.outcomes[0].token is not None
+
+
+# how long each stage took ----------------------------------------
+
+
+def after(moments: dict[str, float]) -> Timings:
+    """Timings whose stages began so many seconds after the first."""
+    timings = Timings()
+    for stage, at in moments.items():
+        setattr(timings, f"{stage}_at", 100 + at)
+    return timings
+
+
+def test_a_stage_lasts_until_the_next_one_that_began() -> None:
+    timings = after({"validate": 0, "limit": 0.5, "execute": 0.75, "normalise": 1, "ended": 4})
+    assert dict(timings) == {
+        "admit": 0.0,
+        "validate": 500_000.0,
+        "approve": 0.0,
+        "limit": 250_000.0,
+        "queue": 0.0,
+        "execute": 250_000.0,
+        "normalise": 3_000_000.0,
+        "filter": 0.0,
+    }
+    with pytest.raises(KeyError):
+        timings["ended"]
+
+
+STAGES_OF = {
+    "in_place": {"validate", "execute", "normalise"},
+    "in_the_loop": {"validate", "execute", "normalise"},
+    "in_a_thread": {"validate", "queue", "execute", "normalise"},
+}
+
+
+@pytest.mark.parametrize("one", [in_place, in_the_loop, in_a_thread], ids=lambda one: one.name)
+async def test_only_stages_that_a_tool_has_take_time_and_all_fit_into_the_call(
+    observed: Any, listener: Listener, one: Any
+) -> None:
+    async with observed(one) as host:
+        await host.session().call(one.name)
+    [outcome] = listener.outcomes
+    took = {stage: spent for stage, spent in outcome.timings.items() if spent}
+    assert set(took) == STAGES_OF[one.name]
+    assert sum(took.values()) <= outcome.duration_ms * 1000 + 1
+
+
+async def test_a_refusal_counts_for_the_stage_that_refused(observed: Any, listener: Listener, make_plugin: Any) -> None:
+    for stage in (Stage.ADMIT, Stage.APPROVE, Stage.LIMIT):
+        guard = Guard("strict", stage, lambda *given: ToolError(ErrorCode.FORBIDDEN, "no"))
+        async with observed(in_place, plugins=[make_plugin("strict", make_guards=[guard])]) as host:
+            await host.session().call("in_place")
+        timings = listener.outcomes[-1].timings
+        assert timings[stage.value] > 0
+        assert timings["execute"] == timings["normalise"] == timings["filter"] == 0
+
+
+async def test_a_thread_that_waits_for_its_place_is_in_the_queue(observed: Any, listener: Listener) -> None:
+    gate, at_work = threading.Event(), threading.Event()
+
+    @tool(run="thread", concurrency=1, timeout_s=0.2, read_only=True)
+    def hold() -> None:
+        at_work.set()
+        gate.wait(10)
+
+    async with observed(hold) as host:
+        runtime, session = host.runtime, host.session()
+        first = await session.call("hold")
+        assert first.error.details["still_running"]
+        second = await session.call("hold")
+        assert second.error.code in (ErrorCode.TIMEOUT, ErrorCode.RATE_LIMITED)
+        gate.set()
+        while runtime.threads.left_behind:
+            await trio.lowlevel.checkpoint()
+    ran, waited = (outcome.timings for outcome in listener.outcomes)
+    assert ran["execute"] > ran["queue"]
+    assert waited["execute"] == 0
+
+
+async def test_what_never_was_a_call_has_no_beginning_and_no_timings(observed: Any, listener: Listener) -> None:
+    async with observed(in_place) as host:
+        host.session().refuse_line(ToolError(ErrorCode.INVALID_INPUT, "no call"), id="7")
+    assert listener.begun == []
+    [outcome] = listener.outcomes
+    assert (dict(outcome.timings), outcome.token, outcome.parent_id) == ({}, None, None)
