@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pegboard.config import Config, ValueOrigin, is_held, is_trusted, load_config, setting, trust
 from pegboard.config._layers import Layer, Tree
-from pegboard.config._trust import MAX_NAMED, MAX_READ
+from pegboard.config._trust import MAX_LISTED, MAX_NAMED, MAX_READ
 from pegboard.errors import ConfigError
 from pegboard.tools import Limits
 
@@ -502,3 +502,19 @@ def test_what_the_core_refuses_does_not_hide_that_plugins_have_not_judged_theirs
             project(found)
         assert caught.value.hint is not None
         assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("count", [MAX_LISTED, MAX_LISTED + 1])
+def test_a_long_list_forgets_files_that_are_gone(tmp_path, count):
+    state, there, file = tmp_path / "state", tmp_path / "there.toml", tmp_path / "pegboard.toml"
+    there.write_text("")
+    file.write_text("")
+    trust(there, state_dir=state)
+    listed = json.loads((state / "trusted.json").read_text())
+    gone = {str(tmp_path / f"gone-{number}.toml"): "0" * 64 for number in range(count - 1)}
+    (state / "trusted.json").write_text(json.dumps({**listed, **gone}))
+    trust(file, state_dir=state)
+    assert is_trusted(there, b"", state_dir=state)
+    assert is_trusted(file, b"", state_dir=state)
+    left = json.loads((state / "trusted.json").read_text())
+    assert len(left) == (2 if count > MAX_LISTED else count + 1)

@@ -33,6 +33,9 @@ MAX_READ = 1024 * 1024
 """Named files up to this size are held by their content, in bytes."""
 MAX_NAMED = 1000
 """How many files one configuration may name and have held."""
+MAX_LISTED = 1000
+"""Above so many files those are forgotten that are not there any more: every load reads the list, and folders that were
+made for an hour would stay in it for good."""
 _LARGE = "large:"
 
 
@@ -67,6 +70,8 @@ def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = No
     if len(stamps) > MAX_NAMED:
         raise ConfigError(f"{file} names more than {MAX_NAMED} files", hint="name fewer, or a script that has the rest")
     digest = _digest(content)
+    if len(trusted) > MAX_LISTED:
+        trusted = {one: known for one, known in trusted.items() if os.path.lexists(one)}
     trusted |= {**stamps, _key(file): digest}
     try:
         _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
