@@ -332,3 +332,67 @@ def test_long_usages_are_read_in_bounded_time(usage: str, in_time: Any) -> None:
     with in_time():
         form_of(usage[:4_000])
         help_text.parse(f"Usage: x {usage}\n  or: x {usage}\n" * 20, ("x",))
+
+
+COMMANDER = """Usage: x [options] [command] <file> [dest]
+
+Makes things.
+
+Arguments:
+  file                 file to take
+  dest                 destination (default: "out")
+
+Options:
+  -c, --cheese [type]  cheese type
+  -l, --letters <items...>  letters
+  -k, --kind <kind>    kind (choices: "a", "b", default: "a")
+  --no-sauce           without sauce
+  -h, --help           display help for command
+"""
+YARGS = """x get <source> [dest]
+
+Get it.
+
+Options:
+      --help     Show help                                            [boolean]
+  -p, --port     port to bind on                       [number] [default: 5000]
+  -f, --format   the form       [string] [choices: "a", "b"] [default: "a"]
+  -t, --tags     tags                                                   [array]
+  -v, --verbose  more                                                   [count]
+  -q, --quiet    less                                                 [boolean]
+"""
+
+
+def test_a_text_of_commander() -> None:
+    read = help_text.parse(COMMANDER, ("x",))
+    assert [(one.name, one.required) for one in read.positionals] == [("file", True), ("dest", False)]
+    options = {one.name: one for one in read.options}
+    assert options["cheese"].is_optional
+    assert options["letters"].repeats
+    assert options["kind"].schema == {"type": "string", "enum": ["a", "b"]}
+    assert options["no-sauce"].form == "flag"
+
+
+def test_a_text_of_yargs() -> None:
+    read = help_text.parse(YARGS, ("x", "get"))
+    assert read.text == "Get it."
+    assert [(one.name, one.required) for one in read.positionals] == [("source", True), ("dest", False)]
+    assert {one.name: (one.form, dict(one.schema), one.repeats) for one in read.options} == {
+        "port": ("value", {"type": "number"}, False),
+        "format": ("value", {"type": "string", "enum": ["a", "b"]}, False),
+        "tags": ("value", {"type": "string"}, True),
+        "verbose": ("count", {"type": "string"}, False),
+        "quiet": ("flag", {"type": "string"}, False),
+    }
+    listed = "x <cmd> [args]\n\nCommands:\n  x serve [port]  start it\n  x get <source>  get it\n\nOptions:\n  -q, --quiet  less\n"
+    assert help_text.parse(listed, ("x",)).commands == ("serve", "get")
+
+
+def test_a_form_with_a_fixed_word_between_its_values_is_not_offered_and_told() -> None:
+    text = "Usage:\n  x ship new <name>...\n  x ship <name> move <to>\n  x mine (set|remove) <to> [-fq]\n\nOptions:\n  -f  Force\n"
+    read = help_text.parse(text, ("x",))
+    assert [(one.words, [p.name for p in one.parameters if p.is_positional]) for one in read.variants] == [
+        (("ship", "new"), ["name"]),
+        (("mine",), ["set_or_remove", "to"]),
+    ]
+    assert any("ship <name> move" in note for note in read.notes)

@@ -12,7 +12,7 @@ from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_parts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MAX_LINE = 600
 MAX_OPTIONS = 400
@@ -44,6 +44,9 @@ _SPACED_META = re.compile(
 )
 _ALTERNATIVES = re.compile(r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+/\s+(?=-)|\s+(?=--?[A-Za-z])")
 _USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
+_TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
+_TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
+"""How yargs tells a type behind the explanation, and what pflag calls it."""
 _TRUE_DEFAULT = re.compile(r"[(\[]default:? true[)\]]$", re.IGNORECASE)
 _END_OPTIONS = frozenset({"--help", "--version", "--usage", "--help-all", "--full-help"})
 
@@ -68,11 +71,15 @@ _INLINE = re.compile(r"\[(-[^\[\]]{1,120}(?:\[[^\[\]]{0,60}\][^\[\]]{0,60})?)\]"
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{3,60}")
 
 
-def options_in(call: str) -> Iterator[Parameter]:
-    """The options that one line of a usage shows in brackets, of which nothing else is said."""
+def options_in(call: str, known: Collection[str] = ()) -> Iterator[Parameter]:
+    """The options that one line of a usage shows in brackets, of which nothing else is said.
+
+    `[-abc]` is `[-a] [-b] [-c]`; of two letters only where one of them is known to be an option.
+    """
     for found in _INLINE.finditer(call[:4_000]):
         spec = found[1].strip()
-        if _CLUSTER.fullmatch(spec) and len(set(spec)) == len(spec):  # [-abc] is [-a] [-b] [-c]
+        is_pair = re.fullmatch(r"-[A-Za-z0-9]{2}", spec) and any(f"-{one}" in known for one in spec[1:])
+        if (is_pair or _CLUSTER.fullmatch(spec)) and len(set(spec)) == len(spec):
             yield from (Parameter(name=one, flags=(f"-{one}",), form="flag") for one in spec[1:])
         elif (valued := re.fullmatch(r"(-[\w-]+)[ =]([a-z][\w:.-]*(?:\[[\w:.-]*\])?)", spec)) is not None:
             yield from _option(f"{valued[1]} <{re.sub(r'[^A-Za-z0-9_-]+', '_', valued[2]).strip('_')}>", "", {}, "")
@@ -193,12 +200,15 @@ def _option(spec: str, said: str, metas: Mapping[str, str], whole: str) -> Itera
         return
     if not read.value and (known := next((flag for flag in read.on if flag in metas), None)):
         read.value, read.joint = metas[known], " "
+    if not read.value and (typed := _TYPED.search(said)):
+        kind = _TYPED_AS[typed[1]]
+        read.value, read.joint, read.is_counted = kind and f"<{kind}>", "=", typed[1] == "count"
     # [=WHEN] may be left out, [-]NUM and [+]NUM may have a sign.
     value = re.sub(r"^(=?)\[[+-](?:\|[+-])?\]", r"\1", read.value)
     meta = value.strip("=[] ").removesuffix("...").strip()
     if meta and meta.lower() not in ("true|false", "bool"):
         optional = value.startswith("[") or read.is_optional
-        yield _valued(read, meta, said, whole, optional=optional, many=value.rstrip("] ").endswith("..."))
+        yield _valued(read, meta, said, whole, optional=optional, many=value.rstrip("]> ").endswith("..."))
         return
     if not read.off and _longest(read.on).startswith("--") and (meta or _TRUE_DEFAULT.search(said)):
         # Go's way to turn off what is on: --fast=false.

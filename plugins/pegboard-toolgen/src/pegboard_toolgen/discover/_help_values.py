@@ -15,7 +15,7 @@ MAX_CHOICES = 60
 _WORDS = r"[\w.+-]+(?:, ?[\w.+-]+){1,60}"
 _QUOTED = r"[\"'`][\w.+-]+[\"'`](?:,? (?:and |or )?[\"'`][\w.+-]+[\"'`]){1,60}"
 _LISTED = re.compile(
-    rf"[\[(](?:possible )?(?:values|choices): ({_WORDS}|{_QUOTED})[\])]|"
+    rf"[\[(](?:possible )?(?:values|choices): ({_WORDS}|{_QUOTED})(?:, default: [^()\[\]]{{1,60}})?[\])]|"
     r"\b[A-Z][A-Z_-]{0,30}=\{([\w.+-]+(?:[,|][\w.+-]+){1,60})\}"
 )
 _META_CHOICES = re.compile(r"^[<(\[{]*([\w.+-]+(?:[|,][\w.+-]+){1,60})[>)\]}]*$")

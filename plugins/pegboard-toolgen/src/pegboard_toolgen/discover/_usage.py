@@ -69,6 +69,7 @@ class Form:
         is_led: options stand before the place of the command: `git [-C <path>] <command>`.
         takes_options: it says where options stand: `[OPTIONS]`.
         flags: options that the form cannot do without.
+        is_split: a fixed word stands between its values, which no order of options and values can say.
     """
 
     words: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ class Form:
     is_led: bool = False
     takes_options: bool = False
     flags: tuple[str, ...] = ()
+    is_split: bool = False
 
 
 @attrs.frozen
@@ -116,6 +118,7 @@ class _Walk:
     is_led: bool = False
     has_options: bool = False
     takes_options: bool = False
+    is_split: bool = False
 
     def form(self) -> Form:
         return Form(
@@ -125,6 +128,7 @@ class _Walk:
             is_led=self.is_led,
             takes_options=self.takes_options,
             flags=tuple(self.flags),
+            is_split=self.is_split,
         )
 
     def read(self, nodes: Sequence[_Node], *, required: bool) -> None:
@@ -200,7 +204,9 @@ class _Walk:
         is_value = is_held or many or not required or name.isupper() or key in self.listed or prefix
         is_value = is_value or bool(_NOUN.fullmatch(name)) or "." in name
         if not is_value and _FIXED.fullmatch(name):
-            if not self.slots:
+            if self.slots:
+                self.is_split = True
+            else:
                 self.words.append(name)
             return
         many = many or key in ARGUMENTS

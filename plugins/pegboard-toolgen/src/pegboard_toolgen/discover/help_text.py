@@ -127,7 +127,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
     lines = [line[:MAX_LINE].expandtabs(8) for line in text.split("\n")[:MAX_LINES]]
     lines = _unboxed(lines) if any(_BOX.match(line) for line in lines) else lines
     calls = [call for call, _ in zip(_usages(lines, words), range(MAX_FORMS), strict=False)]
-    commands = tuple(_commands(lines))
+    commands = tuple(_commands(lines, words))
     options = tuple(options_of(lines))
     listed = listed_of(lines)
     forms = [
@@ -139,9 +139,13 @@ def parse(text: str, words: Sequence[str]) -> Help:
         for call in calls
     ]
     whole = "\n".join(lines)
+    split = [call for call, form in zip(calls, forms, strict=True) if form.is_split]
+    calls = [call for call, form in zip(calls, forms, strict=True) if not form.is_split]
+    forms = [form for form in forms if not form.is_split]
     own = [form for form in forms if not form.words]
     options += tuple(_shown_alone([call for call, form in zip(calls, forms, strict=True) if not form.words], options))
-    positionals, notes = positionals_of([form for form in own if not form.command], listed, whole)
+    positionals, notes = positionals_of([form for form in own if not (commands and form.command)], listed, whole)
+    notes += tuple(f"Not offered: {call[:200]} (a fixed word stands between its values)." for call in split[:5])
     variants = () if commands else tuple(_variants(calls, forms, options, whole))
     description = _description(lines, words)
     positionals, reads_input = _with_input(positionals, description, whole)
@@ -210,7 +214,7 @@ def _shown_alone(calls: Sequence[str], options: Sequence[Parameter]) -> Iterator
     """Options that the usage shows and no list explains: `[-n | --dry-run]`, `[-t <branch>]`."""
     known = {flag for one in options for flag in (*one.flags, *one.off_flags)}
     for call in calls:
-        for one in options_in(call):
+        for one in options_in(call, known):
             flags = {*one.flags, *one.off_flags}
             if not flags & known:
                 yield one
@@ -310,7 +314,7 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
     in_usage = False
     for index, line in enumerate(lines[:400]):
         stripped = line.strip()
-        if _COMPLAINT.search(stripped) and not kept:
+        if not kept and (_COMPLAINT.search(stripped) or re.match(rf"^{re.escape(' '.join(words))} +[<\[]", line)):
             continue
         if _USAGE.match(line) or stripped.upper() == "SYNOPSIS":
             in_usage = True
@@ -354,6 +358,8 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
             found = _USAGE.match(line) if index < MAX_USAGE_LINE else None
             if line.strip() == "SYNOPSIS" or (found and not found[1]):
                 current = ""
+            elif index < 3 and re.match(rf"^{re.escape(called)} +[<\[]", line):  # yargs has no word for it
+                current = line.strip()
             elif found and found[1].split()[0].rpartition("/")[2] == words[0]:
                 current = found[1]
             continue
@@ -380,8 +386,10 @@ def _shortened(usage: str, called: str) -> str:
     return (found[1] if found else usage)[:2_000]
 
 
-def _commands(lines: Sequence[str]) -> Iterator[str]:
+def _commands(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
     seen: set[str] = set()
+    own = re.compile(rf"^( {{1,8}}){re.escape(' '.join(words))} (?=[a-z])")  # yargs names the program again in its list
+    lines = [own.sub(r"\1", line) for line in lines]
     inside, column = False, 0
     for index, line in enumerate(lines):
         stripped = line.strip()
@@ -395,12 +403,12 @@ def _commands(lines: Sequence[str]) -> Iterator[str]:
         if not inside or not stripped or len(seen) >= MAX_COMMANDS:
             continue
         if _COMMA_LIST.match(line) or (seen and re.match(r"^\s+[a-z][a-z0-9-]*$", line) and "," in lines[index - 1]):
-            words = [word.strip() for word in stripped.split(",")]
+            listed = [word.strip() for word in stripped.split(",")]
         elif found := _entry(line) or _COMMAND_ALONE.match(line) or _longest(line, column):
-            words = [found[1]]
+            listed = [found[1]]
         else:
             continue
-        for word in words:
+        for word in listed:
             if word and word not in seen:
                 seen.add(word)
                 yield word
