@@ -126,6 +126,15 @@ def _lay_out(table: Mapping[str, Any], work: Path) -> None:
         (work / name).write_text(text, encoding="utf-8")
 
 
+def _clear(built: Any) -> None:
+    """What the project wrote when it was asked directly: its tools begin where it began."""
+    for one in built.work.iterdir():
+        if one.is_dir() and one != built.folder:
+            shutil.rmtree(one)
+        elif one != built.folder:
+            one.unlink()
+
+
 def verdict(
     table: Mapping[str, Any], one: Mapping[str, Any], built: Any, tools: Sequence[Mapping[str, Any]], call: Call,
     own: Mapping[str, Any],
@@ -243,6 +252,8 @@ def _of_npm(table: Mapping[str, Any], name: str, peers: Any) -> dict[str, str]:
 
 def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str, int], list[Any]]:
     own = ASK[table["kind"]](table, built, site)
+    if table["kind"] == "program":
+        _clear(built)
     counts = {"right": 0, "wrong": 0, "missing": 0}
     rest = []
     tools = built.manifest["tools"]
