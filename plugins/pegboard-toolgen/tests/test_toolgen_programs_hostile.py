@@ -189,6 +189,12 @@ def test_any_text_as_help_gives_parameters_or_nothing(text):
         levels=(Level(word=None, parameters=read.parameters),), text=read.text, terminator=False, notes=read.notes
     )
     check(draft_of(command, Program(id="thing", name="thing", kind="help")))
+    for variant in read.variants:
+        levels = (Level(word=None), *(Level(word=word) for word in variant.words))
+        levels = (*levels[:-1], Level(word=variant.words[-1], parameters=variant.parameters))
+        check(draft_of(Command(levels=levels, text=read.text), Program(id="thing", name="thing", kind="help")))
+    for word in read.commands:
+        assert sanitise(help_text.summary_of(clean, word)) == help_text.summary_of(clean, word)
 
 
 @settings(max_examples=35)
@@ -279,6 +285,10 @@ def test_any_bytes_of_a_probe_give_a_reason(data):
         "Usage: x\n\n" + ("read write the " * 3_000 + "\n") * 40,
         "  --x  run " + "a " * 40_000 + "\n  --y  b",
         "Usage: x\n\nList, " + "a, or b and " * 5_000,
+        "usage: x\n" + "   or: x add [-n | --dry-run] <name>\n" * 10_000,
+        "Arguments:\n" + "  <A>  a\n" * 50_000,
+        "Usage: x\n" + "  -a  --b  " * 40_000,
+        "Usage: x\n\n  -a  " + "with -a" * 30_000 + ", set x",
     ],
 )
 def test_long_texts_are_read_in_bounded_time(text, in_time):
