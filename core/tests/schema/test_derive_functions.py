@@ -6,7 +6,9 @@ import functools
 import sys
 import textwrap
 import types
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import typing
+from collections import abc  # noqa: F401 - for a hint that is a text
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 import attrs
 import pytest
@@ -599,6 +601,81 @@ def test_an_object_is_promised_as_it_is_and_anything_else_under_result() -> None
     either = promised(Point | Chain)
     assert either["type"] == "object"
     assert len(either["anyOf"]) == 2
+
+
+@pytest.mark.parametrize(
+    "hint",
+    ["int", "None", "list[int]", "list['int']", "'int'", "list[Annotated[int, 'x']]", "int | None", "Literal['int']",
+     "dict[str, list['Reading']]", "tuple[int, ...]", "NotRequired[int]", "typing.Optional[typing.List['int']]",
+     "Annotated['Reading', Ge(1)]", "abc.Callable[['int'], str]", "typing.TypeVar('T')",
+     list[int], list["Reading"], Annotated[list["int"], "x"], Annotated[int, "x"], typing.Union[int, "str"], int | None,
+     Literal["int"], typing.Final[int]],
+)  # fmt: skip
+def test_a_hint_means_what_it_means_to_typing(hint: Any) -> None:
+    holder = type("Holder", (), {"__annotations__": {"hint": hint}})
+    expected = typing.get_type_hints(holder, globals(), include_extras=True)["hint"]
+    scope = hints.scope_of(test_a_hint_means_what_it_means_to_typing)
+    if "TypeVar" in str(hint):
+        assert repr(hints.resolve(hint, scope)) == repr(expected)
+    else:
+        assert hints.resolve(hint, scope) == expected
+
+
+@pytest.mark.parametrize("hint", ["3", "1 +", "Annotated[3, 'x']", "no_such_name"])
+def test_a_text_that_is_not_a_type_is_refused(hint: str) -> None:
+    def f(x): ...
+
+    f.__annotations__["x"] = hint
+    assert repr(hint)[1:-1] in str(refusal(f))
+
+
+class Reading(TypedDict):
+    city: str
+    celsius: Annotated[float, "in the shade", Ge(-300)]
+    wind: NotRequired[Annotated[int | None, "in km/h"]]
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [Reading, dict[str, int], dict[str, Reading], list[Reading], str, list[str], int | None, Any,
+     Annotated[int, Ge(1)]],
+)  # fmt: skip
+@pytest.mark.parametrize("about", [(), ("what it measures",)])
+def test_a_result_promises_what_the_type_beside_it_does(hint: Any, about: tuple[str, ...]) -> None:
+    def of_the_type(): ...
+
+    def of_a_result(): ...
+
+    of_the_type.__annotations__["return"] = hint
+    of_a_result.__annotations__["return"] = Annotated[(ToolResult, *about, hint)]
+    assert derive(of_a_result).output_schema == derive(of_the_type).output_schema
+
+
+def test_a_class_of_data_is_a_closed_object_with_descriptions_bounds_and_what_may_be_missing() -> None:
+    def f() -> Annotated[ToolResult, Reading]: ...
+
+    assert derive(f).output_schema == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "celsius": {"type": "number", "description": "in the shade", "minimum": -300},
+            "wind": {"type": ["integer", "null"], "description": "in km/h"},
+        },
+        "required": ["city", "celsius"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_result_that_is_only_described_promises_nothing() -> None:
+    def f() -> Annotated[ToolResult, "what it measures"]: ...
+
+    assert derive(f).output_schema is None
+
+
+def test_a_type_of_data_without_a_json_form_is_refused_where_it_is_named() -> None:
+    def f() -> Annotated[ToolResult, complex]: ...
+
+    assert "tool f: what it returns: the type complex has no JSON form" in str(refusal(f))
 
 
 def test_an_input_cannot_be_a_result() -> None:

@@ -19,7 +19,7 @@ from pegboard.testing import assert_error, assert_ok, record
 from pegboard_system import _facts, _isolation
 from pegboard_system._isolation import Found, can_hide, mounts, probe
 from pegboard_system._judge import Policy
-from pegboard_system._schema import SYSTEM_KEYS
+from pegboard_system._schema import SystemFacts
 from pegboard_system.plugin import SystemPlugin
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ async def test_echo_needs_no_message() -> None:
 async def test_system_info_tells_what_the_host_is_and_no_more(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USER", "somebody-else")
     result = assert_ok(await call("system_info"))
-    assert tuple(result.data) == SYSTEM_KEYS
+    assert tuple(result.data) == tuple(SystemFacts.__annotations__)
     assert result.data["cwd"] == str(work)
     assert result.data["user"] == pwd.getpwuid(os.geteuid()).pw_name
     assert result.data["python_version"] == ".".join(map(str, sys.version_info[:3]))
@@ -73,7 +73,7 @@ def test_system_info_answers_where_little_is_known(work: Path, monkeypatch: pyte
     monkeypatch.chdir(folder)
     folder.rmdir()
     facts = _facts.system_facts()
-    assert tuple(facts) == SYSTEM_KEYS
+    assert tuple(facts) == tuple(SystemFacts.__annotations__)
     assert facts["cwd"] == ""
     assert facts["user"] == str(os.geteuid())
     assert facts["processor"] == facts["machine"]

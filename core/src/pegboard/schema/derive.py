@@ -23,6 +23,7 @@ import attrs
 from pegboard._frozen import EMPTY, FrozenDict
 from pegboard._values import Shown, Value
 from pegboard.errors import Fault, ToolDefinitionError
+from pegboard.results import ToolResult
 from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
 from pegboard.schema.jsontext import shorten
@@ -90,9 +91,10 @@ class Derived(Value):
         name: of the function; for a partial, of what it calls; for an object, of its class.
         description: the prose of its docstring.
         input_schema: a closed object; the given one where one was given.
-        output_schema: of `ToolResult.data`: that of an object as it is, anything else under `result`; None where
-            nothing is promised: no hint, `Any`, `ToolResult`, content, bytes (they become content), a type of no JSON
-            form, what may be None (then there is no data), a union of objects and other values.
+        output_schema: of `ToolResult.data`: that of an object as it is, anything else under `result`; of
+            `Annotated[ToolResult, T]` that of `T`. None where nothing is promised: no hint, `Any`, `ToolResult`,
+            content, bytes (they become content), a type of no JSON form, what may be None (then there is no data), a
+            union of objects and other values.
         signature: how the parameters are filled.
 
     .. versionadded:: 0.1
@@ -120,7 +122,8 @@ def derive(function: Callable[..., Any], input_schema: Mapping[str, Any] | None 
             parameter is looked for.
 
     Raises:
-        ToolDefinitionError: a parameter has no JSON Schema; the message names the function, the parameter and the cure.
+        ToolDefinitionError: a parameter, or the `T` of `Annotated[ToolResult, T]`, has no JSON Schema; the message
+            names the function, the parameter and the cure.
 
     .. versionadded:: 0.1
     """
@@ -330,7 +333,10 @@ class _SignatureReader:
             hint = hints.resolve(hint, self.scope) if not isinstance(hint, type) else hint
         except HintError as error:
             raise ToolDefinitionError(f"tool {self._name}: what it returns: {error}") from None
-        plain = hints.unwrap(hint)[0]
+        plain, said = hints.unwrap(hint)
+        is_named = plain is ToolResult and (data := _type_in(said)) is not None
+        if is_named:
+            hint, plain = data, hints.unwrap(data)[0]
         if plain in _NO_PROMISE:
             return None
         if isinstance(hint, type) and hint in OUTPUT_LEAVES and hint is not bytes:
@@ -343,8 +349,15 @@ class _SignatureReader:
             if "object" in kinds or "null" in kinds or _holds_bytes(plain):
                 return None
             return schemas.closed({"result": schemas.of(hint)}, ["result"])
-        except HintError:
+        except HintError as error:
+            if is_named:
+                raise ToolDefinitionError(f"tool {self._name}: what it returns: {error}") from None
             return None
+
+
+def _type_in(said: tuple[Any, ...]) -> Any:
+    """The type among what `Annotated` says, None where it says only what describes."""
+    return next((one for one in said if isinstance(one, type) or typing.get_origin(one) is not None), None)
 
 
 def _holds_bytes(hint: Any) -> bool:

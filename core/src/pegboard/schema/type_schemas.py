@@ -85,12 +85,13 @@ def _closed(properties: Mapping[str, Any], required: list[str], **more: Any) -> 
 class Schemas:
     """The schemas of one function's types; classes are gathered under `$defs`."""
 
-    __slots__ = ("_defs", "_leaves", "_names", "_scope", "finite")
+    __slots__ = ("_defs", "_leaves", "_names", "_referred", "_scope", "finite")
 
     def __init__(self, scope: Callable[[], Scope], *, output: bool = False) -> None:
         self._scope = scope
         self._leaves = OUTPUT_LEAVES if output else INPUT_LEAVES
         self._names: dict[type, str] = {}
+        self._referred: set[str] = set()  # those that are named a second time, at least
         self._defs: dict[str, Any] = {}
         self.finite = True
 
@@ -105,7 +106,7 @@ class Schemas:
         if "$ref" in schema:
             name = schema["$ref"].removeprefix("#/$defs/")
             schema = FrozenDict(self._defs[name], **{key: schema[key] for key in schema if key != "$ref"})
-            if not _refers_to(self._defs, name):
+            if name not in self._referred:
                 del self._defs[name]
         elif schema.get("type") != "object":
             schema = FrozenDict({"type": "object", **schema})
@@ -155,7 +156,9 @@ class Schemas:
         return FrozenDict({"anyOf": FrozenList(branches)}) if len(branches) > 1 else branches[0]
 
     def _reference(self, cls: type) -> FrozenDict:
-        if cls not in self._names:
+        if cls in self._names:
+            self._referred.add(self._names[cls])
+        else:
             name = cls.__name__
             while name in self._defs:
                 name += "_"
@@ -228,6 +231,12 @@ class Schemas:
             text = mark if isinstance(mark, str) else getattr(mark, "description", getattr(mark, "documentation", None))
             if isinstance(text, str) and text:
                 more["description"] = text
+        bounds = tuple(mark for mark in metadata if not isinstance(mark, str))
+        if bounds:
+            self._add_bounds(more, hint, bounds)
+        return FrozenDict(schema, **more) if more else schema
+
+    def _add_bounds(self, more: dict[str, Any], hint: Any, metadata: tuple[Any, ...]) -> None:
         kinds = kinds_of(hint)
         for bound, keyword in _NUMBER_BOUNDS.items():
             if (value := hints.bound_of(metadata, bound)) is not None:
@@ -248,7 +257,6 @@ class Schemas:
             if "string" not in kinds or not _is_text(hint):
                 raise HintError(f"a pattern fits str alone, not {type_name(hint)}")
             more["pattern"] = _checked_pattern(getattr(pattern, "pattern", pattern))
-        return FrozenDict(schema, **more) if more else schema
 
 
 def _is_text(hint: Any) -> bool:
@@ -294,12 +302,6 @@ def _own_doc(cls: type) -> str | None:
     """The docstring that the author wrote; dataclasses and named tuples make one up."""
     doc = cls.__dict__.get("__doc__")
     return None if doc is None or doc.startswith(f"{cls.__name__}(") else doc
-
-
-def _refers_to(schema: Any, name: str) -> bool:
-    if isinstance(schema, dict):
-        return schema.get("$ref") == f"#/$defs/{name}" or any(_refers_to(item, name) for item in schema.values())
-    return isinstance(schema, list) and any(_refers_to(item, name) for item in schema)
 
 
 def add_default(schema: dict[str, Any], default: Any, hint: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from pegboard import Example, Tool, ToolResult, tool
 from pegboard.schema import MaxLen, Pattern
@@ -17,6 +17,14 @@ MAX_MODEL = 200
 SILENT = "The model answered without text."
 REFUSED = "The model refused to answer."
 CUT = "[The answer was cut at the limit of output tokens.]"
+
+
+class Answered(TypedDict):
+    """Which model answered, why it stopped, and what it cost in tokens."""
+
+    model: str
+    stop: Literal["end", "calls", "length", "refused", "other"]
+    usage: dict[str, int]
 
 
 def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
@@ -49,7 +57,7 @@ def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
         message: Annotated[str, MaxLen(MAX_MESSAGE), Pattern(r"\S")],
         model: Annotated[str, MaxLen(MAX_MODEL)] | None = None,
         system_prompt: Annotated[str, MaxLen(MAX_MESSAGE)] | None = None,
-    ) -> ToolResult:
+    ) -> Annotated[ToolResult, Answered]:
         """Ask a Claude model of Anthropic and get its answer. Each call is paid for by tokens.
 
         The model sees the message and the system prompt alone: no tools, nothing of this conversation and nothing of
@@ -70,7 +78,7 @@ def make_tools(provider: AnthropicProvider) -> tuple[Tool, ...]:
         text = reply.message.text or (REFUSED if reply.stop is Stop.REFUSED else SILENT)
         if reply.stop is Stop.LENGTH:
             text = f"{text}\n{CUT}"
-        data = {
+        data: Answered = {
             "model": asked.name.partition(":")[2],
             "stop": reply.stop.value,
             "usage": dict(reply.usage.to_json()),

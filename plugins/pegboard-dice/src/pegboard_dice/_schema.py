@@ -1,47 +1,28 @@
-"""The shape of a roll's data. Apart from the code that makes it, so that listing the tool imports only this."""
+"""A roll's data, from which the tool's output schema is derived.
 
-from __future__ import annotations
+Apart from the code that makes it, so that listing the tool imports only this. The hints are no texts (there is no
+`from __future__ import annotations`): a class of them is made in a tenth of the time, at every start.
+"""
 
-from typing import Any
+from typing import Annotated, Literal, TypedDict
 
-ROLL_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "notation": {"type": "string", "description": "what was rolled, in its shortest spelling"},
-        "total": {"type": "integer"},
-        "terms": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "notation": {"type": "string"},
-                    "sign": {"type": "integer", "enum": [1, -1]},
-                    "value": {"type": "integer", "description": "what the term adds to the total, its sign included"},
-                    "dice": {
-                        "type": "array",
-                        "description": "every throw in its order; empty for a number",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "value": {"type": "integer"},
-                                "kept": {"type": "boolean", "description": "whether it counts"},
-                                "exploded": {
-                                    "type": "boolean",
-                                    "description": "the next die was thrown on top",
-                                },
-                                "rerolled": {"type": "boolean", "description": "the next die was thrown instead"},
-                            },
-                            "required": ["value", "kept", "exploded", "rerolled"],
-                            "additionalProperties": False,
-                        },
-                    },
-                    "cut": {"type": "boolean", "description": "whether a die was thrown again as often as one may be"},
-                },
-                "required": ["notation", "sign", "value", "dice", "cut"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["notation", "total", "terms"],
-    "additionalProperties": False,
-}
+
+class DieData(TypedDict):
+    value: int
+    kept: Annotated[bool, "whether it counts"]
+    exploded: Annotated[bool, "the next die was thrown on top"]
+    rerolled: Annotated[bool, "the next die was thrown instead"]
+
+
+class TermData(TypedDict):
+    notation: str
+    sign: Literal[1, -1]
+    value: Annotated[int, "what the term adds to the total, its sign included"]
+    dice: Annotated[list[DieData], "every throw in its order; empty for a number"]
+    cut: Annotated[bool, "whether a die was thrown again as often as one may be"]
+
+
+class RollData(TypedDict):
+    notation: Annotated[str, "what was rolled, in its shortest spelling"]
+    total: int
+    terms: list[TermData]

@@ -7,7 +7,7 @@ with those that it set off. The bound is never met by an honest `1d6!` (once in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -15,6 +15,8 @@ from pegboard_dice._notation import Dice, Roll, Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pegboard_dice._schema import RollData
 
 MAX_AGAIN = 10
 
@@ -144,8 +146,8 @@ def _part(thrown: Thrown, *, first: bool) -> str:
     return sign + shown
 
 
-def data(outcome: Outcome) -> dict[str, Any]:
-    """The roll for programs; the shape is `ROLL_SCHEMA`."""
+def data(outcome: Outcome) -> RollData:
+    """The roll for programs."""
     return {
         "notation": str(outcome.roll),
         "total": outcome.total,

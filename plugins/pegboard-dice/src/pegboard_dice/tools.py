@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pegboard import CallContext, Example, Tool, ToolResult, tool
-from pegboard_dice._schema import ROLL_SCHEMA
+from pegboard_dice._schema import RollData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,14 +32,13 @@ def make_tools(randomness: Callable[[Any], Randomness] | None = None) -> tuple[T
         read_only=True,
         idempotent=False,  # a second call is a second roll
         open_world=False,
-        output_schema=ROLL_SCHEMA,
         examples=(
             Example({"notation": "2d6+3"}, "two six-sided dice and 3"),
             Example({"notation": "4d6kh3"}, "four dice, of which the highest three count"),
             Example({"notation": "1d20+1d4-1"}, "several terms"),
         ),
     )
-    def roll_dice(context: CallContext, notation: str) -> ToolResult:
+    def roll_dice(context: CallContext, notation: str) -> Annotated[ToolResult, RollData]:
         """Roll dice by their notation and show every die.
 
         Args:

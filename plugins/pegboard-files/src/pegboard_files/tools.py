@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pegboard import CallContext, Example, Tool, ToolResult, tool
 from pegboard.schema import Ge, Le, MaxLen, MinLen
-from pegboard_files._schema import (
-    EDIT_SCHEMA,
-    LIST_SCHEMA,
-    READ_SCHEMA,
-    SEARCH_FILES_SCHEMA,
-    SEARCH_TEXT_SCHEMA,
-    WRITE_SCHEMA,
-    Edit,
-)
+from pegboard_files._schema import Edit, Edited, FilesFound, LinesFound, Listed, Read, Written
 from pegboard_files.settings import PathPermissions
 
 if TYPE_CHECKING:
@@ -41,7 +33,6 @@ _PATIENCE = 0.8
     idempotent=True,
     open_world=False,
     max_result_bytes=_MAX_MEDIA_RESULT,
-    output_schema=READ_SCHEMA,
     permissions=PathPermissions,
     examples=(
         Example({"path": "README.md"}, "a whole file"),
@@ -54,7 +45,7 @@ async def read_file(
     encoding: str = "utf-8",
     offset: Annotated[int, Ge(0)] = 0,
     limit: Annotated[int, Ge(1)] | None = None,
-) -> ToolResult:
+) -> Annotated[ToolResult, Read]:
     """Read a file: text as it stands there, images and sound as such.
 
     Long text comes in parts; the answer says with which offset to read on.
@@ -87,11 +78,12 @@ async def read_file(
     idempotent=True,
     open_world=False,
     risk="medium",
-    output_schema=WRITE_SCHEMA,
     permissions=PathPermissions,
     examples=(Example({"path": "output/notes.txt", "content": "Hello\n", "create_dirs": True}, "a new file"),),
 )
-async def write_file(context: CallContext, path: str, content: str, create_dirs: bool = False) -> ToolResult:
+async def write_file(
+    context: CallContext, path: str, content: str, create_dirs: bool = False
+) -> Annotated[ToolResult, Written]:
     """Write a text file as UTF-8, whole: what stood there before is replaced.
 
     Args:
@@ -122,7 +114,6 @@ async def write_file(context: CallContext, path: str, content: str, create_dirs:
     destructive=True,
     open_world=False,
     risk="medium",
-    output_schema=EDIT_SCHEMA,
     permissions=PathPermissions,
     examples=(
         Example(
@@ -137,7 +128,7 @@ async def edit_file(
     edits: Annotated[list[Edit], MinLen(1), MaxLen(100)],
     dry_run: bool = False,
     encoding: str = "utf-8",
-) -> ToolResult:
+) -> Annotated[ToolResult, Edited]:
     """Replace exact pieces of text in a file, and show what changed as a unified diff.
 
     All edits are made or none. Everything else in the file stays as it is, line ends included.
@@ -169,11 +160,12 @@ async def edit_file(
     idempotent=True,
     open_world=False,
     max_result_bytes=_MAX_LIST_RESULT,
-    output_schema=LIST_SCHEMA,
     permissions=PathPermissions,
     examples=(Example({}, "the first root"), Example({"path": ".", "recursive": False}, "one level of a folder")),
 )
-async def list_directory(context: CallContext, path: str = ".", recursive: bool = False) -> ToolResult:
+async def list_directory(
+    context: CallContext, path: str = ".", recursive: bool = False
+) -> Annotated[ToolResult, Listed]:
     """List what a folder holds: names, types, sizes, times.
 
     Args:
@@ -200,11 +192,10 @@ async def list_directory(context: CallContext, path: str = ".", recursive: bool 
     idempotent=True,
     open_world=False,
     max_result_bytes=_MAX_LIST_RESULT,
-    output_schema=SEARCH_FILES_SCHEMA,
     permissions=PathPermissions,
     examples=(Example({"pattern": "*.md"}, "by name, however deep"), Example({"pattern": "docs/**/*.md"}, "by path")),
 )
-async def search_files(context: CallContext, path: str = ".", pattern: str = "*") -> ToolResult:
+async def search_files(context: CallContext, path: str = ".", pattern: str = "*") -> Annotated[ToolResult, FilesFound]:
     """Find files and folders by a glob, in a folder and all below it.
 
     Args:
@@ -233,7 +224,6 @@ async def search_files(context: CallContext, path: str = ".", pattern: str = "*"
     idempotent=True,
     open_world=False,
     max_result_bytes=_MAX_LIST_RESULT,
-    output_schema=SEARCH_TEXT_SCHEMA,
     permissions=PathPermissions,
     examples=(
         Example({"pattern": "TODO", "glob": "*.md"}, "a word in some files"),
@@ -249,7 +239,7 @@ async def search_text(
     literal: bool = False,
     context_lines: Annotated[int, Ge(0), Le(10)] = 0,
     limit: Annotated[int, Ge(1), Le(1000)] = 100,
-) -> ToolResult:
+) -> Annotated[ToolResult, LinesFound]:
     """Find lines in text files by a regular expression.
 
     Hidden and binary files are passed over, and what .gitignore names.

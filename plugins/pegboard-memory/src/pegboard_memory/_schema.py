@@ -1,9 +1,10 @@
-"""The shapes of the tools' data, and the bounds of what they take. Apart from the code that makes them, so that listing
-the tools imports only this."""
+"""The tools' data, from which their output schemas are derived, and the bounds of what they take.
 
-from __future__ import annotations
+Apart from the code that makes it, so that listing the tools imports only this. The hints are no texts (there is no
+`from __future__ import annotations`): a class of them is made in a tenth of the time, at every start.
+"""
 
-from typing import Any
+from typing import Annotated, TypedDict
 
 MAX_TEXT = 10_000
 """Characters of one memory."""
@@ -13,41 +14,18 @@ MAX_TAG = 50
 MAX_LIMIT = 100
 MAX_ID = 100
 
-_PUBLIC_FIELDS: dict[str, Any] = {
-    "id": {"type": "string", "description": "what forget_memory takes"},
-    "text": {"type": "string"},
-    "tags": {"type": "array", "items": {"type": "string"}},
-    "created_at": {"type": "string", "description": "UTC, as 2026-07-06T14:30:00.000Z"},
-}
 
-MEMORY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": _PUBLIC_FIELDS,
-    "required": ["id", "text", "tags", "created_at"],
-    "additionalProperties": False,
-}
+class MemoryData(TypedDict):
+    id: Annotated[str, "what forget_memory takes"]
+    text: str
+    tags: list[str]
+    created_at: Annotated[str, "UTC, as 2026-07-06T14:30:00.000Z"]
 
-FOUND_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "memories": {
-            "type": "array",
-            "description": "the best first; the newest first where the query was blank",
-            "items": {
-                "type": "object",
-                "properties": {
-                    **_PUBLIC_FIELDS,
-                    "score": {
-                        "type": "number",
-                        "description": "0 to 1, higher is better; to be compared within one search only",
-                    },
-                },
-                "required": ["id", "text", "tags", "created_at", "score"],
-                "additionalProperties": False,
-            },
-        },
-        "total": {"type": "integer", "description": "how many memories the user has, found or not"},
-    },
-    "required": ["memories", "total"],
-    "additionalProperties": False,
-}
+
+class HitData(MemoryData):
+    score: Annotated[float, "0 to 1, higher is better; to be compared within one search only"]
+
+
+class FoundData(TypedDict):
+    memories: Annotated[list[HitData], "the best first; the newest first where the query was blank"]
+    total: Annotated[int, "how many memories the user has, found or not"]

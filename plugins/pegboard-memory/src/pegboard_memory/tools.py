@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from pegboard import CallContext, ErrorCode, Example, ToolError, ToolResult, tool
 from pegboard.schema import Ge, Le
 from pegboard_memory._schema import (
-    FOUND_SCHEMA,
     MAX_ID,
     MAX_LIMIT,
     MAX_TAG,
     MAX_TAGS,
     MAX_TEXT,
-    MEMORY_SCHEMA,
+    FoundData,
+    MemoryData,
 )
 
 if TYPE_CHECKING:
@@ -34,13 +34,12 @@ CATEGORY = "memory"
     requires_user=True,
     destructive=False,
     open_world=False,
-    output_schema=MEMORY_SCHEMA,
     examples=(
         Example({"text": "Ada takes her tea without milk."}),
         Example({"text": "The flat's lease ends in March.", "tags": ["home"]}, "with a tag to search by"),
     ),
 )
-async def remember(context: CallContext, text: str, tags: list[str] | None = None) -> ToolResult:
+async def remember(context: CallContext, text: str, tags: list[str] | None = None) -> Annotated[ToolResult, MemoryData]:
     """Keep a text in the user's memory, for later conversations too. It can be found with search_memory.
 
     Args:
@@ -78,7 +77,6 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
     idempotent=True,
     requires_user=True,
     open_world=False,
-    output_schema=FOUND_SCHEMA,
     examples=(
         Example({"query": "how does Ada like her tea?"}),
         Example({"query": "lease", "limit": 3, "tag": "home"}, "among those with a tag"),
@@ -87,7 +85,7 @@ async def remember(context: CallContext, text: str, tags: list[str] | None = Non
 )
 async def search_memory(
     context: CallContext, query: str, limit: Annotated[int, Ge(1), Le(MAX_LIMIT)] = 10, tag: str | None = None
-) -> ToolResult:
+) -> Annotated[ToolResult, FoundData]:
     """Search the user's memory by relevance. Any text is a query; a blank one gives the newest memories.
 
     Args:
@@ -115,10 +113,9 @@ async def search_memory(
     destructive=True,
     requires_user=True,
     open_world=False,
-    output_schema=MEMORY_SCHEMA,
     examples=(Example({"id": "0b6f9a9e-6f0a-4d5e-9d0c-3c1f6a1f7a11"}, "an id that search_memory gave"),),
 )
-async def forget_memory(context: CallContext, id: str) -> ToolResult:  # noqa: A002 - callers know it by this name
+async def forget_memory(context: CallContext, id: str) -> Annotated[ToolResult, MemoryData]:  # noqa: A002 - callers know it by this name
     """Forget one of the user's memories for good.
 
     Args:

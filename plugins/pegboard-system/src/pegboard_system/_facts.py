@@ -9,10 +9,14 @@ import os
 import platform
 import sys
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pegboard_system._schema import SystemFacts
 
 
-def system_facts() -> dict[str, str]:
-    """What the host is; the keys are those of `SYSTEM_KEYS`. What cannot be known is an empty text."""
+def system_facts() -> SystemFacts:
+    """What the host is. What cannot be known is an empty text."""
     system, release, version, machine = _names()
     libc = "-".join(part for part in ("with", "".join(platform.libc_ver())) if part)
     return {

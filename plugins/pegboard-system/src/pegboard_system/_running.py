@@ -22,6 +22,8 @@ import trio
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pegboard_system._schema import Encoding
+
 SUPERVISOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_supervisor.py")
 END_S = 5.0
 """How long the end of all processes is waited for; what does not end by SIGKILL hangs in the kernel."""
@@ -265,7 +267,7 @@ def _open_up(path: str) -> bool:
     return True
 
 
-def as_text(stdout: bytes, stderr: bytes, *, cut: bool) -> tuple[str, str, str]:
+def as_text(stdout: bytes, stderr: bytes, *, cut: bool) -> tuple[str, str, Encoding]:
     """Both outputs as text, and how: `utf-8`, or `escaped` where one of them is none.
 
     Escaped text loses nothing: `\\xNN` is a byte and `\\\\` a backslash, in both. Where output was cut, half a

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
 from pegboard.schema import Ge, Le, MaxLen, MinLen
 from pegboard_system._permissions import CommandPermissions
-from pegboard_system._schema import COMMAND_SCHEMA, ECHO_SCHEMA, LEVELS, SYSTEM_SCHEMA, Level
+from pegboard_system._schema import LEVELS, CommandEnded, Echoed, Level, SystemFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,10 +78,9 @@ class Isolation:
     read_only=True,
     idempotent=True,
     open_world=False,
-    output_schema=ECHO_SCHEMA,
     examples=(Example({"message": "hello"}, "a message comes back", "Echo: hello"), Example({}, "so does none")),
 )
-def echo(message: str = "") -> ToolResult:
+def echo(message: str = "") -> Annotated[ToolResult, Echoed]:
     """Answer with the message, to see that calls arrive.
 
     Args:
@@ -98,10 +97,9 @@ def echo(message: str = "") -> ToolResult:
     read_only=True,
     idempotent=True,
     open_world=False,
-    output_schema=SYSTEM_SCHEMA,
     examples=(Example({}, "what the host runs on"),),
 )
-def system_info() -> ToolResult:
+def system_info() -> Annotated[ToolResult, SystemFacts]:
     """Tell the host's operating system, machine, Python version, working directory and user."""
     from pegboard_system._facts import system_facts
 
@@ -122,7 +120,6 @@ def system_info() -> ToolResult:
     concurrency=8,
     max_result_bytes=500_000,  # both outputs, as text and as data; `max_output_bytes` bounds each
     permissions=CommandPermissions,
-    output_schema=COMMAND_SCHEMA,
     examples=(
         Example({"command": "ls -la"}, "a text is split by shell rules; no shell runs it"),
         Example({"command": ["grep", "-n", "TODO *", "notes.txt"], "timeout": 5}, "in a list every word is literal"),
@@ -132,7 +129,7 @@ async def execute_command(
     context: CallContext,
     command: str | Annotated[list[str], MinLen(1), MaxLen(1000)],
     timeout: Annotated[float, Ge(0.1), Le(3600)] = TIMEOUT_S,
-) -> ToolResult:
+) -> Annotated[ToolResult, CommandEnded]:
     """Run one allowed program, isolated from the rest of the host, and answer its exit code and output.
 
     No shell runs it: pipes, redirection, substitution, variables and file name patterns do not work. Standard input is
@@ -278,7 +275,7 @@ def _answer(ended: Ended, level: Level, timeout_s: float) -> ToolResult:
             " done until then stays",
             timeout_s=round(timeout_s, 3), level=level, stdout=stdout[-TAIL:], stderr=stderr[-TAIL:],
         )  # fmt: skip
-    data = {
+    data: CommandEnded = {
         "exit_code": ended.exit_code, "stdout": stdout, "stderr": stderr, "truncated": ended.truncated,
         "level": level, "encoding": encoding,
     }  # fmt: skip

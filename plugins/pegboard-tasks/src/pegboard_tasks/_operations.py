@@ -17,11 +17,11 @@ from pegboard_tasks._table import tasks
 from pegboard_tasks._wording import ESCAPE, fold, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection, Row, Select
 
-    from pegboard_tasks._schema import Ambiguous, Status
+    from pegboard_tasks._schema import Added, Ambiguous, Completed, Deleted, Item, Listed, Status, Updated
     from pegboard_tasks._wording import Wanted
 
 LISTED = 10
@@ -82,21 +82,21 @@ _PAGES = {
 class Match(NamedTuple):
     """The task that is meant, and how many matched."""
 
-    item: dict[str, Any]
+    item: Item
     matched: int
 
     @property
     def id(self) -> str:
         """The task's id."""
-        return str(self.item["id"])
+        return self.item["id"]
 
     @property
     def title(self) -> str:
         """The task's title."""
-        return str(self.item["title"])
+        return self.item["title"]
 
 
-def add(connection: Connection, user_id: str, title: str) -> dict[str, Any]:
+def add(connection: Connection, user_id: str, title: str) -> Added:
     """Store a new task; returns its item and `created_at`."""
     task_id, created_at = birth()
     connection.execute(
@@ -114,7 +114,7 @@ def add(connection: Connection, user_id: str, title: str) -> dict[str, Any]:
     return {"id": task_id, "title": title, "completed": False, "created_at": created_at}
 
 
-def page(connection: Connection, user_id: str, status: Status, limit: int, after: str | None) -> dict[str, Any]:
+def page(connection: Connection, user_id: str, status: Status, limit: int, after: str | None) -> Listed:
     """One page and the counts, as `list_tasks` answers them."""
     counts = {row.completed: row.number for row in connection.execute(_COUNT, {"of_user": user_id})}
     parameters: dict[str, Any] = {"of_user": user_id, "most": limit + 1}
@@ -124,7 +124,7 @@ def page(connection: Connection, user_id: str, status: Status, limit: int, after
         parameters["after"] = after
     rows = connection.execute(_PAGES[status != "all", after is not None], parameters).all()
     pending, completed = counts.get(False, 0), counts.get(True, 0)
-    data: dict[str, Any] = {
+    data: Listed = {
         "tasks": [_as_item(row) for row in rows[:limit]],
         "total": pending + completed,
         "pending": pending,
@@ -135,7 +135,7 @@ def page(connection: Connection, user_id: str, status: Status, limit: int, after
     return data
 
 
-def complete(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous) -> dict[str, Any]:
+def complete(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous) -> Completed:
     """Complete the pending task that is meant; returns its item, `completed_at` and `matched`.
 
     Raises:
@@ -150,7 +150,7 @@ def complete(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Am
     return {**match.item, "completed": True, "completed_at": moment, "matched": match.matched}
 
 
-def remove(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous) -> dict[str, Any]:
+def remove(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous) -> Deleted:
     """Delete the task that is meant; returns the item that it was, and `matched`.
 
     Raises:
@@ -161,9 +161,7 @@ def remove(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambi
     return {**match.item, "matched": match.matched}
 
 
-def rename(
-    connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous, new_title: str
-) -> dict[str, Any]:
+def rename(connection: Connection, user_id: str, wanted: Wanted, ambiguous: Ambiguous, new_title: str) -> Updated:
     """Give the task that is meant another title; returns its item, `previous_title` and `matched`.
 
     Raises:
@@ -208,7 +206,7 @@ def _find(
     return Match(_as_item(rows[0]), rows[0].matched)
 
 
-def _refuse_several(wanted: Wanted, matched: int, items: Sequence[Mapping[str, Any]]) -> NoReturn:
+def _refuse_several(wanted: Wanted, matched: int, items: Sequence[Item]) -> NoReturn:
     listed = "; ".join(f"{quoted(item['title'])} is {item['id']}" for item in items)
     more = f"; and {matched - len(items)} more" if matched > len(items) else ""
     raise ToolError(
@@ -220,5 +218,5 @@ def _refuse_several(wanted: Wanted, matched: int, items: Sequence[Mapping[str, A
     )
 
 
-def _as_item(row: Row[Any]) -> dict[str, Any]:
+def _as_item(row: Row[Any]) -> Item:
     return {"id": row.id, "title": row.title, "completed": row.completed}

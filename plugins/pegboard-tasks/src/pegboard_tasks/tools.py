@@ -5,20 +5,20 @@ Operations are imported where they run, in a thread: SQLAlchemy takes a quarter 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
 from pegboard.schema import Ge, Le
 from pegboard_tasks._schema import (
-    ADDED_SCHEMA,
-    COMPLETED_SCHEMA,
-    DELETED_SCHEMA,
-    LIST_SCHEMA,
     MAX_PAGE,
     PAGE_BYTES,
-    UPDATED_SCHEMA,
+    Added,
     Ambiguous,
+    Completed,
+    Deleted,
+    Listed,
     Status,
+    Updated,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 MAX_USER = 255
 """Characters of a user's id; a database has to index it."""
-
-Data = dict[str, Any]
 
 
 def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
@@ -50,10 +48,9 @@ def make_tools(*, ambiguous: Ambiguous = "newest") -> tuple[Tool, ...]:
     requires_user=True,
     destructive=False,
     open_world=False,
-    output_schema=ADDED_SCHEMA,
     examples=(Example({"title": "Buy groceries"}, "a new task"),),
 )
-async def add_task(context: CallContext, title: str) -> ToolResult:
+async def add_task(context: CallContext, title: str) -> Annotated[ToolResult, Added]:
     """Add a task to the user's list.
 
     Args:
@@ -64,7 +61,7 @@ async def add_task(context: CallContext, title: str) -> ToolResult:
     user_id = user_of(context)
     clean = clean_title(title, "Task title")
 
-    def operation(connection: Connection) -> Data:
+    def operation(connection: Connection) -> Added:
         from pegboard_tasks import _operations
 
         return _operations.add(connection, user_id, clean)
@@ -82,7 +79,6 @@ async def add_task(context: CallContext, title: str) -> ToolResult:
     idempotent=True,
     open_world=False,
     max_result_bytes=PAGE_BYTES,
-    output_schema=LIST_SCHEMA,
     examples=(Example({}, "every task"), Example({"status": "pending", "limit": 10}, "what is still to be done")),
 )
 async def list_tasks(
@@ -90,7 +86,7 @@ async def list_tasks(
     status: Status = "all",
     limit: Annotated[int, Ge(1), Le(MAX_PAGE)] = 100,
     cursor: str | None = None,
-) -> ToolResult:
+) -> Annotated[ToolResult, Listed]:
     """List the user's tasks, the newest first, with the counts of all of them.
 
     Args:
@@ -103,7 +99,7 @@ async def list_tasks(
     user_id = user_of(context)
     after = wording.read_cursor(cursor)
 
-    def operation(connection: Connection) -> Data:
+    def operation(connection: Connection) -> Listed:
         from pegboard_tasks import _operations
 
         return _operations.page(connection, user_id, status, limit, after)
@@ -120,10 +116,9 @@ def _make_complete(ambiguous: Ambiguous) -> Tool:
         requires_user=True,
         destructive=False,
         open_world=False,
-        output_schema=COMPLETED_SCHEMA,
         examples=(Example({"task_identifier": "groceries"}, "the task whose title holds this"),),
     )
-    async def complete_task(context: CallContext, task_identifier: str) -> ToolResult:
+    async def complete_task(context: CallContext, task_identifier: str) -> Annotated[ToolResult, Completed]:
         """Mark a task as completed. Of several that match, the newest pending one is meant.
 
         Args:
@@ -134,7 +129,7 @@ def _make_complete(ambiguous: Ambiguous) -> Tool:
         user_id = user_of(context)
         wanted = wording.read_identifier(task_identifier)
 
-        def operation(connection: Connection) -> Data:
+        def operation(connection: Connection) -> Completed:
             from pegboard_tasks import _operations
 
             return _operations.complete(connection, user_id, wanted, ambiguous)
@@ -154,10 +149,9 @@ def _make_delete(ambiguous: Ambiguous) -> Tool:
         requires_user=True,
         destructive=True,
         open_world=False,
-        output_schema=DELETED_SCHEMA,
         examples=(Example({"task_identifier": "groceries"}, "the task whose title holds this"),),
     )
-    async def delete_task(context: CallContext, task_identifier: str) -> ToolResult:
+    async def delete_task(context: CallContext, task_identifier: str) -> Annotated[ToolResult, Deleted]:
         """Delete a task for good. Of several that match, the newest one is meant.
 
         Args:
@@ -168,7 +162,7 @@ def _make_delete(ambiguous: Ambiguous) -> Tool:
         user_id = user_of(context)
         wanted = wording.read_identifier(task_identifier)
 
-        def operation(connection: Connection) -> Data:
+        def operation(connection: Connection) -> Deleted:
             from pegboard_tasks import _operations
 
             return _operations.remove(connection, user_id, wanted, ambiguous)
@@ -188,10 +182,9 @@ def _make_update(ambiguous: Ambiguous) -> Tool:
         requires_user=True,
         destructive=True,
         open_world=False,
-        output_schema=UPDATED_SCHEMA,
         examples=(Example({"task_identifier": "groceries", "new_title": "Buy bread and milk"}, "another title"),),
     )
-    async def update_task(context: CallContext, task_identifier: str, new_title: str) -> ToolResult:
+    async def update_task(context: CallContext, task_identifier: str, new_title: str) -> Annotated[ToolResult, Updated]:
         """Give a task another title. Of several that match, the newest one is meant.
 
         Args:
@@ -204,7 +197,7 @@ def _make_update(ambiguous: Ambiguous) -> Tool:
         wanted = wording.read_identifier(task_identifier)
         clean = wording.clean_title(new_title, "New title")
 
-        def operation(connection: Connection) -> Data:
+        def operation(connection: Connection) -> Updated:
             from pegboard_tasks import _operations
 
             return _operations.rename(connection, user_id, wanted, ambiguous, clean)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
 
-    from pegboard_time._schema import Format
+    from pegboard_time._schema import ConversionData, Format, MomentData, ReadingData
 
 Status = Literal["unique", "gap", "fold"]
 
@@ -104,15 +104,15 @@ def offset_of(moment: datetime) -> timedelta:
     return moment.utcoffset() or timedelta(0)
 
 
-def describe(moment: datetime, zone_name: str) -> dict[str, Any]:
-    """A moment for programs; the shape is `_schema.MOMENT_SCHEMA`."""
+def describe(moment: datetime, zone_name: str) -> MomentData:
+    """A moment for programs."""
     return {
         "timezone": zone_name,
         "iso": iso_text(moment),
         "date": date_text(moment),
         "time": moment.time().isoformat(),
         "weekday": WEEKDAYS[moment.weekday()],
-        "abbreviation": moment.tzname(),
+        "abbreviation": moment.tzname() or "",
         "utc_offset": offset_text(offset_of(moment)),
         "dst": bool(moment.dst()),
     }
@@ -320,9 +320,9 @@ def _trouble_text(wall: datetime, status: Status, change: Change, zone_name: str
     return f"{wall_text} on {day_text(wall)} {verb} in {zone_name}: at {before} clocks go {way} to {after}."
 
 
-def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> dict[str, Any]:
-    """A conversion for programs; the shape is `_schema.CONVERSION_SCHEMA`."""
-    readings = [
+def conversion_data(placed: Placed, from_name: str, to_zone: tzinfo, to_name: str) -> ConversionData:
+    """A conversion for programs."""
+    readings: list[ReadingData] = [
         {
             "from": describe(reading.moment, from_name),
             "to": describe(reading.moment.astimezone(to_zone), to_name),

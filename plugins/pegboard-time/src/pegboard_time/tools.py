@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pegboard import Example, Tool, ToolResult, tool
-from pegboard_time._schema import CONVERSION_SCHEMA, MOMENT_SCHEMA, Format
+from pegboard_time._schema import ConversionData, Format, MomentData
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -80,13 +80,12 @@ def _make_get_time(now: Callable[[], datetime], find: Find) -> Tool:
         read_only=True,
         idempotent=True,  # of effects, not of values: asking again does no harm
         open_world=False,
-        output_schema=MOMENT_SCHEMA,
         examples=(Example({}, "now in UTC"), Example({"timezone": "Asia/Tokyo", "format": "iso"}, "now in Japan")),
     )
     async def get_time(
         timezone: str = "UTC",
         format: Format = "full",  # noqa: A002 - callers know it by this name
-    ) -> ToolResult:
+    ) -> Annotated[ToolResult, MomentData]:
         """Tell the current date and time in a time zone.
 
         Args:
@@ -111,7 +110,6 @@ def _make_convert_time(now: Callable[[], datetime], find: Find) -> Tool:
         read_only=True,
         idempotent=True,
         open_world=False,
-        output_schema=CONVERSION_SCHEMA,
         examples=(
             Example(
                 {
@@ -127,7 +125,9 @@ def _make_convert_time(now: Callable[[], datetime], find: Find) -> Tool:
             Example({"time": "09:00", "from_timezone": "Europe/Paris", "to_timezone": "UTC"}, "nine o'clock today"),
         ),
     )
-    async def convert_time(time: str, from_timezone: str, to_timezone: str, date: str | None = None) -> ToolResult:
+    async def convert_time(
+        time: str, from_timezone: str, to_timezone: str, date: str | None = None
+    ) -> Annotated[ToolResult, ConversionData]:
         """Convert a local time of one time zone into another, daylight saving included.
 
         A local time that the clocks of the zone skip or show twice is said to be so, with both readings.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
 from pegboard.absence import absent
@@ -25,6 +25,23 @@ TEXTS = ("/json", "+json", "/xml", "+xml", "/yaml", "+yaml", "/toml", "+toml", "
 """Ends of media types that are text beside `text/*`."""
 
 
+class Listed(TypedDict):
+    """A resource, or a template of them: one of `uri` and `uri_template` is there."""
+
+    uri: NotRequired[str]
+    uri_template: NotRequired[Annotated[str, "an address whose {parts} are to be filled in"]]
+    name: str
+    title: NotRequired[str]
+    description: NotRequired[str]
+    mime_type: NotRequired[str]
+    server: NotRequired[str]
+
+
+class ListedPage(TypedDict):
+    resources: list[Listed]
+    next: NotRequired[Annotated[int, "where the following page starts; only where there is one"]]
+
+
 def make_tools() -> list[Tool]:
     """The two tools.
 
@@ -33,8 +50,10 @@ def make_tools() -> list[Tool]:
     return [list_resources, read_resource]
 
 
-@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True, output_schema={"type": "object"})
-async def list_resources(context: CallContext, server: str | None = None, start: int = 0) -> ToolResult:
+@tool(category="mcp", tags={"mcp"}, read_only=True, idempotent=True)
+async def list_resources(
+    context: CallContext, server: str | None = None, start: int = 0
+) -> Annotated[ToolResult, ListedPage]:
     """List what the MCP servers have to read: addresses, and templates of addresses whose {parts} you fill in.
 
     Args:
@@ -49,7 +68,7 @@ async def list_resources(context: CallContext, server: str | None = None, start:
             raise _no_server(server, capabilities, context)
         found = [one for one in found if one.source == server]
     page = found[max(start, 0) : max(start, 0) + PAGE]
-    listed: dict[str, Any] = {"resources": [_shown(one) for one in page]}
+    listed: ListedPage = {"resources": [_shown(one) for one in page]}
     if max(start, 0) + PAGE < len(found):
         listed["next"] = max(start, 0) + PAGE
     return ToolResult(
@@ -116,10 +135,10 @@ def _readable(block: Content) -> Content:
         return block
 
 
-def _shown(one: Resource | ResourceTemplate) -> dict[str, Any]:
+def _shown(one: Resource | ResourceTemplate) -> Listed:
     uri = {"uri": one.uri} if hasattr(one, "uri") else {"uri_template": one.uri_template}
     more = {"title": one.title, "description": one.description, "mime_type": one.mime_type, "server": one.source}
-    return {**uri, "name": one.name, **{key: value for key, value in more.items() if value}}
+    return cast("Listed", {**uri, "name": one.name, **{key: value for key, value in more.items() if value}})
 
 
 def _no_server(server: str, capabilities: Capabilities, context: CallContext) -> ToolError:
