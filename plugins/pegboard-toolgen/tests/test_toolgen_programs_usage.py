@@ -290,6 +290,10 @@ def test_an_option_that_is_often_said_several_times_takes_a_list(value: Any, exp
     [
         ("Print the lines.", "Taken for read by the word 'print' of its help."),
         ("Write the lines to standard output.", "Taken for read by its help."),
+        ("Output pieces of FILE to PREFIXaa, PREFIXab.", "Taken for write by its help."),
+        ("Dump the rows to a file.", "Taken for write by its help."),
+        ("Print the first lines of each FILE to standard output.", "Taken for read by the word 'print' of its help."),
+        ("Dump the rows to JSON.", "Taken for read by the word 'dump' of its help."),
         ("Delete the lines.", "Taken for write by the word 'delete' of its help."),
         ("The lines.", "Neither its name nor its help says that it only reads: it counts as a write."),
     ],

@@ -174,6 +174,12 @@ _STDIN_HELP = re.compile(
     r"\bstdin\b|\bstandard input\b|\bpiped data\b|(?:^|[\s|])- *\\?$|\s-\s+--|[\"'`]-[\"'`]",
     re.IGNORECASE | re.MULTILINE,
 )
+_WRITES_ELSEWHERE = re.compile(
+    r"^(?:outputs?|prints?|dumps?|exports?|extracts?|saves?)\b[^.]{0,120}\b(?:in)?to (?:a |an |the |one |several )?"
+    r"(?:\w+ )?(?:(?!(?:JSON|CSV|TSV|XML|YAML|HTML|TOML|SQL|ASCII|UTF|STDOUT|NDJSON|GeoJSON|Markdown)\b)"
+    r"(?-i:[A-Z]{3,})\w*|files?\b|director(?:y|ies)\b|disk\b)",
+    re.IGNORECASE,
+)
 _READS_STDIN = re.compile(
     r"\b(?:from|reads?|scans?|the|its|on|filter|of) (?:the )?(?:standard input|stdin)\b|"
     r"\b(?:standard input|stdin) (?:is|as|to|into|and)\b",
@@ -272,6 +278,8 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
     every = named | {verb} | _leading(summary)
     if _WRITES_OUT.match(" ".join(summary.split())) and not named & (WRITE | DESTRUCTIVE | ADMIN):
         return "read", "low", "idempotent", None  # standard output is the answer
+    if not every & (DESTRUCTIVE | ADMIN | WRITE) and _WRITES_ELSEWHERE.match(" ".join(summary.split())):
+        return "write", "medium", None, None  # "Output pieces of FILE to PREFIXaa"
     if every & DESTRUCTIVE:
         return "write", "high", None, "Deletes or resets what it names."
     if every & ADMIN:
