@@ -71,7 +71,8 @@ def test_what_nobody_says_is_a_write_that_is_not_repeated(make: Make) -> None:
     assert tool["constraints"] == {"read_only_mode_supported": False}
     assert tool["error_schema"] == {"$ref": "#/$defs/error"}
     assert made.document["$defs"] == {"error": ERROR}
-    assert made.unsaid == ("get_a",)
+    assert [one.name for one in made.unsaid] == ["get_a"]
+    assert tool["provenance"]["notes"][0] == "whether it reads or writes is unknown: nothing says so"
 
 
 def test_a_tool_that_reads_is_safe_and_may_be_repeated(make: Make) -> None:

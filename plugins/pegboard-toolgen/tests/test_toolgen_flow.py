@@ -641,6 +641,56 @@ def test_a_person_at_a_terminal_chooses_by_number(
     assert chosen == ["id0", "id1", "id4"]
 
 
+def test_what_nobody_can_tell_is_asked_once_in_a_list(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.drafts = [
+        draft("/dogs/1", category=None, unknown="it runs a program"),
+        draft("/dogs/2", category=None),
+        draft("/dogs/3"),
+    ]
+    answers = iter(["0", "2"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
+    done = run(*INIT)
+    assert "1 get_dogs_1  it runs a program" in done.err
+    assert "counts as a write" not in done.err
+    assert {name: tool["category"] for name, tool in tools().items()} == {
+        "get_dogs_1": "write",
+        "get_dogs_2": "read",
+        "get_dogs_3": "read",
+    }
+    assert run("init").out.endswith("nothing changed\n")
+    assert run("check").status == 0
+    hints = Path("llm-tooling/toolgen.toml")
+    hints.write_text(hints.read_text() + '\n[tools.get_dogs_2]\ncategory = "write"\n')
+    assert run("init").status == 0
+    assert tools()["get_dogs_2"]["category"] == "write"
+
+
+@pytest.mark.parametrize(("answer", "reads"), [("none", []), ("all", ["get_dogs_1", "get_dogs_2"])])
+def test_none_and_all_are_answers(
+    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, answer: str, reads: list[str]
+) -> None:
+    api.drafts = [draft("/dogs/1", category=None), draft("/dogs/2", category=None)]
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: answer)
+    assert run(*INIT).status == 0
+    assert [name for name, tool in tools().items() if tool["category"] == "read"] == reads
+
+
+def test_what_nobody_can_tell_and_nobody_is_asked_about_is_named_with_its_reason(
+    api: Api, run: Callable[..., Run]
+) -> None:
+    api.drafts = [draft("/dogs/1", category=None, unknown="it runs a program"), draft("/dogs/2")]
+    done = run(*INIT)
+    assert "1 tool counts as a write, for nobody can tell: name what only reads" in done.err
+    assert "  get_dogs_1: it runs a program\n" in done.err
+    assert tools()["get_dogs_1"]["provenance"]["notes"][0] == "whether it reads or writes is unknown: it runs a program"
+
+
 def test_numbers_and_ranges_are_read() -> None:
     assert commands.numbers_of("all", 3) == [0, 1, 2]
     assert commands.numbers_of("3, 1-2 2", 3) == [0, 1, 2]

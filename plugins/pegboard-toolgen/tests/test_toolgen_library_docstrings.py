@@ -300,20 +300,88 @@ def test_what_a_body_changes_decides_the_category(
     assert made.risk == ("low" if category == "read" else None)
 
 
+VERBS = ("set_locale", "delete_all", "sendMail", "write", "add", "make_words", "create_label", "copy", "settle")
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_function_that_only_computes_reads_whatever_its_verb(draft: Drafted, name: str) -> None:
+    made = draft(
+        f"def _sum(a):\n    found = []\n    found.append(a)\n    return sum(found)\n"
+        f"def {name}(a: int) -> int: return _sum(a)",
+        name,
+    )
+    assert (made.category, made.idempotency) == ("read", "idempotent")
+
+
 @pytest.mark.parametrize(
-    ("name", "category", "idempotency"),
+    ("name", "body", "category", "idempotency"),
     [
-        ("set_locale", "write", "idempotent"),
-        ("delete_all", "write", "idempotent"),
-        ("sendMail", "write", "not_idempotent"),
-        ("write", "write", None),
-        ("settle", "read", "idempotent"),
-        ("check_value", "read", "idempotent"),
+        ("set_locale", "return other.set_locale(a)", "write", "idempotent"),
+        ("delete_all", "return a.delete()", "write", "idempotent"),
+        ("sendMail", "return other.client().send(a)", "write", "not_idempotent"),
+        ("write", "print(a)", "write", None),
+        ("apply", "return a.delete()", None, None),
+        ("apply", "return other.put_object(a)", None, None),
+        ("apply", "return other.session.execute(a)", None, None),
+        ("apply", "pass; other.apply(a)", None, None),
+        ("apply", "text = io.StringIO(); text.write(a); return text.getvalue()", "read", "idempotent"),
+        ("apply", "found = {}; found.update(a); return found", "read", "idempotent"),
+        ("apply", "return re.match('a', a).start()", "read", "idempotent"),
+        ("apply", "with open('x', 'w') as file: file.write(a)\n    return a", "write", None),
+        ("apply", "return gzip.open(a, 'wt')", "write", None),
+        ("apply", "return sqlite3.connect(a).total_changes", None, None),
+        ("apply", "return store.add(a)", "write", None),
+        ("apply", "store.items[a] = 1; return a", "write", None),
     ],
 )
-def test_the_verb_of_a_name_decides_too(draft: Drafted, name: str, category: str, idempotency: str | None) -> None:
-    made = draft(f"def {name}(a: int) -> int: return a", name)
+def test_what_promises_a_change_and_cannot_be_looked_into_is_no_read(
+    draft: Drafted, name: str, body: str, category: str | None, idempotency: str | None
+) -> None:
+    made = draft(f"import gzip, io, other, re, sqlite3\nstore = set()\ndef {name}(a: str):\n    {body}", name)
     assert (made.category, made.idempotency) == (category, idempotency)
+    assert bool(made.unknown) is (category is None)
+    assert any(note.startswith("counts as a write: it ") for note in made.notes) is (category == "write")
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("def f(a: str):\n    if a not in t: t[a] = a.upper()\n    return t[a]", "read"),
+        (
+            "def f(a: str):\n    x = t.get(a)\n    if x is None:\n        x = a * 2\n        t[a] = x\n    return x",
+            "read",
+        ),
+        ("def f(a: str): return t.setdefault(a, a.upper())", "read"),
+        ("def f(a: str):\n    global t\n    if t is None: t = open('x').read()\n    return t[a]", "read"),
+        ("def f(a: str):\n    global t\n    if not t:\n        t = dict()\n    return t.get(a)", "read"),
+        ("def f(a: str, b: str):\n    if a not in t: t[a] = b\n    return t[a]", "write"),
+        ("def f(a: str):\n    if a not in t: t[a] = a.upper()", "write"),
+        ("def f(a: str):\n    global t\n    if t is None: t = {}", "write"),
+        ("def f(a: str):\n    global t\n    if t is None: t = a\n    return t", "write"),
+        ("def f(a: str):\n    t.append(a.upper())\n    return a", "write"),
+    ],
+)
+def test_what_a_function_keeps_for_itself_is_no_change(draft: Drafted, text: str, category: str) -> None:
+    """A table of what was computed, and a variable that is filled at its first use; what fills it for others is one."""
+    made = draft(f"t = None\n{text}")
+    assert (made.category or "write") == category
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("def ratio(a: str, b: str) -> float: ...", "read"),
+        ("def is_set(a: str) -> bool: ...", "read"),
+        ("def dump_all(a: str) -> int: ...", "write"),
+        ("def bulk_update(a: str) -> int: ...", "write"),
+        ("def go(a: str) -> None: ...", "write"),
+        ("def go(a: str) -> bool: ...", None),
+        ("def go(a: str): ...", None),
+    ],
+)
+def test_without_a_body_every_word_of_the_name_counts(draft: Drafted, text: str, category: str | None) -> None:
+    name = text[4 : text.index("(")]
+    assert draft(text, name).category == category
 
 
 def test_a_check_that_only_raises_reads(draft: Drafted) -> None:
@@ -324,28 +392,88 @@ def test_a_check_that_only_raises_reads(draft: Drafted) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("def f(a: str): return eval(a)", "it evaluates text as code"),
-        ("def f(a: str):\n    b = a.strip()\n    exec(b)", "it runs text as code"),
-        ("import os\ndef f(a: str): return os.system(f'ls {a}')", "it runs a shell"),
-        ("from subprocess import run as go\ndef f(a: list[str]): return go(a)", "it runs a program"),
-        ("import pickle\ndef f(a: bytes): return pickle.loads(a)", "it unpickles, which runs code"),
-        ("import importlib\ndef f(a: str): return importlib.import_module(a)", "it imports what its caller names"),
-        ("def _e(a): return eval(a)\ndef f(a: str): return _e(a)", "it evaluates text as code"),
-        ("import yaml\ndef f(a: str): return yaml.load(a, yaml.Loader)", "it may build any object from YAML"),
+        ("def f(a: str): return eval(a)", "it evaluates text as code (a reaches eval)"),
+        ("def f(a: str):\n    b = a.strip()\n    exec(b)", "it runs text as code (a reaches exec)"),
+        ("def f(a: str): exec(compile(a, '', 'exec'))", "it runs text as code (a reaches exec)"),
+        ("import os\ndef f(a: str): return os.system(f'ls {a}')", "it runs a shell (a reaches os.system)"),
+        (
+            "from subprocess import run as go\ndef f(a: list[str]): return go(a)",
+            "it runs a program (a reaches subprocess.run)",
+        ),
+        (
+            "import pickle\ndef f(a: bytes): return pickle.loads(a)",
+            "it unpickles, which runs code (a reaches pickle.loads)",
+        ),
+        (
+            "import importlib\ndef f(a: str): return importlib.import_module(a)",
+            "it imports what its caller names (a reaches importlib.import_module)",
+        ),
+        ("def _e(a): return eval(a)\ndef f(b: str): return _e(b)", "it evaluates text as code (b reaches eval by _e)"),
+        (
+            "def _e(x, y): return eval(y)\ndef _d(y): return _e(1, y=y)\ndef f(a: str, b: str): return _d([b])",
+            "it evaluates text as code (b reaches eval by _d, _e)",
+        ),
+        (
+            "import pickle\ndef _data(p):\n    with open(p, 'rb') as f: return pickle.load(f)\n"
+            "def f(a: str): return _data(f'/x/{a}')",
+            "it unpickles, which runs code (a reaches pickle.load by _data)",
+        ),
+        (
+            "import subprocess\ndef f(a: str):\n    b = ['x']\n    b.append(a)\n    return subprocess.run(b)",
+            "it runs a program (a reaches subprocess.run)",
+        ),
+        ("def f(a: str):\n    for x in a.split(): eval(x)", "it evaluates text as code (a reaches eval)"),
+        ("def f(a: str):\n    def g(): return a\n    return eval(g())", "it evaluates text as code (a reaches eval)"),
+        ("def f(a: str): return eval((lambda x: x)(a))", "it evaluates text as code (a reaches eval)"),
+        ("def f(a: str): return [eval(x) for x in [a]]", "it evaluates text as code (a reaches eval)"),
+        (
+            "class C:\n    def __init__(self, a): eval(a)\ndef f(a: str): return C(a)",
+            "it evaluates text as code (a reaches eval by __init__)",
+        ),
+        ("def f(a: str):\n    if (b := a): return eval(b)", "it evaluates text as code (a reaches eval)"),
+        (
+            "import yaml\ndef f(a: str): return yaml.load(a, yaml.Loader)",
+            "it may build any object from YAML (a reaches yaml.load)",
+        ),
         ("import yaml\ndef f(a: str): return yaml.load(a, yaml.SafeLoader)", None),
         ("import importlib\ndef f(a: str): return importlib.import_module('json').loads(a)", None),
+        ("import importlib\ndef f(a: str): return importlib.import_module(f'lib.data_{a}')", None),
+        ("import importlib\ndef f(a: str): return importlib.import_module('.' + a, __package__)", None),
         ("import re\ndef f(a: str): return re.compile(a).pattern", None),
+        ("def f(a: str): return compile(a, '', 'eval').co_names", None),
         ("def f(a: str):\n    def eval(b): return b\n    return eval(a)", None),
     ],
 )
-def test_what_runs_code_is_marked(draft: Drafted, text: str, why: str | None) -> None:
+def test_what_runs_a_value_of_the_caller_is_marked_with_its_way(draft: Drafted, text: str, why: str | None) -> None:
     made = draft(text)
     assert made.runs_code == why
     assert made.category != "read" or why is None
 
 
-def test_a_name_can_mark_what_runs_code(draft: Drafted) -> None:
-    assert draft("def unsafe_load(a: str) -> str: return a", "unsafe_load").runs_code is not None
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("import pickle\ndef f(a: str): return pickle.load(open('data.pickle', 'rb'))[a]", "read"),
+        ("import pickle\nD = {}\ndef f(a: str): return pickle.loads(D[a])", "read"),
+        ("import pickle\nD = {}\ndef f(a: str): return pickle.loads(D.get(a, b''))", "read"),
+        ("import marshal\ndef _data():\n    return marshal.loads(b'x')\ndef f(a: str): return _data()[a]", "read"),
+        ("def f(a: str): return eval('1 + 1') + len(a)", "read"),
+        ("def f(a: str): return eval('x' if a == 'b' else 'y', {'x': 1, 'y': a})", "read"),
+        ("import subprocess\ndef f(a: str): return subprocess.run(['ldd', '--version'], input=a)", None),
+        ("import os\ndef f(a: bool): return os.popen('ls' if a else 'pwd').read()", None),
+    ],
+)
+def test_data_of_its_own_is_a_note_and_no_refusal(draft: Drafted, text: str, category: str | None) -> None:
+    made = draft(text)
+    assert made.runs_code is None
+    assert any(note.endswith("no value of the caller reaches it") for note in made.notes), made.notes
+    assert made.category == category
+
+
+def test_a_name_marks_what_cannot_be_looked_into(draft: Drafted) -> None:
+    assert draft("def unsafe_load(a: str) -> str: ...", "unsafe_load").runs_code is not None
+    assert draft("import x\ndef eval_text(a: str): return x.put(a)", "eval_text").runs_code is not None
+    assert draft("def shell_quote(a: str) -> str: return repr(a)", "shell_quote").runs_code is None
 
 
 def test_a_text_that_is_opened_is_a_path(draft: Drafted) -> None:

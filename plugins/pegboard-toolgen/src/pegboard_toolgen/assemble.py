@@ -59,6 +59,15 @@ class Sources:
     description: str = ""
 
 
+@attrs.frozen
+class Unsaid:
+    """A tool of which nobody can tell whether it reads or writes, and why not."""
+
+    id: str
+    name: str
+    why: str
+
+
 @attrs.frozen(kw_only=True)
 class Assembled:
     """What discovery and hints make.
@@ -67,13 +76,13 @@ class Assembled:
         document: the manifest, without fingerprints.
         left_out: everything that became no tool.
         lock: the names, as they are to be kept.
-        unsaid: names of tools that count as writes for nothing says what they do.
+        unsaid: tools that count as writes, for nobody can tell what they do: id, name and why.
     """
 
     document: dict[str, Any]
     left_out: tuple[LeftOut, ...]
     lock: Lock
-    unsaid: tuple[str, ...] = ()
+    unsaid: tuple[Unsaid, ...] = ()
 
 
 # -- several sources
@@ -368,7 +377,7 @@ def assemble(
             if known is not None and "output" not in example:
                 example.update(output=known, recorded=True)
         if draft.category is None and said.category_of(draft.id) is None:
-            unsaid.append(tool["name"])
+            unsaid.append(Unsaid(draft.id, tool["name"], draft.unknown))
         tools.append(tool)
     choice.matcher.raise_unmatched()
     tools.sort(key=lambda tool: tool["name"])
@@ -384,7 +393,10 @@ def assemble(
     left_out.sort(key=lambda one: (one.id, one.why, one.where))
     names = {tool["id"]: tool["name"] for tool in tools}
     return Assembled(
-        document=document, left_out=tuple(left_out), lock=next_lock(lock, names), unsaid=tuple(sorted(unsaid))
+        document=document,
+        left_out=tuple(left_out),
+        lock=next_lock(lock, names),
+        unsaid=tuple(sorted(unsaid, key=lambda one: one.name)),
     )
 
 
@@ -432,6 +444,8 @@ def _entry(
     category = said.category_of(draft.id) or draft.category or "write"
     reads = category in READS
     notes = list(draft.notes)
+    if draft.category is None and said.category_of(draft.id) is None:
+        notes.insert(0, f"whether it reads or writes is unknown: {draft.unknown or 'nothing says so'}")
     input_schema, output_schema = _schemas(draft, said, defs, notes)
     risk = hint.risk or draft.risk or {"read": "low", "analytics": "low", "admin": "high"}.get(category, "medium")
     idempotency = hint.idempotency or draft.idempotency

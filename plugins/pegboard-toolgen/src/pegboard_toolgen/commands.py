@@ -108,7 +108,7 @@ def init(*, no_record: bool, with_: tuple[frozenset[str], ...], **said: Any) -> 
 
     request = flow.Request(**said, record=not no_record, parts=frozenset().union(*with_))
     with _working("finding out what there is"):
-        report = flow.init(request, _ask)
+        report = flow.init(request, _ask, _ask_reads)
     _tell(report)
     _tell_left_out(report)
     _tell_todo(report)
@@ -296,8 +296,8 @@ def _tell_todo(report: Report) -> None:
     hints = f"{_shown_path(report.folder)}/toolgen.toml"
     if report.unsaid:
         number = counted(len(report.unsaid), "tool counts as a write", "tools count as writes")
-        few = _few(report.unsaid)
-        _note(f"{number}, for nothing says otherwise ({few}): name what only reads under [categories] in {hints}")
+        _note(f"{number}, for nobody can tell: name what only reads under [categories] in {hints}")
+        _list(f"{one.name}: {one.why or 'nothing says whether it reads or writes'}" for one in report.unsaid)
     if report.silent:
         few = _few(report.silent)
         number = counted(len(report.silent), "tool has", "tools have")
@@ -352,15 +352,25 @@ def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     with quiet():
-        return _choice_of(ranked)
+        return _choice_of(ranked, "Which of them? Numbers and ranges (1-20, 25), or all")
 
 
-def _choice_of(ranked: Sequence[tuple[str, str, str]]) -> list[str]:
+def _ask_reads(unsaid: Sequence[tuple[str, str, str]]) -> list[str] | None:
+    """Let a person at a terminal say which tools only read; None where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    with quiet():
+        click.echo("Nobody can tell whether these read or write:", err=True)
+        question = "Which of them only read? Numbers and ranges (1-20, 25), all, or none"
+        return _choice_of(unsaid, question, none=True)
+
+
+def _choice_of(ranked: Sequence[tuple[str, str, str]], question: str, *, none: bool = False) -> list[str]:
     for number, (_, name, description) in enumerate(ranked, 1):
         click.echo(f"{number:4} {shown(name, 64)}  {shown(description, 80)}", err=True)
     while True:
-        answer = click.prompt("Which of them? Numbers and ranges (1-20, 25), or all", err=True)
-        chosen = numbers_of(answer, len(ranked))
+        answer = click.prompt(question, err=True)
+        chosen = [] if none and answer.strip().lower() == "none" else numbers_of(answer, len(ranked))
         if chosen is not None:
             return [ranked[index][0] for index in chosen]
         click.echo("That is not a list of numbers from above.", err=True)

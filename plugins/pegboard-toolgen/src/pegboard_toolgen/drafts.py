@@ -34,7 +34,8 @@ class Draft:
         output_schema: of the result's data, an object.
         description: the source's own words, sanitised.
         title: a few words for a person.
-        category: what the source says of it (a GET reads); None where it says nothing, which is a write.
+        category: what the source says of it (a GET reads); None where nobody can tell, which is a write.
+        unknown: why nobody can tell whether it reads or writes, where a reason is known.
         risk: None where the source says nothing.
         idempotency: by the source's own rules (a PUT is idempotent).
         timeout_ms: where the source says one.
@@ -62,6 +63,7 @@ class Draft:
     where: str
     title: str | None = None
     category: Category | None = None
+    unknown: str = ""
     risk: Risk | None = None
     idempotency: Idempotency | None = None
     timeout_ms: int | None = None

@@ -20,6 +20,7 @@ from pegboard import ConfigError
 from pegboard_toolgen import building, flow, sources
 from pegboard_toolgen import folder as places
 from pegboard_toolgen._texts import as_word, shown, to_line
+from pegboard_toolgen.answers import Answers
 from pegboard_toolgen.assemble import EXCLUDED, PLACES, Assembled, choose, gather
 from pegboard_toolgen.changes import PROVENANCE, changes_of
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
@@ -318,6 +319,7 @@ def _made(
     missing = _missing(folder, state.generated, failed, gathered)
     gathered = missing.added_to(gathered)
     hints = flow.hints_of(folder, flow.included_before(state.profile))
+    gathered = Answers.of(state.profile).laid_on(gathered)
     choice = choose(gathered, hints, state.lock)
     selection = flow.selected_before(state.profile)
     made = flow.assembled(

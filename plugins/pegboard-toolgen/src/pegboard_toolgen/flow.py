@@ -26,7 +26,8 @@ from pegboard_toolgen import profile as profiles
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted, shown, to_bytes
 from pegboard_toolgen.accepting import accept, is_own
-from pegboard_toolgen.assemble import Assembled, Choice, Sources, assemble, choose, gather
+from pegboard_toolgen.answers import Answers
+from pegboard_toolgen.assemble import Assembled, Choice, Sources, Unsaid, assemble, choose, gather
 from pegboard_toolgen.building import Known, built, draft_of, existing_folder, merged_build, names_in
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
 from pegboard_toolgen.names import Lock, reserve
@@ -111,7 +112,7 @@ class Report:
         written: names of files that were written or deleted.
         conflicts: of the merge.
         left_out: what became no tool; empty for `build`.
-        unsaid: tools that count as writes for nothing says what they do.
+        unsaid: tools that count as writes, for nobody can tell what they do.
         routes: of web frameworks, not covered.
         notes: sentences.
         silent: names of tools none of whose examples has an output.
@@ -124,7 +125,7 @@ class Report:
     written: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    unsaid: tuple[str, ...] = ()
+    unsaid: tuple[Unsaid, ...] = ()
     routes: tuple[Route, ...] = ()
     notes: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
@@ -152,6 +153,7 @@ class Found:
         routes: of web frameworks; None where nobody looked for them.
         notes: sentences.
         missing: libraries that are not installed.
+        answers: of a person, about what nobody could tell.
     """
 
     request: Request
@@ -166,10 +168,16 @@ class Found:
     routes: tuple[Route, ...] | None
     notes: tuple[str, ...]
     missing: tuple[str, ...]
+    answers: Answers
 
 
-def find(request: Request, ask: Ask) -> Found:
+def find(request: Request, ask: Ask, ask_reads: Ask = lambda _: None) -> Found:
     """Discover what `init` will write.
+
+    Args:
+        request: what is asked for.
+        ask: lets a person choose among many candidates.
+        ask_reads: lets a person say which tools only read, of those of which nobody can tell.
 
     Raises:
         ConfigError: the options contradict each other, nothing was found, or a hint means nothing.
@@ -186,11 +194,20 @@ def find(request: Request, ask: Ask) -> Found:
     sources = tuple(attrs.evolve(one, include=hints.wanted) for one in sources)
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     say("making tools of what was found")
-    gathered = gather(placed(found, root, state.generated), state.lock)
+    answers = Answers.of(state.profile)
+    gathered = answers.laid_on(gather(placed(found, root, state.generated), state.lock))
     choice = choose(gathered, hints, state.lock)
     selected = attrs.evolve(_select(request, choice, state, root, folder, ask), include=include)
     project = _project(profile, gathered, request.runtime, request.base_url, sources)
-    made = assembled(gathered, choice, hints, state.lock, project, selected.ids, state.generated, _levels(folder, root))
+    levels = _levels(folder, root)
+
+    def make(gathered: Sources) -> Assembled:
+        choice = choose(gathered, hints, state.lock)
+        return assembled(gathered, choice, hints, state.lock, project, selected.ids, state.generated, levels)
+
+    made = make(gathered)
+    if not request.all and (more := answers.with_more(made.unsaid, ask_reads)) != answers:
+        answers, made = more, make(more.laid_on(gathered))
     if not made.document["tools"]:
         raise _nothing(made, failed)
     left_out = tuple(sorted({*made.left_out, *failed}, key=lambda one: (one.id, one.why, one.where)))
@@ -215,11 +232,12 @@ def find(request: Request, ask: Ask) -> Found:
             *_lacks(programs_elsewhere(made.document, sources), missing),
         ),
         missing=missing,
+        answers=answers,
     )
 
 
-def init(request: Request, ask: Ask) -> Report:
-    """Discover, and make or renew the folder.
+def init(request: Request, ask: Ask, ask_reads: Ask = lambda _: None) -> Report:
+    """Discover, and make or renew the folder; the arguments are those of `find`.
 
     Raises:
         ConfigError: the options contradict each other, nothing was found, a hint or an override means nothing, or the
@@ -227,7 +245,7 @@ def init(request: Request, ask: Ask) -> Report:
 
     .. versionadded:: 0.1
     """
-    found = find(request, ask)
+    found = find(request, ask, ask_reads)
     request, folder, made, selected = found.request, found.folder, found.made, found.selection
     notes = [*selected.notes, *found.notes]
     if request.record:
@@ -245,6 +263,7 @@ def init(request: Request, ask: Ask) -> Report:
         _levels(folder, found.root),
         options,
         None if found.routes is None else [attrs.asdict(route) for route in found.routes],
+        found.answers.to_json(),
     )
     kept = {places.DRAFT: to_bytes(draft_of(made.document, made.left_out)), places.PROFILE: to_bytes(said)}
     if not folder.exists(places.HINTS):

@@ -449,12 +449,15 @@ def to_json(
     levels: int,
     options: Mapping[str, str],
     not_covered: Sequence[Mapping[str, str]] | None = None,
+    categories: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`project.profile.json`: how the project was classified, and what `init` was asked for. No path of the machine.
 
-    `not_covered` is there only where somebody looked for routes.
+    `not_covered` is there only where somebody looked for routes, `categories` where a person was asked what reads.
     """
-    looked_for = {} if not_covered is None else {"not_covered": [dict(route) for route in not_covered]}
+    asked: dict[str, Any] = {} if categories is None else {"categories": dict(categories)}
+    if not_covered is not None:
+        asked["not_covered"] = [dict(route) for route in not_covered]
     return {
         "profile_version": PROFILE_VERSION,
         "project": dict(project),
@@ -463,6 +466,6 @@ def to_json(
         "levels": levels,
         "options": dict(options),
         "selection": selection,
-        **looked_for,
+        **asked,
         "notes": list(profile.notes),
     }

@@ -7,13 +7,15 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import griffe
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen.discover._known import READ_VERBS, WRITE_VERBS, first_word
 from pegboard_toolgen.discover._types import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pegboard_toolgen.discover._bodies import Facts
     from pegboard_toolgen.discover._sources import Tree
@@ -21,26 +23,11 @@ if TYPE_CHECKING:
 
 BROKEN = (griffe.GriffeError, RecursionError, KeyError, ValueError, TypeError, AttributeError, IndexError, MemoryError)
 """What a source that nobody foresaw may raise in griffe or here; it costs the tool it is about."""
-_WRITE_VERBS = frozenset((
-    "write", "save", "delete", "remove", "send", "set", "put", "post", "patch", "update", "insert", "add", "append",
-    "create", "make", "mkdir", "copy", "move", "rename", "store", "upload", "push", "publish", "install", "uninstall",
-    "enable", "disable", "activate", "deactivate", "register", "unregister", "start", "stop", "kill", "close", "open",
-    "reset", "clear", "drop", "purge", "configure", "init", "initialize", "setup", "teardown", "load_into",
-    "execute", "launch", "spawn", "shutdown", "connect", "edit", "prompt", "confirm", "pause", "echo", "print",
-    "secho", "disconnect", "lock", "unlock", "mount", "unmount", "chmod", "chown", "touch", "truncate", "flush",
-    "commit", "rollback", "seed",
-))  # fmt: skip
 _AGAIN_VERBS = frozenset((
     "set", "activate", "deactivate", "enable", "disable", "delete", "remove", "clear", "reset", "close", "touch",
 ))  # fmt: skip
 _ONCE_VERBS = frozenset((
     "send", "append", "add", "create", "insert", "push", "publish", "post",
-))  # fmt: skip
-_READ_VERBS = frozenset((
-    "get", "is", "has", "are", "can", "parse", "format", "compute", "calculate", "count", "find", "search", "match",
-    "compare", "convert", "decode", "encode", "to", "from", "read", "list", "show", "describe", "check", "validate",
-    "normalize", "natural", "distance", "similarity", "split", "join", "strip", "quote", "unquote", "escape", "hash",
-    "loads", "dumps", "len", "length", "size", "iter", "min", "max", "sum", "mean", "sort", "sorted", "filter",
 ))  # fmt: skip
 _RUN_NAMES = re.compile(
     r"^(eval|exec|unpickle|system|shell|spawn)(_|$)|unsafe|(^|_)(run|exec)_(code|script|shell|command)"
@@ -64,37 +51,96 @@ _CODES = {
 _INVALID_NAMES = re.compile(r"Invalid|Parse|Syntax|Decode|Encode|Validation|Format|BadParameter|Usage")
 
 
-def category_of(name: str, facts: Facts | None, returns: object) -> tuple[Category | None, Idempotency | None]:
-    """Whether a function reads or writes, and whether it may be called again; None where nothing says so.
+@attrs.frozen
+class Judged:
+    """Whether a function reads or writes.
+
+    Args:
+        category: None where nobody can tell.
+        why: what it was judged by; where nobody can tell, why not.
+        idempotency: whether it may be called again; None where nothing says so.
+    """
+
+    category: Category | None
+    why: str
+    idempotency: Idempotency | None = None
+
+
+def category_of(name: str, facts: Facts | None, returns: object) -> Judged:
+    """Whether a function reads or writes, by what its body shows; a verb in its name alone does not make it a write.
 
     Args:
         name: of the function.
         facts: what its body shows, where it has one.
         returns: its annotation.
     """
-    verb = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower().split("_")[0]
-    is_check = verb in {"check", "validate", "verify", "assert"} and not (facts and facts.changes)
-    gives_nothing = not is_check and returns is not None and str(returns) in {"None", "NoReturn", "Never"}
-    if verb in _WRITE_VERBS or gives_nothing or (facts is not None and facts.changes):
-        again: Idempotency | None = (
-            "idempotent" if verb in _AGAIN_VERBS else "not_idempotent" if verb in _ONCE_VERBS else None
-        )
-        is_sure = verb in _WRITE_VERBS or gives_nothing
-        return ("write" if is_sure or any("changes" in change for change in facts.changes) else None), again  # type: ignore[union-attr]
-    if facts is not None and (facts.returns or facts.yields or is_check) and not facts.runs:
-        return "read", "idempotent"
-    if facts is None and returns is not None and verb in _READ_VERBS:
-        return "read", "idempotent"
-    return None, None
+    verb = first_word(name)
+    told = str(returns) if returns is not None else ""
+    gives_nothing = told in {"None", "NoReturn", "Never"}
+    if facts is None:
+        return _by_signature(name, told)
+    again = _again(verb)
+    if sure := [change for change in facts.changes if "changes" in change]:
+        return Judged("write", f"it {sure[0]}", again)
+    if facts.changes:
+        return Judged("write" if verb in WRITE_VERBS else None, f"it {facts.changes[0]}", again)
+    is_check = verb in {"check", "validate", "verify", "assert"}
+    if gives_nothing and not is_check:
+        return Judged("write", "it gives nothing, so it is called for what it does", again)
+    if not (facts.returns or facts.yields or is_check):
+        is_sure = verb in WRITE_VERBS
+        return Judged("write" if is_sure else None, "it gives nothing, and nothing shows what it does", again)
+    if facts.unseen:
+        is_sure = verb in WRITE_VERBS
+        return Judged("write" if is_sure else None, f"it calls {facts.unseen[0]}, which cannot be looked into", again)
+    if any(run.given for run in facts.runs):
+        return Judged(None, "it runs what its caller gives")
+    return Judged("read", "it computes its answer and changes nothing", "idempotent")
 
 
-def runs_code(name: str, facts: Facts | None) -> str | None:
-    """Why a function runs what it is given; None where nothing says so."""
-    if facts is not None and facts.runs:
-        return facts.runs
-    if _RUN_NAMES.search(name.lower()):
+def _by_signature(name: str, told: str) -> Judged:
+    """Where there is no body to look into: by every word of the name, and by what comes back."""
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower().strip("_").split("_")
+    if words[0] in {"is", "has", "are", "can"} and told == "bool":
+        return Judged("read", "it answers yes or no", "idempotent")
+    if any(word in WRITE_VERBS for word in words):
+        return Judged("write", "its name says so, and it has no body that could be looked into", _again(words[0]))
+    if told in {"None", "NoReturn", "Never"}:
+        return Judged("write", "it gives nothing, so it is called for what it does")
+    if told and (words[0] in READ_VERBS or told not in {"bool", "Any", "object"}):
+        return Judged("read", "it gives a value, and its name promises no change", "idempotent")
+    return Judged(None, "it has no body that could be looked into, and its signature does not tell")
+
+
+def _again(verb: str) -> Idempotency | None:
+    return "idempotent" if verb in _AGAIN_VERBS else "not_idempotent" if verb in _ONCE_VERBS else None
+
+
+def runs_code(name: str, facts: Facts | None, *, own: bool) -> str | None:
+    """Why a function runs what its caller gives it; None where nothing says so.
+
+    Args:
+        name: of the function.
+        facts: what its body shows, where it has one.
+        own: the object that it is a method of is the library's, and not made of what the caller gives.
+    """
+    for run in facts.runs if facts is not None else ():
+        given = run.given - {"self", "cls"} if own else run.given
+        if given and not ("import" in run.why and run.by):
+            return attrs.evolve(run, given=given).told()
+    is_seen = facts is not None and not facts.unseen
+    if not is_seen and _RUN_NAMES.search(name.lower()):
         return "by its name it runs what it is given"
     return None
+
+
+def notes_of(judged: Judged, facts: Facts | None, *, own: bool) -> Iterator[str]:
+    """Why a function counts as a write, and what it runs that is the library's own."""
+    if judged.category == "write":
+        yield f"counts as a write: {judged.why}"
+    for run in facts.runs if facts is not None else ():
+        if not run.given - ({"self", "cls"} if own else set()):
+            yield run.told_of_own()
 
 
 def errors_of(

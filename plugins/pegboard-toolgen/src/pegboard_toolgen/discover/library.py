@@ -24,7 +24,7 @@ from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
-from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, runs_code
+from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, notes_of, runs_code
 from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
 from pegboard_toolgen.discover._finding import clean_path
 from pegboard_toolgen.discover._parameters import Parameter, arguments_of
@@ -238,7 +238,9 @@ class _Drafting:
         exceptions, errors = errors_of(self.doc.raises, self.facts, self.scope, self.tree)
         if exceptions:
             binding["exceptions"] = exceptions
-        category, idempotency = category_of(self.name, self.facts, self._returns())
+        judged = category_of(self.name, self.facts, self._returns())
+        own = found.callee in {"instance", "method", "class method"}
+        self.notes += notes_of(judged, self.facts, own=own)
         return Draft(
             id=f"python:{found.path}",
             words=tuple(found.path.split(".")),
@@ -249,14 +251,15 @@ class _Drafting:
             title=sanitise(self.name.replace("_", " ").strip().capitalize(), 100) or None,
             kind="library",
             where="",
-            category=category,
-            risk="low" if category == "read" else None,
-            idempotency=idempotency,
+            category=judged.category,
+            unknown="" if judged.category else judged.why,
+            risk="low" if judged.category == "read" else None,
+            idempotency=judged.idempotency,
             errors=errors,
             examples=self._examples(schema),
             side_effects=tuple(f"It {change}." for change in (self.facts.changes if self.facts else ())[:10]),
             notes=tuple(dict.fromkeys(self.notes))[:MAX_NOTES],
-            runs_code=runs_code(self.name, self.facts),
+            runs_code=runs_code(self.name, self.facts, own=own),
         )
 
     # what it is
