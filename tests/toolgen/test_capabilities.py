@@ -192,7 +192,7 @@ def counted(
 ) -> Iterator[tuple[dict[str, int], list[Any]]]:
     """How many of a table's capabilities are right, wrong and missing, and what was not right."""
     name: str = request.param
-    table = tomllib.loads(TABLES[name].read_text(encoding="utf-8"))
+    table = _read(name)
     for program in table.get("needs", ()):
         if shutil.which(program) is None:
             peers.programs.cannot_start(program, "there is none")
@@ -201,7 +201,7 @@ def counted(
     _require(table)
     inside = [str(Path(site, one)) for one in table.get("path", ())]
     env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
-    places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, name, peers)}
+    places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, peers)}
     if table["kind"] == "library":
         env["PYTHONPATH"] = site
     if table["kind"] == "service":
@@ -227,7 +227,7 @@ def _require(table: Mapping[str, Any]) -> None:
             pytest.skip(f"{' '.join(command)} does not say {expected} here")
 
 
-def _of_npm(table: Mapping[str, Any], name: str, peers: Any) -> dict[str, str]:
+def _of_npm(table: Mapping[str, Any], peers: Any) -> dict[str, str]:
     """Where Node, the packages of `npm`, and the one file of a package that `document` names lie."""
     found = {}
     if packages := table.get("npm", ()):
@@ -236,18 +236,26 @@ def _of_npm(table: Mapping[str, Any], name: str, peers: Any) -> dict[str, str]:
             for package in packages:
                 peers.npm(folder, package)
 
-        modules = peers.installed(f"capabilities-{name}", packages, install) / "node_modules"
+        modules = peers.installed("capabilities-npm", packages, install) / "node_modules"
         found |= {"nodejs": peers.node(), "modules": str(modules)}
     if "document" in table:
         package, file = table["document"]
+        others = (one["document"] for one in map(_read, TABLES) if "document" in one)
+        files = sorted(name for other, name in others if other == package)
 
         def keep(folder: Path) -> None:
+            """Hundreds of documents, of which the tables need a few."""
             peers.npm(folder / "whole", package)
-            shutil.copyfile(folder / "whole" / "node_modules" / file, folder / "document.json")
-            shutil.rmtree(folder / "whole")  # hundreds of documents of which one is needed
+            for name in files:
+                shutil.copyfile(folder / "whole" / "node_modules" / name, folder / Path(name).name)
+            shutil.rmtree(folder / "whole")
 
-        found["document"] = str(peers.installed(f"document-{name}", table["document"], keep) / "document.json")
+        found["document"] = str(peers.installed("capabilities-documents", (package, *files), keep) / Path(file).name)
     return found
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(TABLES[name].read_text(encoding="utf-8"))
 
 
 def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str, int], list[Any]]:
