@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import json
+import os
 import shutil
 import string
 import subprocess
@@ -28,20 +29,23 @@ HERE = Path(__file__).parent / "capabilities"
 TABLES = {path.stem: path for path in sorted(HERE.glob("*.toml"))}
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "discovery.md"
 ASK_A_LIBRARY = """
-import importlib, json, pkgutil, sys
+import base64, importlib, json, pkgutil, sys
 sys.path[:0] = json.loads(sys.argv[1])
 space = {}
 for module in json.loads(sys.argv[2]):
     exec("import " + module, space)
+def form_of(value):
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 answers = []
 for expression in json.load(sys.stdin):
     try:
         answers.append({"is": eval(expression, space)})
     except Exception as error:
         answers.append({"raises": type(error).__name__})
-json.dump(answers, sys.stdout, default=str)
+json.dump(answers, sys.stdout, default=form_of)
 """
-"""A program that answers Python expressions in a process of its own. What has no JSON form is its text."""
+"""A program that answers Python expressions in a process of its own. Bytes are base64, as an output schema says; what
+else has no JSON form is its text."""
 
 
 def _answered_by_library(table: Mapping[str, Any], built: Any, site: str) -> list[Any]:
@@ -203,7 +207,8 @@ def counted(
     env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
     places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, peers)}
     if table["kind"] == "library":
-        env["PYTHONPATH"] = site
+        # Programs lie there as well: one that is called like the library is none.
+        env["PYTHONPATH"] = os.pathsep.join((str(venv / "bin"), site))
     if table["kind"] == "service":
         port = peers.free_port()
         places["port"] = port

@@ -30,6 +30,7 @@ UserId = NewType("UserId", int)
 Bound = TypeVar("Bound", bound=int)
 OneOf = TypeVar("OneOf", int, str)
 Free = TypeVar("Free")
+Keys = TypeVar("Keys", bound=Sequence[Hashable])
 class Color(Enum):
     RED = "red"
     BLUE = "blue"
@@ -69,6 +70,8 @@ def draft(discover: Make) -> Callable[[str], Draft]:
 
 
 BASE64 = {"type": "string", "contentEncoding": "base64"}
+SCALARS = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
+TEXT_OR_KEYS = {"anyOf": [SCALARS, {"type": "string"}]}
 DATE = {"type": "string", "format": "date"}
 DATETIME = {"type": "string", "format": "date-time"}
 DURATION = {"type": "string", "format": "duration"}
@@ -103,6 +106,8 @@ DURATION = {"type": "string", "format": "duration"}
         ("Sequence[str]", {"type": "array", "items": {"type": "string"}}, None),
         ("Sequence[object]", {"type": ["string", "array"]}, None),
         ("abc.Sequence", {"type": ["string", "array"]}, None),
+        ("Sequence[Hashable]", TEXT_OR_KEYS, None),
+        ("Keys", TEXT_OR_KEYS, None),
         ("tuple", {"type": "array"}, "tuple"),
         ("tuple[()]", {"type": "array", "maxItems": 0}, "tuple"),
         ("tuple[int, ...]", {"type": "array", "items": {"type": "integer"}}, "tuple"),
@@ -356,7 +361,9 @@ FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
         ("Sequence[int]", {}),
         ("dt.date", {}),
         ("list[Decimal]", {"type": "array"}),
-        ("bytes", {}),
+        ("bytes", BASE64),
+        ("bytes | None", {"type": ["string", "null"], "contentEncoding": "base64"}),
+        ("bytes | str", {}),
     ],
 )
 def test_a_result_is_typed_where_its_annotation_is(

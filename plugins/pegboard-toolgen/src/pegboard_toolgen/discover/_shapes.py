@@ -121,7 +121,7 @@ LISTS = frozenset(
     {"builtins.list", "abc.List", "abc.Iterable", "abc.Reversible", "abc.Container", "abc.MutableSequence"}
 )
 TEXTS_OR_LISTS = frozenset({"abc.Sequence", "abc.Collection", "abc.Sized"})
-"""A text is one of these too: where nothing is said of the items, either may be given."""
+"""A text is one of these too: where its items may be anything, or anything hashable, either may be given."""
 SETS = {
     "builtins.set": "set",
     "abc.Set": "set",

@@ -26,6 +26,7 @@ from pegboard_toolgen.discover._shapes import (
     LISTS,
     MAPPINGS,
     PLAIN,
+    SCALAR,
     SETS,
     TEXT,
     TEXTS_OR_LISTS,
@@ -215,7 +216,7 @@ def _subscripted(node: ast.Subscript, scope: Scope, depth: int) -> Shape:
     if path in LISTS or path in TEXTS_OR_LISTS:
         items = _shape(inner[0], scope, depth - 1)
         shape = list_of(items)
-        if path in TEXTS_OR_LISTS and not items.schema and not shape.lacks:
+        if path in TEXTS_OR_LISTS and items.schema in (ANY, SCALAR) and not shape.lacks:
             return unite([Shape(TEXT), shape])
         return shape
     if path in SETS:
@@ -553,6 +554,8 @@ def _told(shape: Shape) -> Schema | None:
         if not schema or kind == "object" or (isinstance(kind, list) and "object" in kind):
             return None
         kinds += [kind] if isinstance(kind, str) else kind or []
+    if shape.coerce == ("bytes",) and "contentEncoding" in shape.schema:
+        return shape.schema
     if shape.coerce:  # dates, decimals and the like: the binding says how they look
         return {"type": "array"} if all(kind == "array" for kind in kinds) and kinds else {}
     if shape.notes:
