@@ -149,8 +149,8 @@ def test_a_description_leaves_examples_and_directives_out_and_is_never_empty(dra
         return a
     '''
     assert draft(text).description == "Do it.\n\nMore words."
-    assert draft(text, "g").description == "Calls lib.g(a)."
-    assert draft(text, "h").description == "Calls lib.h(a). https://example.org/h"
+    assert draft(text, "g").description == "lib.g(a): its source does not say what it does."
+    assert draft(text, "h").description == "lib.h(a): its source does not say what it does. https://example.org/h"
 
 
 def test_doctests_become_examples_with_their_results(draft: Drafted) -> None:

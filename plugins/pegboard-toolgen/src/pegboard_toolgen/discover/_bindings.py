@@ -79,7 +79,7 @@ class Bindings:
             names[name.asname or first] = name.name if name.asname else first
 
     def _import_from(self, one: ast.ImportFrom, path: str) -> None:
-        base = self._base(one, path)
+        base = base_of(one, path, is_package=self._is_package(path))
         self.import_(base)
         for name in one.names:
             if name.name != "*":
@@ -95,10 +95,11 @@ class Bindings:
             self.import_(f"{base}.{name}")
         return self.of(base, name) or f"{base}.{name}"
 
-    def _base(self, one: ast.ImportFrom, path: str) -> str:
-        if not one.level:
-            return one.module or ""
-        above = path.split(".")[: (None if one.level == 1 else 1 - one.level)]
-        if not self._is_package(path):
-            above = path.split(".")[: -one.level]
-        return ".".join([*above, *([one.module] if one.module else [])])
+
+def base_of(one: ast.ImportFrom, module: str, *, is_package: bool) -> str:
+    """The dotted path of the module that `from ... import` in a module is about."""
+    if not one.level:
+        return one.module or ""
+    parts = module.split(".")
+    above = parts[: len(parts) - one.level + is_package]
+    return ".".join([*above, *([one.module] if one.module else [])])

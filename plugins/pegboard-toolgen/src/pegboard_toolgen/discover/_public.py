@@ -15,6 +15,7 @@ import attrs
 import griffe
 
 from pegboard_toolgen.discover._sources import LOST
+from pegboard_toolgen.discover._twins import Twins
 from pegboard_toolgen.discover._types import Scope, dotted, normal, parse
 from pegboard_toolgen.drafts import LeftOut
 
@@ -47,6 +48,7 @@ class Found:
         overloads: signatures that a stub gives beside it.
         home: what its place in the source is told of: the function, or the instance.
         owner: the class, for its docstring.
+        twin: the same in pure Python, where the function is a stub's.
     """
 
     path: str
@@ -56,6 +58,7 @@ class Found:
     home: griffe.Object
     overloads: tuple[griffe.Function, ...] = ()
     owner: griffe.Class | None = None
+    twin: griffe.Function | None = None
 
 
 @attrs.define
@@ -79,6 +82,7 @@ class Walk:
     offers: list[Offer] = attrs.field(factory=list)
     _unnamed: list[tuple[str, griffe.Module]] = attrs.field(factory=list)
     _seen: set[str] = attrs.field(factory=set, alias="seen")
+    _twins: Twins = attrs.field(default=attrs.Factory(lambda walk: Twins(walk.tree), takes_self=True), alias="twins")
     _modules: set[str] = attrs.field(factory=set)
     _instances: dict[tuple[str, ...], list[tuple[str, str]]] = attrs.field(factory=dict)
 
@@ -113,7 +117,7 @@ class Walk:
 
     def _offer(self, path: str, module: griffe.Module) -> Modules:
         """Take the exported names of a module, and keep them apart; answer the modules that are named or lie below."""
-        inner = Walk(self.tree, self.instance_methods, seen=self._seen)
+        inner = Walk(self.tree, self.instance_methods, seen=self._seen, twins=self._twins)
         named = inner._take_names(path, module)
         inner._tell_methods()
         if inner.found:
@@ -192,7 +196,10 @@ class Walk:
             self._take_value(public, module, target)
 
     def _add(self, found: Found) -> None:
-        self.found.append(found)
+        twin = self._twins.of(found.function)
+        if twin is not None:  # it is the same tool
+            self._seen.add(twin.path)
+        self.found.append(attrs.evolve(found, twin=twin))
 
     def _overloads(self, function: griffe.Function) -> tuple[griffe.Function, ...]:
         own = list(function.overloads or ())

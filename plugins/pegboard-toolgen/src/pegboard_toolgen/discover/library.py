@@ -23,6 +23,7 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
+from pegboard_toolgen.discover._descriptions import doc_of
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, notes_of, runs_code
 from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
@@ -50,6 +51,7 @@ from pegboard_toolgen.names import fits_any, plain_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+UNDESCRIBED = "its source describes it nowhere"
 MAX_EXAMPLES = 8
 MAX_PARAMETERS = 100
 MAX_NOTES = 30
@@ -84,10 +86,9 @@ def discover_library(
     walk = Walk(tree, instance_methods=instance_methods)
     walk.run()
     drafter = _Drafter(tree, import_name, metadata)
-    for found in walk.found:
+    wanted = [*walk.found, *(found for offer in walk.offers for found in drafter.asked(offer, include))]
+    for found in wanted:
         drafter.draft(found)
-    for offer in walk.offers:
-        drafter.offer(offer, include)
     version = metadata.version if metadata else drafter.own_version()
     name = metadata.name if metadata else distribution or import_name
     source: dict[str, Any] = {"kind": "library", "name": clean(name, 200)}
@@ -172,17 +173,16 @@ class _Drafter:
         else:
             self.drafts.append(attrs.evolve(made, where=where))
 
-    def offer(self, offer: Offer, include: Collection[str]) -> None:
-        """Draft what is asked for of a module that its package does not re-export; say how much the rest is."""
+    def asked(self, offer: Offer, include: Collection[str]) -> list[Found]:
+        """What is asked for of a module that its package does not re-export; how much the rest is, is told."""
         asked = [found for found in offer.found if _is_asked(found.path, include)]
-        for found in asked:
-            self.draft(found)
         if asked:
             self.left_out += offer.left_out
         if rest := len(offer.found) - len(asked):
             why = f"{counted(rest, 'function')} that its package does not re-export: --include '{offer.path}.*'"
             where = self.tree.where(offer.module)
             self.left_out.append(LeftOut(f"module {offer.path}"[:500], why[:300], where, offers=rest))
+        return asked
 
     def facts(self, function: griffe.Function) -> Facts | None:
         """What the body shows."""
@@ -208,8 +208,8 @@ class _Drafting:
         self.required: list[str] = []
         self.order: list[tuple[Parameter, bool]] = []
         """Parameters of the source in order, and whether the tool has them."""
-        self.doc = read_docstring(self.function.docstring)
-        self.facts = drafter.facts(self.function)
+        self.doc = doc_of(found)
+        self.facts = drafter.facts(self.function) or (drafter.facts(found.twin) if found.twin else None)
         self.scope = Scope(self.tree, self.function, _variables(self.function))
         self.is_cached = False
         self.shown: list[Call] | None = None
@@ -531,11 +531,10 @@ class _Drafting:
             text = "\n\n".join(one for one in (of_class, text) if one)
         elif self.found.callee == "method" and owner is not None and not text:
             text = read_docstring(owner.docstring).text
-        if not text:
-            self.notes.append("its source describes it nowhere")
-            text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)})."
-        elif not re.search(r"[^\W\d_]{2}", re.sub(r"https?://\S+", "", text)):
-            text = f"Calls {self.found.path}({', '.join(one.name for one, is_kept in self.order if is_kept)}). {text}"
+        if not re.search(r"[^\W\d_]{2}", re.sub(r"https?://\S+", "", text)):
+            self.notes.append(UNDESCRIBED)
+            names = ", ".join(one.name for one, is_kept in self.order if is_kept)
+            text = f"{self.found.path}({names}): its source does not say what it does. {text}".strip()
         if self.doc.returns:
             text = f"{text}\n\nReturns: {self.doc.returns}"
         return sanitise(text, 2_800)
