@@ -17,6 +17,7 @@ import pytest
 
 import pegboard_mcp
 from pegboard import PluginError
+from pegboard_mcp import sdk
 from pegboard_mcp.checks import check_sdk
 from pegboard_mcp.defaults import SDK_RELEASE
 from pegboard_mcp.server import _sdk
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(pegboard_mcp.__file__).parent
+SCRIPTED = Path(__file__).parent / "servers" / "scripted.py"
 DOCUMENTED = {
     "mcp.client.auth", "mcp.client.session", "mcp.client.streamable_http", "mcp.server.auth.middleware.bearer_auth",
     "mcp.server.auth.provider", "mcp.server.auth.routes", "mcp.server.auth.settings", "mcp.server.caching",
@@ -47,10 +49,10 @@ def is_private(module: str, name: str) -> bool:
     return module not in DOCUMENTED or name.startswith("_") or name == "DISCOVER_TIMEOUT_SECONDS"
 
 
-def test_no_other_module_of_the_server_takes_what_is_private() -> None:
+def test_no_other_module_takes_what_is_private() -> None:
     found = {
         f"{file.name}: {module}:{name}"
-        for file in (HERE / "server").glob("*.py")
+        for file in HERE.rglob("*.py")
         if file.name != "_sdk.py"
         for module, name in taken(file)
         if is_private(module, name)
@@ -58,18 +60,11 @@ def test_no_other_module_of_the_server_takes_what_is_private() -> None:
     assert found == set()
 
 
-def test_the_lists_name_whatever_is_private_and_taken_with_its_reason() -> None:
-    server = {f"{module}:{name}" for module, name in taken(HERE / "server" / "_sdk.py") if is_private(module, name)}
-    assert server == {name for name in _sdk.SERVER if "." not in name.partition(":")[2]}
-    client = {
-        f"{module}:{name}"
-        for file in HERE.rglob("*.py")
-        if file.parent.name != "server"
-        for module, name in taken(file)
-        if is_private(module, name)
-    }
-    assert client == set(_sdk.CLIENT)
-    assert all({**_sdk.SERVER, **_sdk.CLIENT}.values())
+@pytest.mark.parametrize(("room", "listed"), [("server", sdk.SERVER), ("client", sdk.CLIENT)])
+def test_the_lists_name_whatever_is_private_and_taken_with_its_reason(room: str, listed: dict[str, str]) -> None:
+    used = {f"{module}:{name}" for module, name in taken(HERE / room / "_sdk.py") if is_private(module, name)}
+    assert used == {name for name in listed if "." not in name.partition(":")[2]}
+    assert all(listed.values())
 
 
 def test_all_that_is_listed_is_there() -> None:
@@ -128,6 +123,73 @@ def test_with_another_release_all_but_serving_goes_on(tmp_path: Path) -> None:
     assert isinstance(json.loads(listed.stdout), list)
     told = [one for one in json.loads(run("doctor", "--json").stdout) if one["where"] == "pegboard serve"]
     assert [one["why"] for one in told] == ["serving needs the MCP SDK mcp 2.3.x, and 2.4.0 is installed"]
+
+
+WRONG_RELEASE = "MCP SDK mcp 2.3.x, and 2.4.0 is installed"
+NAME_GONE = "MCP SDK mcp 2.3.x, and 2.3.0 is installed, which has no mcp.shared.inbound:mcp_param_headers"
+MODULE_GONE = "MCP SDK mcp 2.3.x, and 2.3.0 is installed, which does not fit: import of mcp.client.session halted"
+FIX = 'pip install "mcp~=2.3.0"'
+PREPARED = {
+    WRONG_RELEASE: "importlib.metadata.version = lambda name, real=importlib.metadata.version: "
+    "'2.4.0' if name == 'mcp' else real(name)",
+    NAME_GONE: "import mcp.client.streamable_http, mcp.shared.inbound; del mcp.shared.inbound.mcp_param_headers",
+    MODULE_GONE: "import mcp; del mcp.client.session; sys.modules['mcp.client.session'] = None",
+}
+"""What a program does before it runs `pegboard`, so that the SDK does not fit in this way."""
+DOORS = {
+    "list": "warning: the source one offers nothing",
+    "list --sources": "",
+    "call add a:=1 b:=2": "error: ",
+    "show add": "error: ",
+    "batch": "",
+    "lock": "the source one could not be asked",
+    "doctor": "",
+}
+"""Where servers are met, and how what is said there begins."""
+PROGRAM = """
+import importlib.metadata, runpy, sys
+sys.argv = ["pegboard", *sys.argv[1:]]
+{prepared}
+try:
+    runpy.run_module("pegboard", run_name="__main__")
+finally:
+    print("SDK imported:", "mcp" in sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def run_misfit(tmp_path: Path) -> Any:
+    """Runs the program in a folder with one server, of which a list is known, and an SDK that does not fit."""
+    known = {"command": sys.executable, "args": ["-S", str(SCRIPTED), str(tmp_path), "{}"]}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in known.items()]
+    (tmp_path / "pegboard.toml").write_text("\n".join(["[plugins.mcp.servers.one]", *lines]))
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(words: str, prepared: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", PROGRAM.format(prepared=prepared), "--config", "pegboard.toml"]
+        return subprocess.run(
+            [*command, "--plugin", "mcp", *words.split()],
+            capture_output=True, text=True, cwd=tmp_path, env=environment, check=False, timeout=100,
+            input='{"name": "add", "arguments": {"a": 1, "b": 2}}\n' if words == "batch" else "",
+        )  # fmt: skip
+
+    assert "known" in run("list", "").stdout
+    return run
+
+
+@pytest.mark.parametrize("problem", PREPARED)
+def test_every_door_says_that_the_sdk_does_not_fit_and_what_repairs_it(run_misfit: Any, problem: str) -> None:
+    for words, begins in DOORS.items():
+        if problem != WRONG_RELEASE and words in {"list", "list --sources", "show add", "lock"}:
+            continue  # the version fits, and what is known of the server is told without the SDK
+        done = run_misfit(words, PREPARED[problem])
+        said = (done.stdout + done.stderr).replace('\\"', '"')
+        assert f"MCP servers need the {problem}" in said, words
+        assert FIX in said, words
+        assert "Traceback" not in said
+        assert begins in done.stderr
+        if problem == WRONG_RELEASE and words != "doctor":  # doctor looks at serving too
+            assert "SDK imported: False" in done.stderr, words
 
 
 async def test_the_switch_leaves_everything_to_the_sdk(over_http: Any, monkeypatch: pytest.MonkeyPatch) -> None:

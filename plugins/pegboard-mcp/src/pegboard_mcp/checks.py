@@ -129,15 +129,15 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
     import trio
 
     from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-    from pegboard_mcp.client.connection import open_connection
     from pegboard_mcp.client.discovery import discover
     from pegboard_mcp.client.elicitation import Elicitation
+    from pegboard_mcp.client.lifecycle import import_connection
     from pegboard_mcp.packages import fetches
 
     limit_s = definition.connect_s + SPARE_S + (definition.install_s if fetches(definition.argv) else 0)
     try:
         with trio.fail_after(limit_s):
-            opened = open_connection(
+            opened = import_connection()(
                 definition,
                 Elicitation(definition).callbacks(),
                 on_gone=lambda: None,

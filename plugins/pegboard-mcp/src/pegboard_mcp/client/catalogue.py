@@ -18,6 +18,7 @@ from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
 from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
+from pegboard_mcp.sdk import problem_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +70,8 @@ class SourceGroup:
     def contested(self) -> frozenset[str]:
         """Names that more than one server wants; each is asked for what it remembers first."""
         if self._contested is None:
-            for one in self.catalogues:
+            # With another release of the SDK no server can be started: what it offered before is not offered now.
+            for one in self.catalogues if problem_with() is None else ():
                 one.remember()
             wanted = Counter(name for one in self.catalogues for name in one.plain_names.values())
             self._contested = frozenset(name for name, count in wanted.items() if count > 1)

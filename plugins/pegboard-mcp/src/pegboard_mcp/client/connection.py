@@ -25,14 +25,6 @@ import attrs
 import mcp_types as types
 import trio
 from mcp.client.session import ClientRequestContext, ClientSession
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-    mcp_param_headers,
-)
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META_KEY
 from pydantic import ValidationError
@@ -40,6 +32,14 @@ from pydantic import ValidationError
 from pegboard.errors import reason_of
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client._sdk import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+    mcp_param_headers,
+)
 from pegboard_mcp.client.negotiation import Dispatcher, Negotiation
 from pegboard_mcp.client.tap import Outbox, Tap, Waiting, number_of
 from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link

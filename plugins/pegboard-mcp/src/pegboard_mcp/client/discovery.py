@@ -166,7 +166,7 @@ def _refused(why: str, fix: str) -> LinkError:
 
 def _with_good_headers(connection: Connection, raws: list[Any], left_out: dict[str, str]) -> list[Any]:
     """Tools without a wrong `x-mcp-header` (2026-07-28 wants those dropped); the maps of the others are noted."""
-    from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
+    from pegboard_mcp.client._sdk import find_invalid_x_mcp_header, x_mcp_header_map
 
     kept: list[Any] = []
     maps: dict[str, Mapping[tuple[str, ...], str]] = {}

@@ -20,10 +20,11 @@ import random
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pegboard import SourceState
+from pegboard import PluginError, SourceState
 from pegboard.errors import reason_of
 from pegboard_mcp.client._errors import LinkError, RpcError
 from pegboard_mcp.client.lists import HEALTHY_S
+from pegboard_mcp.sdk import REACHING, problem_of, problem_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ RETRY_S = 1.0
 """For so long after an attempt that failed, calls get its reason and start no other."""
 ANSWER_S = 0.05
 """So long before its deadline a call that was not sent yet says so, rather than that nobody knows whether it ran."""
-NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized"})
+NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized", "wrong_sdk"})
 """What a later attempt does not repair, unless somebody acts."""
 
 
@@ -192,11 +193,11 @@ class Lifecycle:
         """One connection from its start to its end; returns what ended it."""
         import trio
 
-        if "pegboard_mcp.client.connection" not in sys.modules:
-            # Half a second of imports, the first time: in a thread the loop goes on.
-            await trio.to_thread.run_sync(_import_connection)
-        open_connection = _import_connection()
         try:
+            if "pegboard_mcp.client.connection" not in sys.modules:
+                # Half a second of imports, the first time: in a thread the loop goes on.
+                await trio.to_thread.run_sync(import_connection)
+            open_connection = import_connection()
             async with open_connection(
                 self._definition,
                 self._elicitation.callbacks(),
@@ -246,7 +247,22 @@ def _closing() -> LinkError:
     return LinkError("closed", "the host is closing", "Open a host, and call again.")
 
 
-def _import_connection() -> Callable[..., Any]:
-    from pegboard_mcp.client.connection import open_connection
+def import_connection() -> Callable[..., Any]:
+    """`open_connection`, which has the SDK imported.
 
-    return open_connection
+    Raises:
+        LinkError: the installed SDK is not the one that this package is made for.
+    """
+    # The version first, so that an SDK that does not fit is not even imported.
+    if (problem := problem_with(needs=REACHING)) is None:
+        try:
+            from pegboard_mcp.client.connection import open_connection
+        except PluginError as refused:
+            problem = refused
+        except ImportError as failed:
+            problem = problem_of(failed, needs=REACHING)
+            if problem is None:
+                raise
+        else:
+            return open_connection
+    raise LinkError("wrong_sdk", problem.message, f"Install it: {problem.hint}")

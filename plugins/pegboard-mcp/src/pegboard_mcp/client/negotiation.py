@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import mcp_types as types
 import trio
-from mcp.client.session import DISCOVER_TIMEOUT_SECONDS, ClientSession
 from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client._sdk import DISCOVER_TIMEOUT_SECONDS, JSONRPCDispatcher
 from pegboard_mcp.client.transports._link import own_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+
+    from mcp.client.session import ClientSession
 
     from pegboard_mcp.definitions import ServerDefinition
 
