@@ -59,7 +59,7 @@ FAILURES = {"a coroutine", "an error", "the end of the program", "no exception",
 HOOKS = [
     "provide_settings", "open_resources", "provide_tools", "provide_sources", "make_validator", "make_guards",
     "make_executor", "provide_observers", "provide_dialects", "provide_checks", "register_commands", "add_hookspecs",
-    "why_held",
+    "why_held", "make_layers",
 ]  # fmt: skip
 TAKEN: dict[str, list[Any]] = {
     "provide_checks": [RUBBISH["a list of ints"]],
