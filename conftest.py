@@ -424,7 +424,8 @@ def pytest_configure(config: pytest.Config) -> None:
     start and interrupt inherit that."""
     if config.getoption("--thorough"):
         settings.load_profile("thorough")
-    if config.getoption("dist", "no") == "no":  # where tests run: coverage measures them, and no program that they start
+    # Where tests run: coverage measures them, and no program that they start.
+    if config.getoption("dist", "no") == "no":
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
         if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
             config.pluginmanager.register(Measured(measuring))
