@@ -85,6 +85,9 @@ def _source_options(command: Callable[..., int]) -> Callable[..., int]:
             "--include", metavar="GLOB", multiple=True,
             help="Take only what this fits: 'lib.dates.*', '*_list'; repeatable.",
         ),
+        click.option(
+            "--inspect", is_flag=True, help="Import a library for the docstrings that its files do not have."
+        ),
     )):  # fmt: skip
         command = one(command)
     return command

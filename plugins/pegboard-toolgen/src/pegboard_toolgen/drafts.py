@@ -18,6 +18,8 @@ Kind = Literal["click", "argparse", "help", "library", "openapi"]
 Category = Literal["read", "write", "admin", "analytics"]
 Risk = Literal["low", "medium", "high"]
 Idempotency = Literal["idempotent", "not_idempotent", "unknown"]
+UNDESCRIBED = "its source describes it nowhere"
+"""A note of drafts whose description says no more than their name."""
 
 
 @attrs.frozen(kw_only=True)

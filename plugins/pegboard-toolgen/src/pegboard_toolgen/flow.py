@@ -29,6 +29,7 @@ from pegboard_toolgen.accepting import accept, is_own
 from pegboard_toolgen.answers import Answers
 from pegboard_toolgen.assemble import Assembled, Choice, Sources, Unsaid, assemble, choose, gather
 from pegboard_toolgen.building import Known, built, draft_of, existing_folder, merged_build, names_in
+from pegboard_toolgen.drafts import UNDESCRIBED
 from pegboard_toolgen.hints import Hints, new_hints, read_hints
 from pegboard_toolgen.names import Lock, reserve
 from pegboard_toolgen.parts import parts_now
@@ -71,6 +72,7 @@ class Request:
         type, runtime, execution_model: what a person says of the project.
         base_url: where the HTTP API answers, if its document does not say.
         include: globs over what is taken, of modules too that a library does not re-export; none: those of before.
+        inspect: import libraries for the docstrings of what their files do not describe.
         all: take every candidate, whatever was chosen before.
         record: run read tools and keep what they answer.
         record_http: the same for servers elsewhere.
@@ -89,6 +91,7 @@ class Request:
     execution_model: str | None = None
     base_url: str | None = None
     include: tuple[str, ...] = ()
+    inspect: bool = False
     all: bool = False
     record: bool = True
     record_http: bool = False
@@ -191,7 +194,7 @@ def find(request: Request, ask: Ask, ask_reads: Ask = lambda _: None) -> Found:
     sources = _settled(sources, request, is_inside=folder.path.is_relative_to(root))
     include = request.include or (() if request.all else included_before(state.profile))
     hints = hints_of(folder, include)
-    sources = tuple(attrs.evolve(one, include=hints.wanted) for one in sources)
+    sources = tuple(attrs.evolve(one, include=hints.wanted) for one in _inspecting(sources, request))
     found, failed = discover_all(sources, explicit=not profile.sources, base_url=request.base_url)
     say("making tools of what was found")
     answers = Answers.of(state.profile)
@@ -230,6 +233,7 @@ def find(request: Request, ask: Ask, ask_reads: Ask = lambda _: None) -> Found:
             *without_project,
             *(f"{one.id}: {one.why}" for one in failed),
             *_lacks(programs_elsewhere(made.document, sources), missing),
+            *_undescribed(made.document, sources),
         ),
         missing=missing,
         answers=answers,
@@ -337,6 +341,24 @@ def _settled(sources: tuple[Source, ...], request: Request, *, is_inside: bool) 
         return sources
     require_plain(request.base_url)
     return tuple(attrs.evolve(one, base_url=request.base_url) if one.kind == "openapi" else one for one in sources)
+
+
+def _inspecting(sources: tuple[Source, ...], request: Request) -> tuple[Source, ...]:
+    """The sources, libraries to be imported where that is asked for."""
+    if not request.inspect:
+        return sources
+    if all(one.kind != "library" for one in sources):
+        raise ConfigError("--inspect imports libraries, and there is none here", hint="name one by --library")
+    return tuple(attrs.evolve(one, inspect=one.kind == "library") for one in sources)
+
+
+def _undescribed(document: Mapping[str, Any], sources: Sequence[Source]) -> Iterator[str]:
+    """How to get descriptions of functions that the files of a library do not describe."""
+    names = [tool["name"] for tool in document["tools"] if UNDESCRIBED in tool["provenance"].get("notes", ())]
+    if names and any(one.kind == "library" and not one.inspect for one in sources):
+        few = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        number = counted(len(names), "function is", "functions are")
+        yield f"{number} described nowhere ({few}): --inspect imports the library and asks it for its docstrings"
 
 
 def _lacks(hidden: Mapping[str, tuple[str, str]], missing: Sequence[str]) -> Iterator[str]:

@@ -71,6 +71,7 @@ class Source:
         where: where it is, for this run alone.
         search_paths: where a library lies, for this run alone.
         include: globs over what a library does not re-export, for this run alone.
+        inspect: a library is imported for the docstrings of what its files do not describe.
         inside: the same relative to the project, where it lies there: kept for later runs.
     """
 
@@ -79,12 +80,15 @@ class Source:
     where: str = ""
     search_paths: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    inspect: bool = False
     inside: str = ""
     base_url: str = ""
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """As it stands in the profile."""
-        said = {"kind": self.kind, "name": self.name}
+        said: dict[str, Any] = {"kind": self.kind, "name": self.name}
+        if self.inspect:
+            said["inspect"] = True
         if self.inside:
             said["inside"] = self.inside
         if self.base_url:

@@ -82,7 +82,7 @@ def sources_of(profile: Mapping[str, Any], root: Path) -> list[Source]:
     found = []
     listed = profile.get("sources")
     for one in listed if isinstance(listed, list) else []:
-        if not isinstance(one, dict) or not all(isinstance(text, str) for text in one.values()):
+        if not isinstance(one, dict) or not all(isinstance(one[key], str) for key in one.keys() - {"inspect"}):
             continue
         kind, name, inside = one.get("kind"), one.get("name", ""), one.get("inside", "")
         if kind not in profiles.SOURCE_TYPES or not name or ".." in Path(inside).parts or Path(inside).is_absolute():
@@ -93,6 +93,7 @@ def sources_of(profile: Mapping[str, Any], root: Path) -> list[Source]:
                 kind=kind, name=name, inside=inside, base_url=one.get("base_url", ""),
                 where="" if kind == "library" else where,
                 search_paths=(where,) if kind == "library" and inside else (),
+                inspect=kind == "library" and one.get("inspect") is True,
             )
         )  # fmt: skip
     return found
@@ -142,7 +143,9 @@ def discover(source: Source, base_url: str | None = None) -> Discovery:
     if source.kind == "library":
         from pegboard_toolgen.discover.library import discover_library
 
-        return discover_library(source.name, search_paths=source.search_paths or None, include=source.include)
+        return discover_library(
+            source.name, search_paths=source.search_paths or None, include=source.include, inspect=source.inspect
+        )
     from pegboard_toolgen.discover.openapi import discover_openapi
 
     where: Any = source.where if source.where.lower().startswith(("http://", "https://")) else Path(source.where)

@@ -37,3 +37,10 @@ def without_signature(text: str, path: str) -> str:
     name = re.escape(path.rpartition(".")[2])
     signature = re.match(rf"(?:[\w.]+\.)?{name}\(.*\)(?:\s*->\s*[\w.\[\], |]+)?\s*$", first)
     return text if signature is None else rest.removeprefix("--\n")
+
+
+def describes(text: str, name: str) -> bool:
+    """Whether a text says anything: more than an address, a sign, or the name of something."""
+    words = re.sub(r"https?://\S+", "", text).strip(" .")
+    is_name = words.lower() == name.lower() or re.fullmatch(r"\w*[\d_]\w*", words) is not None
+    return re.search(r"[^\W\d_]{2}", words) is not None and not is_name

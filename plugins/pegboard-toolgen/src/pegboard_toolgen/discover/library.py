@@ -23,11 +23,12 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
-from pegboard_toolgen.discover._descriptions import doc_of
+from pegboard_toolgen.discover._descriptions import describes, doc_of
 from pegboard_toolgen.discover._docstrings import Doc, Said, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_above, errors_of, notes_of, runs_code
 from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
 from pegboard_toolgen.discover._finding import clean_path
+from pegboard_toolgen.discover._inspect import inspected
 from pegboard_toolgen.discover._parameters import Parameter, arguments_of
 from pegboard_toolgen.discover._public import Found, Offer, Walk
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
@@ -45,13 +46,12 @@ from pegboard_toolgen.discover._types import (
     unite,
 )
 from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default
-from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
+from pegboard_toolgen.drafts import UNDESCRIBED, Discovery, Draft, LeftOut
 from pegboard_toolgen.names import fits_any, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-UNDESCRIBED = "its source describes it nowhere"
 MAX_EXAMPLES = 8
 MAX_PARAMETERS = 100
 MAX_NOTES = 30
@@ -64,8 +64,9 @@ def discover_library(
     distribution: str | None = None,
     instance_methods: bool = False,
     include: Collection[str] = (),
+    inspect: bool = False,
 ) -> Discovery:
-    """What a Python library offers, read from its source and stubs. Nothing of it is imported or run.
+    """What a Python library offers, read from its source and stubs. Nothing of it is imported or run, unless asked.
 
     Args:
         import_name: as it is imported: `humanize`, or a module of a package.
@@ -74,6 +75,7 @@ def discover_library(
         distribution: the installed distribution that brings it, where its name cannot be found by the package.
         instance_methods: the methods of a package's ready-made instances are tools as well.
         include: globs over dotted paths, ids and names: they ask for what a package does not re-export, too.
+        inspect: import it, in a child process, for the docstrings of what no file describes.
 
     Raises:
         DiscoveryError: there is no such package, it is compiled without a stub, or its first file cannot be read.
@@ -87,6 +89,8 @@ def discover_library(
     walk.run()
     drafter = _Drafter(tree, import_name, metadata)
     wanted = [*walk.found, *(found for offer in walk.offers for found in drafter.asked(offer, include))]
+    if inspect:
+        drafter.inspect(wanted, folders)
     for found in wanted:
         drafter.draft(found)
     version = metadata.version if metadata else drafter.own_version()
@@ -118,6 +122,7 @@ class _Drafter:
     metadata: Metadata | None
     drafts: list[Draft] = attrs.field(factory=list)
     left_out: list[LeftOut] = attrs.field(factory=list)
+    inspected: dict[str, str] = attrs.field(factory=dict)
     _bodies: BodyReader = attrs.field(init=False)
     _readme: list[Call] = attrs.field(factory=list)
 
@@ -184,6 +189,14 @@ class _Drafter:
             self.left_out.append(LeftOut(f"module {offer.path}"[:500], why[:300], where, offers=rest))
         return asked
 
+    def inspect(self, wanted: Sequence[Found], folders: Sequence[Path]) -> None:
+        """Ask the library itself for the docstrings of what its files do not describe."""
+        names = [found.path for found in wanted if not doc_of(found).text]
+        if names:
+            self.inspected, why = inspected(self.import_name, names, folders)
+            if why is not None:
+                self.left_out.append(LeftOut(f"module {self.import_name}"[:500], f"--inspect: {sanitise(why, 250)}"))
+
     def facts(self, function: griffe.Function) -> Facts | None:
         """What the body shows."""
         return self._bodies.facts(function)
@@ -208,7 +221,7 @@ class _Drafting:
         self.required: list[str] = []
         self.order: list[tuple[Parameter, bool]] = []
         """Parameters of the source in order, and whether the tool has them."""
-        self.doc = doc_of(found)
+        self.doc = doc_of(found, drafter.inspected.get(found.path, ""))
         self.facts = drafter.facts(self.function) or (drafter.facts(found.twin) if found.twin else None)
         self.scope = Scope(self.tree, self.function, _variables(self.function))
         self.is_cached = False
@@ -531,7 +544,7 @@ class _Drafting:
             text = "\n\n".join(one for one in (of_class, text) if one)
         elif self.found.callee == "method" and owner is not None and not text:
             text = read_docstring(owner.docstring).text
-        if not re.search(r"[^\W\d_]{2}", re.sub(r"https?://\S+", "", text)):
+        if not describes(text, self.name):
             self.notes.append(UNDESCRIBED)
             names = ", ".join(one.name for one, is_kept in self.order if is_kept)
             text = f"{self.found.path}({names}): its source does not say what it does. {text}".strip()
