@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pegboard._frozen import EMPTY
 from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.limits import CALL_LEVELS
 from pegboard.results import ToolResult
 from pegboard.text import clean
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from pegboard.tools import Tool
 
 T = TypeVar("T")
-
-MAX_DEPTH = 16
-"""How deep calls may nest: a tool that calls itself ends here and not at Python's recursion limit."""
 
 PREPARE_S = 60.0
 """How long a call waits, unless it says otherwise, for what has to be there before its work begins."""
@@ -272,11 +270,11 @@ class CallContext:
 
         A call that would wait on a limit that this chain holds is refused, since it would wait for itself.
         """
-        if self.depth + 1 >= MAX_DEPTH:
+        if self.depth + 1 >= CALL_LEVELS:
             return ToolResult.of_error(
                 ToolError(
                     ErrorCode.FORBIDDEN,
-                    f"calls are nested {MAX_DEPTH} deep; a tool probably calls itself",
+                    f"calls are nested {CALL_LEVELS} deep; a tool probably calls itself",
                     reason="depth",
                 )
             )

@@ -1,8 +1,8 @@
-"""How deep JSON may nest, in levels of objects and arrays, by where it comes from.
+"""How deep things may nest, in levels, by what they are: the one table of such bounds.
 
-A limit is as large as what is legal there needs, and far below what recursion in Python or C can bear. One thing that
-nests stands inside of another: arguments inside of a message, a schema inside of a manifest. So each is at least the
-one that it holds, and room for what is around.
+JSON is counted in levels of objects and arrays. A limit is as large as what is legal there needs, and far below what
+recursion in Python or C can bear. One thing that nests stands inside of another: arguments inside of a message, a
+schema inside of a manifest. So each is at least the one that it holds, and room for what is around.
 
 .. versionadded:: 0.1
 """
@@ -10,14 +10,35 @@ one that it holds, and room for what is around.
 from __future__ import annotations
 
 __all__ = [
+    "ALTERNATIVE_LEVELS",
     "ANSWER_LEVELS",
+    "BOARD_LEVELS",
+    "CALL_LEVELS",
+    "CONFIG_LEVELS",
     "CONVERSATION_LEVELS",
     "DOCUMENT_LEVELS",
+    "ERROR_LEVELS",
+    "EXPRESSION_LEVELS",
+    "FOLDER_LEVELS",
+    "FOLLOWED_LEVELS",
+    "HELP_LEVELS",
     "JSON_LEVELS",
     "MANIFEST_LEVELS",
+    "MEMBER_LEVELS",
     "MESSAGE_LEVELS",
+    "PATTERN_LEVELS",
+    "PLAIN_LEVELS",
+    "PORTABLE_LEVELS",
+    "RETURNED_LEVELS",
+    "SAMPLE_LEVELS",
+    "SCHEMA_LEVELS",
     "SETTINGS_LEVELS",
+    "SOURCE_LEVELS",
+    "SUBCOMMAND_LEVELS",
     "TURN_LEVELS",
+    "TYPE_LEVELS",
+    "USAGE_LEVELS",
+    "WRAPPER_LEVELS",
 ]
 
 JSON_LEVELS = 64
@@ -64,6 +85,133 @@ DOCUMENT_LEVELS = 200
 
 ANSWER_LEVELS = 256
 """The answer of a model's provider, which this project does not shape; the arguments in it have their own bound.
+
+.. versionadded:: 0.1
+"""
+
+SCHEMA_LEVELS = 30
+"""A schema in whose parts definitions are put in the place of references, and one that is read for what it says: less
+than half of what JSON may have, for what is put in nests too.
+
+.. versionadded:: 0.1
+"""
+
+PORTABLE_LEVELS = 40
+"""A schema as it is written for a model's provider: what writes it recurses, and what is deeper is widened.
+
+.. versionadded:: 0.1
+"""
+
+PLAIN_LEVELS = 10
+"""A schema for which the short way of checking is tried: hardly any tool has a deeper one.
+
+.. versionadded:: 0.1
+"""
+
+ALTERNATIVE_LEVELS = 3
+"""Alternatives within alternatives that a message names: more of them no reader follows.
+
+.. versionadded:: 0.1
+"""
+
+SAMPLE_LEVELS = 12
+"""An example that is made up from a schema: a deeper one is none that a person would read.
+
+.. versionadded:: 0.1
+"""
+
+MEMBER_LEVELS = 8
+"""Members of a schema that are compared with those of its last version; a deeper change is told of the member above.
+
+.. versionadded:: 0.1
+"""
+
+RETURNED_LEVELS = 40
+"""What a Python function returned, which may hold itself: less than a result, which it becomes a part of.
+
+.. versionadded:: 0.1
+"""
+
+ERROR_LEVELS = 4
+"""The JSON of an error, in which the words are looked for: those that are known have them on the second or third.
+
+.. versionadded:: 0.1
+"""
+
+CONFIG_LEVELS = 32
+"""Our own configuration: people write it by hand, and only settings of plugins hold JSON of their own.
+
+.. versionadded:: 0.1
+"""
+
+CALL_LEVELS = 16
+"""Calls of tools by tools: one that calls itself ends here, and not at Python's limit of recursion.
+
+.. versionadded:: 0.1
+"""
+
+BOARD_LEVELS = 3
+"""Boards that start boards: one that is in its own list of servers would start processes without an end.
+
+.. versionadded:: 0.1
+"""
+
+WRAPPER_LEVELS = 4
+"""Commands in front of a command, as in `nice env ls`.
+
+.. versionadded:: 0.1
+"""
+
+EXPRESSION_LEVELS = 64
+"""Brackets in a calculation: its parser takes some frames for each.
+
+.. versionadded:: 0.1
+"""
+
+PATTERN_LEVELS = 30
+"""Groups in a regular expression: what reads it takes some frames for each.
+
+.. versionadded:: 0.1
+"""
+
+FOLDER_LEVELS = 64
+"""Folders that are walked through for a tool: each is held open while those in it are looked at.
+
+.. versionadded:: 0.1
+"""
+
+SOURCE_LEVELS = 12
+"""Folders of a package whose code is read.
+
+.. versionadded:: 0.1
+"""
+
+TYPE_LEVELS = 16
+"""A type annotation, with the classes that it names.
+
+.. versionadded:: 0.1
+"""
+
+FOLLOWED_LEVELS = 12
+"""Functions that are followed, one into the other, for what they reach.
+
+.. versionadded:: 0.1
+"""
+
+SUBCOMMAND_LEVELS = 8
+"""Commands within commands of a program that says its tree itself.
+
+.. versionadded:: 0.1
+"""
+
+HELP_LEVELS = 3
+"""Commands within commands of a program that is started once for the help of each.
+
+.. versionadded:: 0.1
+"""
+
+USAGE_LEVELS = 8
+"""Brackets within brackets in a line of usage.
 
 .. versionadded:: 0.1
 """

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard.config._layers import MAX_DEPTH, ConfigFault, Layer, LooseText, ValueOrigin
+from pegboard.config._layers import ConfigFault, Layer, LooseText, ValueOrigin
 from pegboard.config._settings import CoreSettings
 from pegboard.config._structure import FALSE, nearest
+from pegboard.limits import CONFIG_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +64,7 @@ def _find_keys(steps: list[str], values: Any) -> Iterator[str]:
 
 
 def _is_setting(steps: list[str], path: tuple[str, ...]) -> bool:
-    if not all(steps) or len(path) > MAX_DEPTH:
+    if not all(steps) or len(path) > CONFIG_LEVELS:
         return False
     return len(path) >= 3 if path[0] in SECTIONS else len(path) == 1 and path[0] in _CORE
 

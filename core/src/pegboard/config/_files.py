@@ -10,8 +10,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from pegboard.config._layers import MAX_DEPTH, ConfigFault, ValueOrigin
+from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.errors import ConfigError
+from pegboard.limits import CONFIG_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -171,17 +172,17 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def check_bounds(value: Any) -> None:
-    """Require that there are no more values than `MAX_VALUES`, nested no deeper than `MAX_DEPTH`."""
+    """Require that there are no more values than `MAX_VALUES`, nested no deeper than `CONFIG_LEVELS`."""
     level: list[Any] = [value]
     left = MAX_VALUES
-    for _ in range(MAX_DEPTH):
+    for _ in range(CONFIG_LEVELS):
         left -= len(level)
         if left < 0:
             raise _RefusedError(f"more than {MAX_VALUES} values")
         level = [item for parent in level for item in _children(parent)]
         if not level:
             return
-    raise _RefusedError(f"values nested deeper than {MAX_DEPTH}")
+    raise _RefusedError(f"values nested deeper than {CONFIG_LEVELS}")
 
 
 def _children(value: Any) -> Iterable[Any]:
@@ -211,7 +212,7 @@ def _read_toml(text: str) -> Any:
             re.sub(r"declare \(.*\) twice", "declare a table twice", str(problem), flags=re.DOTALL)
         ) from None
     except RecursionError:
-        raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
+        raise _RefusedError(f"values nested deeper than {CONFIG_LEVELS}") from None
     except ValueError:
         raise _RefusedError("a date or a number that does not exist, as 2026-13-45") from None
 
@@ -231,7 +232,7 @@ def _read_yaml(text: str) -> Any:
     except yaml.YAMLError as problem:  # a character that YAML has not
         raise _RefusedError(str(getattr(problem, "reason", None) or "characters that YAML does not allow")) from None
     except RecursionError:
-        raise _RefusedError(f"values nested deeper than {MAX_DEPTH}") from None
+        raise _RefusedError(f"values nested deeper than {CONFIG_LEVELS}") from None
     except (ValueError, OverflowError):
         raise _RefusedError("a date or a number that does not exist, as 2026-13-45") from None
     finally:
@@ -255,8 +256,8 @@ class _Builder:
         self._left -= 1
         if self._left < 0:
             self._refuse(node, f"more than {MAX_VALUES} values, aliases counted as what they stand for")
-        if depth > MAX_DEPTH:
-            self._refuse(node, f"values nested deeper than {MAX_DEPTH}")
+        if depth > CONFIG_LEVELS:
+            self._refuse(node, f"values nested deeper than {CONFIG_LEVELS}")
         if isinstance(node, yaml.CollectionNode) and node.tag not in _PLAIN_TAGS:
             self._refuse(node, "a tag that is not read here")
         if isinstance(node, yaml.MappingNode):

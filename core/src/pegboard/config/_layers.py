@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["default", "file", "environment", "option", "program"]
 
-MAX_DEPTH = 32
-
 
 @attrs.frozen(eq=False, repr=False)
 class ValueOrigin(Value):

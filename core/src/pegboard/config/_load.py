@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pegboard.config._config import Config
 from pegboard.config._environment import environment_layers
 from pegboard.config._folders import name_user_folder
-from pegboard.config._layers import MAX_DEPTH, PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
+from pegboard.config._layers import PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
 from pegboard.config._structure import shorten
 from pegboard.errors import ConfigError, Fault, Step
+from pegboard.limits import CONFIG_LEVELS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,8 +178,10 @@ def _file_layer(
 
 def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
     """A copy of a program's mapping, of dicts and lists; its other values stay what they are."""
-    if len(path) > MAX_DEPTH:
-        faults.append(ConfigFault(path[:3], f"values nested no deeper than {MAX_DEPTH}", "deeper ones", origin=PROGRAM))
+    if len(path) > CONFIG_LEVELS:
+        faults.append(
+            ConfigFault(path[:3], f"values nested no deeper than {CONFIG_LEVELS}", "deeper ones", origin=PROGRAM)
+        )
         return None
     if isinstance(value, Mapping):
         for key in value:

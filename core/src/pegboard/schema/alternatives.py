@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard.errors import Fault
+from pegboard.limits import ALTERNATIVE_LEVELS
 from pegboard.schema.assertions import WORDS, alternatives, fixed_values, one_of, tell_enum, type_words
 from pegboard.schema.equality import same
 from pegboard.schema.jsontext import shorten, shorten_text
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 MAX_FOLLOWED = 8
 """How many references are followed to say what a schema expects."""
-MAX_NESTED = 3
-"""How many levels of alternatives within alternatives are named."""
 
 
 class Alternatives:
@@ -77,7 +76,7 @@ class Alternatives:
         if "type" in schema:
             return f"{type_words(schema['type'])}{self._tag(schema, base)}"
         for keyword in ("anyOf", "oneOf"):
-            if keyword in schema and depth < MAX_NESTED:
+            if keyword in schema and depth < ALTERNATIVE_LEVELS:
                 told = dict.fromkeys(self.describe(item, base, depth + 1) for item in schema[keyword])
                 return alternatives(list(told))
         if "properties" in schema or "required" in schema:

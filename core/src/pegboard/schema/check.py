@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard._frozen import FrozenDict
 from pegboard.errors import Fault
-from pegboard.limits import JSON_LEVELS
+from pegboard.limits import JSON_LEVELS, PLAIN_LEVELS
 from pegboard.schema import patterns
 from pegboard.schema.jsontext import check_value, shorten, shorten_text
 from pegboard.schema.keywords import (
@@ -46,7 +46,6 @@ MAX_COMPILED = 1_200
 LONG_TEXT = 64
 _ANNOTATIONS = frozenset({"title", "description", "format", "$comment", "$schema", "contentEncoding"})
 MAX_PLAIN = 20_000
-MAX_PLAIN_DEPTH = 10
 
 Path = tuple["Step", ...]
 
@@ -163,19 +162,19 @@ def _plain_size(schema: dict[str, Any], depth: int) -> int:
                 return _NOT_PLAIN
             size += len(value)
         elif name == "properties":
-            if not isinstance(value, dict) or depth > MAX_PLAIN_DEPTH:
+            if not isinstance(value, dict) or depth > PLAIN_LEVELS:
                 return _NOT_PLAIN
             for key, item in value.items():
                 if key.__class__ is not str or not key.isascii() or not isinstance(item, dict):
                     return _NOT_PLAIN
                 size += len(key) + _plain_size(item, depth + 1)
         elif name == "items" or name == "additionalProperties":
-            if isinstance(value, dict) and depth <= MAX_PLAIN_DEPTH:
+            if isinstance(value, dict) and depth <= PLAIN_LEVELS:
                 size += _plain_size(value, depth + 1)
             elif kind is not bool:
                 return _NOT_PLAIN
         elif name == "anyOf":
-            if not isinstance(value, list) or not value or depth > MAX_PLAIN_DEPTH:
+            if not isinstance(value, list) or not value or depth > PLAIN_LEVELS:
                 return _NOT_PLAIN
             for item in value:
                 size += _plain_size(item, depth + 1) if isinstance(item, dict) else _NOT_PLAIN

@@ -15,6 +15,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from pegboard.limits import PATTERN_LEVELS
+
 MAX_PATTERN = 2_000
 """The longest pattern that is read, in characters.
 
@@ -25,7 +27,6 @@ MAX_STEPS = 50_000_000
 MAX_POWER = 4
 MAX_CHOICES = 12
 MAX_REPEAT = 1_000
-MAX_NESTING = 30
 
 _OTHER = 128  # stands for every character beyond ASCII
 _ALL = frozenset(range(129))
@@ -174,7 +175,7 @@ class _PatternParser:
 
     def choice(self) -> _Node:
         self.nesting += 1
-        if self.nesting > MAX_NESTING:
+        if self.nesting > PATTERN_LEVELS:
             raise ForeignPatternError("nested too deep")
         branches = [self.sequence()]
         while self.take("|"):

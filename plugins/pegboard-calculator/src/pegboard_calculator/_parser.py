@@ -7,18 +7,17 @@ A precedence climber. From loose to tight: comparison; + and -; * / // % and `of
 they do for the eye: `10%-3` and `10% - 3` take percent, `10 % -3` takes the remainder, and `10 % - 3` is refused. `a
 + b%` adds b percent of a, `a - b%` takes them off, unless a is itself a percentage or b% stands in parentheses.
 
-Invariants: recursion goes no deeper than `MAX_DEPTH` times three frames; the program has at most one step for each
-token and is run without recursion.
+Invariants: recursion goes no deeper than `EXPRESSION_LEVELS` times three frames; the program has at most one step for
+each token and is run without recursion.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from pegboard.limits import EXPRESSION_LEVELS
 from pegboard_calculator._mistakes import Mistake
 from pegboard_calculator._tokens import Token, tokenize
-
-MAX_DEPTH = 64
 
 
 class Step(NamedTuple):
@@ -84,8 +83,10 @@ class _Parser:
         """Read operands as long as the operators between them bind at least as tight as `loosest`; say whether the
         whole is a percentage."""
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise Mistake(f"it is nested more than {MAX_DEPTH} levels deep; split it", self.token.at, self.token.end)
+        if self.depth > EXPRESSION_LEVELS:
+            raise Mistake(
+                f"it is nested more than {EXPRESSION_LEVELS} levels deep; split it", self.token.at, self.token.end
+            )
         percentage = self.operand()
         while True:
             token = self.token

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ToolResult
+from pegboard.limits import FOLDER_LEVELS
 from pegboard_files._names import decoded, printable
 from pegboard_files._opening import FOLDER
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pegboard_files._places import Root, Scope
     from pegboard_files._rules import Parts
 
-MAX_DEPTH = 64
 _CHECK_EVERY = 64
 _REPORT_EVERY_S = 0.25
 
@@ -173,7 +173,7 @@ def walk(
                 return
             yield found
             if recursive and found.kind == "directory" and enter(found):
-                if len(levels) >= MAX_DEPTH:
+                if len(levels) >= FOLDER_LEVELS:
                     budget.exhausted = True
                     continue
                 _descend(levels, found, budget, entered)

@@ -18,13 +18,13 @@ import json
 import marshal
 from typing import TYPE_CHECKING, Any
 
+from pegboard.limits import SCHEMA_LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 SMALL = 1_500
 """Up to so many characters a definition that is used once is put in the place of its reference."""
-MAX_DEPTH = 60
-"""How deep a schema may nest for a definition to be put into it."""
 MAX_DEFINITIONS = 20_000
 PREFIX = "#/$defs/"
 REFERS_OUTSIDE = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"})
@@ -272,7 +272,7 @@ class _Projection:
         ref = schema["$ref"]
         name = name_of(ref)
         beside = {key: self._copy_member(key, value, depth + 1) for key, value in schema.items() if key != "$ref"}
-        if name not in self.inlined or depth > MAX_DEPTH // 2:
+        if name not in self.inlined or depth > SCHEMA_LEVELS:
             self.kept.append(name)
             return {"$ref": ref, **beside}
         target = self._copy(self.defs[name], depth + 1)

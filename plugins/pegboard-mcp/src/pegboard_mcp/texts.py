@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from pegboard.limits import MESSAGE_LEVELS
 from pegboard.text import WORDS
 from pegboard.text import clean as sanitised
 
 MAX_TEXT = 100_000
 """A description is cut after so many characters."""
-MAX_DEPTH = 128
+MAX_DEPTH = MESSAGE_LEVELS
 MAX_VALUES = 50_000
 MAX_SAID = 100
 """How many findings of one schema are told."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import attrs
 
 from pegboard import ErrorCode, ToolError
+from pegboard.limits import WRAPPER_LEVELS
 from pegboard_system._roots import places_of, within
 from pegboard_system._rules import (
     GIT,
@@ -48,7 +49,7 @@ KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
 """What lies in them is not a document, and some of it has no end: read only where one of them, or a place in it, is
 itself among the paths that are allowed."""
 
-MAX_DEPTH = 4
+MAX_DEPTH = WRAPPER_LEVELS
 """How many wrappers may stand in front of each other."""
 
 

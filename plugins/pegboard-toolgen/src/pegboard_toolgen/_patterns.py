@@ -6,6 +6,8 @@ What comes out is a proposal: the caller holds it against the schema. Read are l
 
 from __future__ import annotations
 
+from pegboard.limits import PATTERN_LEVELS
+
 MAX_PATTERN = 1_000
 MAX_TEXT = 2_000
 _SHORT = {"d": "1", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "h": " ", "n": "\n", "t": "\t", "r": "\r"}
@@ -41,7 +43,7 @@ class _ExampleWriter:
         self.at = 0
 
     def alternatives(self, depth: int) -> str:
-        if depth > 30:
+        if depth > PATTERN_LEVELS:
             raise _NotSimpleError
         first = self._sequence(depth)
         while self.at < len(self.pattern) and self.pattern[self.at] == "|":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pegboard.limits import SCHEMA_LEVELS
 from pegboard.schema import KEYWORDS
 from pegboard_manifest import sanitise
 from pegboard_toolgen._schema_parts import (
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Json = Any
 
-MAX_DEPTH = 30
+MAX_DEPTH = SCHEMA_LEVELS
 """Levels of a schema that are read; what is deeper says nothing."""
 _DROP: Any = object()
 

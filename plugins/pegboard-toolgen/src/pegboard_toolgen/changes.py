@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.limits import MEMBER_LEVELS
 from pegboard_toolgen._texts import shown, to_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Json = Any
-MAX_DEPTH = 8
+MAX_DEPTH = MEMBER_LEVELS
 """How deep members are followed; what is deeper is said of the member above it."""
 MAX_MEMBERS = 2_000
 _STRUCTURE = frozenset(("type", "properties", "required", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs"))

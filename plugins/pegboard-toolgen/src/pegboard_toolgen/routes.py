@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from pegboard.limits import SOURCE_LEVELS
 from pegboard_manifest import sanitise
 from pegboard_toolgen.profile import files_in
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MAX_SCANNED = 600
 MAX_SOURCE = 400_000
 MAX_ROUTES = 200
-MAX_LEVELS = 8
+MAX_LEVELS = SOURCE_LEVELS
 _METHOD = r"(?P<method>get|post|put|patch|delete|head|options)"
 _ROUTES = tuple(
     (re.compile(pattern, re.MULTILINE), suffixes)

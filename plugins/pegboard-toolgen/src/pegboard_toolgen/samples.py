@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pegboard.limits import SAMPLE_LEVELS
 from pegboard_toolgen._patterns import text_for
 
 Json = Any
-MAX_DEPTH = 12
+MAX_DEPTH = SAMPLE_LEVELS
 MAX_VALUES = 2_000
 """Values that one sample may hold."""
 MAX_TRIES = 24
@@ -250,7 +251,7 @@ class _Sampler:
         least = min(_whole_number(whole.get("minItems"), 0), MAX_ITEMS)
         most = _whole_number(whole.get("maxItems"), MAX_ITEMS)
         inside = whole.get("items", whole.get("contains", True))
-        wished = max(least, 1 if inside is not False and most >= 1 and depth < 6 else 0)
+        wished = max(least, 1 if inside is not False and most >= 1 and depth < MAX_DEPTH // 2 else 0)
         schemas += [inside] * max(0, wished - len(schemas))
         items: list[Json] = []
         for index, schema in enumerate(schemas):

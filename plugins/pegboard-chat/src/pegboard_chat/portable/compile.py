@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import Loss
+from pegboard.limits import PORTABLE_LEVELS
 from pegboard.schema import is_plain
 from pegboard_chat.portable.bodies import Bodies
 from pegboard_chat.portable.forms import (
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
     from pegboard_chat.portable.profiles import Profile
 
-MAX_LEVELS = 40
-"""How deep the schemas of one tool nest."""
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 _QUICK = frozenset({"type", "properties", "required", "additionalProperties", "title", "description"})
 _NOT_AT_ROOT = ("enum", "const", "not", "if", "then", "else", "dependentSchemas")
@@ -210,7 +209,7 @@ class _Compiler:
         if schema is True or not schema:
             return self._anything(path)
         self.ledger.charge(schema)
-        if self.ledger.left < 0 or at.level > MAX_LEVELS:
+        if self.ledger.left < 0 or at.level > PORTABLE_LEVELS:
             return self._cut(path)
         kind = schema.get("type")
         if (

@@ -29,11 +29,11 @@ import attrs
 
 from pegboard import ErrorCode, ToolError, ToolResult
 from pegboard.content import CONTENT_TYPES
+from pegboard.limits import RETURNED_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_DEPTH = 40
 MAX_VALUES = 100_000
 MAX_SEEN = 1_000
 """Values up to which a result is looked through before it is written anew; of containers, as many as may nest."""
@@ -61,7 +61,7 @@ def to_data(value: Any) -> Any:
     if is_json(value):
         return value if value.__class__ is dict else {"result": value}
     writer = _Writer()
-    plain = writer.write(value, MAX_DEPTH)
+    plain = writer.write(value, RETURNED_LEVELS)
     data = plain if isinstance(plain, dict) else {"result": plain}
     if not writer.is_cut:
         return data
@@ -82,7 +82,7 @@ def is_plain(value: Any) -> bool:
 
 def is_json(value: Any) -> bool:
     """Whether a small value is JSON data as it is, so that nothing has to be written anew: the usual case."""
-    waiting, left, nests = [value], MAX_SEEN, MAX_DEPTH
+    waiting, left, nests = [value], MAX_SEEN, RETURNED_LEVELS
     while waiting:
         item = waiting.pop()
         kind = item.__class__

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
+from pegboard.limits import FOLLOWED_LEVELS
 from pegboard_toolgen.discover._known import runs_what_it_gets
 from pegboard_toolgen.discover._names import Names
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from pegboard_toolgen.discover._sources import FunctionNode, Tree
 
-MAX_DEPTH = 12
+MAX_DEPTH = FOLLOWED_LEVELS
 """Calls that are followed, one into the other."""
 MAX_ROUNDS = 6
 """Of passing values on through variables: what is longer than this is written to hide something."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import attrs
 import griffe
 
+from pegboard.limits import SOURCE_LEVELS
 from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover._bindings import Bindings
 from pegboard_toolgen.discover._finding import find_package
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 2_000_000
 MAX_FILES = 3_000
 MAX_TOTAL_BYTES = 32_000_000
-MAX_DEPTH = 12
+MAX_DEPTH = SOURCE_LEVELS
 """Folders below the package."""
 MAX_DISTRIBUTIONS = 5_000
 _NOT_API = frozenset({"tests", "test", "_tests", "__pycache__", "node_modules"})

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import griffe
 
+from pegboard.limits import TYPE_LEVELS
 from pegboard_toolgen.discover._docstrings import is_visible
 from pegboard_toolgen.discover._shapes import (
     ANY,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pegboard_toolgen.discover._sources import Tree
 
 MAX_ANNOTATION = 4_000
-MAX_DEPTH = 16
+MAX_DEPTH = TYPE_LEVELS
 MAX_MEMBERS = 200
 """Of a Literal, an Enum or a TypedDict."""
 # Strict ones first: a date-time is not a date, a date is a date-time to Python.

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from pegboard.limits import USAGE_LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-MAX_DEPTH = 8
+MAX_DEPTH = USAGE_LEVELS
 MAX_NODES = 200
 MAX_SLOTS = 30
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _.:/-]{0,60}")

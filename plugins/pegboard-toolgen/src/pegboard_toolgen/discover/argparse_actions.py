@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.limits import SUBCOMMAND_LEVELS
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_drafts import MAX_ENUM
 from pegboard_toolgen.discover._program_parts import Command, Level, Parameter
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = Any
-MAX_DEPTH = 8
+MAX_DEPTH = SUBCOMMAND_LEVELS
 _FLAGS = frozenset({"_StoreTrueAction", "_StoreFalseAction", "_StoreConstAction", "_AppendConstAction"})
 _ENDS = frozenset({"_HelpAction", "_VersionAction"})
 _TYPES: dict[str, dict[str, Json]] = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard.limits import SUBCOMMAND_LEVELS
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_drafts import MAX_ENUM
 from pegboard_toolgen.discover._program_parts import Command, Level, Parameter
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = Any
-MAX_DEPTH = 8
+MAX_DEPTH = SUBCOMMAND_LEVELS
 _UUID = r"^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$"
 _MARK = re.compile(r"^[ \t]*\x08[ \t]*\n", re.MULTILINE)
 _ENDS = frozenset(("--help", "--version", "--install-completion", "--show-completion"))

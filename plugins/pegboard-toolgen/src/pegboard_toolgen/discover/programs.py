@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard.limits import HELP_LEVELS
 from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen.discover import _completions, _manuals, argparse_actions, click_tree, help_text
@@ -44,7 +45,7 @@ Way = Literal["click", "argparse", "help"]
 MAX_ANSWER = 16_000_000
 MAX_HELP = 400_000
 MAX_COMMANDS = 200
-MAX_DEPTH = 3
+MAX_DEPTH = HELP_LEVELS
 PROBE_DEADLINE_S = 30.0
 HELP_DEADLINE_S = 10.0
 HELP_ALL_S = 90.0

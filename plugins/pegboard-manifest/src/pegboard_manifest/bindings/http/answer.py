@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import BinaryContent, ErrorCode, Retry, ToolError, ToolResult
-from pegboard.limits import JSON_LEVELS
+from pegboard.limits import ERROR_LEVELS, JSON_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_httpclient import retry_after_of, shown_location
 from pegboard_manifest.bindings.http.body import essence_of, is_json
@@ -278,7 +278,7 @@ def _message_in(value: Any, depth: int = 0) -> str:
     """The words in a JSON error, whatever member they are in."""
     if isinstance(value, str):
         return value
-    if depth > 4:
+    if depth > ERROR_LEVELS:
         return ""
     if isinstance(value, list):
         return "; ".join(text for item in value[:3] if (text := _message_in(item, depth + 1)))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import trio
 
+from pegboard.limits import BOARD_LEVELS
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import _reaper
 from pegboard_mcp.client.transports._link import shorten
@@ -41,7 +42,7 @@ SAFE = frozenset(
 
 DEPTH = "MCP_BOARD_DEPTH"
 """The variable that counts boards that were started by boards."""
-MAX_DEPTH = 3
+MAX_DEPTH = BOARD_LEVELS
 """A board that is in its own list of servers would start boards without an end."""
 
 
