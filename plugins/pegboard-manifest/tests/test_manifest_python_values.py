@@ -182,6 +182,39 @@ class Broken:
         raise RuntimeError
 
 
+class Walkable:
+    """What can be walked through, and has no more than a repr."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __repr__(self):
+        return "Walkable()"
+
+
+class Labelled(Walkable):
+    def __str__(self):
+        return "a label"
+
+
+class Table:
+    """A mapping by its methods alone."""
+
+    def keys(self):
+        return ["a"]
+
+    def __getitem__(self, key):
+        return Named(key, 1)
+
+
+class Torn(Walkable):
+    def __iter__(self):
+        raise RuntimeError
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -218,6 +251,14 @@ class Broken:
         ("plain", "plain"),
         (collections.OrderedDict(a=1), {"a": 1}),
         (collections.Counter("aab"), {"a": 2, "b": 1}),
+        (collections.deque([1, date(2026, 1, 1)]), {"result": [1, "2026-01-01"]}),
+        ({"a": Point(1)}.values(), {"result": [{"x": 1, "inner": None}]}),
+        (Walkable(Named(1, 2), Pair(1, ())), {"result": [{"first": 1, "second": 2}, {"a": 1, "b": []}]}),
+        (Walkable(), {"result": []}),
+        (Labelled(1, 2), {"result": "a label"}),
+        (Labelled(Named(1, 2)), {"result": [{"first": 1, "second": 2}]}),
+        (Table(), {"a": {"first": "a", "second": 1}}),
+        (Torn(), {"result": "Walkable()"}),
     ],
     ids=lambda value: str(type(value).__name__),
 )

@@ -359,12 +359,60 @@ def test_what_promises_a_change_and_cannot_be_looked_into_is_no_read(
         ("def f(a: str):\n    global t\n    if t is None: t = {}", "write"),
         ("def f(a: str):\n    global t\n    if t is None: t = a\n    return t", "write"),
         ("def f(a: str):\n    t.append(a.upper())\n    return a", "write"),
+        (
+            "def f(a: str):\n    global t\n    if t is None:\n        with open('x') as x: t = dict(x)\n    return t",
+            "read",
+        ),
     ],
 )
 def test_what_a_function_keeps_for_itself_is_no_change(draft: Drafted, text: str, category: str) -> None:
     """A table of what was computed, and a variable that is filled at its first use; what fills it for others is one."""
     made = draft(f"t = None\n{text}")
     assert (made.category or "write") == category
+
+
+def test_the_methods_of_every_named_tuple_change_nothing(draft: Drafted) -> None:
+    text = (
+        "from typing import NamedTuple\nclass C(NamedTuple):\n    a: str\n"
+        "def f(a: str) -> C: return C._make([a])._replace(a=a)"
+    )
+    assert draft(text).category == "read"
+
+
+def test_what_a_wrapped_function_requires_goes_by_its_place(draft: Drafted) -> None:
+    """A wrapper of `*args, **kwargs` may look at `args[0]`."""
+    text = (
+        "def deco(g):\n    def inner(*args, **kwargs): return g(*args, **kwargs)\n    return inner\n"
+        "@deco\ndef f(a: str, b: str, c: int = 1, *, d: str) -> str: return a"
+    )
+    bound = draft(text).binding["parameters"]
+    ways = [(one["parameter"], one["pass"]) for one in bound]
+    assert ways == [("a", "positional"), ("b", "positional"), ("c", "keyword"), ("d", "keyword")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "schema"),
+    [
+        ("'a'", {"type": "string"}),
+        ("2", {"type": "number"}),
+        ("True", {"type": "boolean"}),
+        ("[1]", {"type": "array"}),
+        ("{'a': 1}", {"type": "object"}),
+    ],
+)
+def test_examples_give_a_type_and_it_is_called_a_guess(draft: Drafted, shown: str, schema: dict[str, Any]) -> None:
+    made = draft(f'def f(a):\n    """Do.\n\n    >>> f({shown})\n    1\n    """\n    return 1')
+    assert made.input_schema["properties"]["a"] == schema
+    assert "a: its source gives no type; guessed from its examples" in made.notes
+
+
+def test_one_place_that_runs_what_is_its_own_is_told_once_by_its_shortest_way(draft: Drafted) -> None:
+    made = draft(
+        "import pickle\ndef _a(): return pickle.load(open('x', 'rb'))\ndef _b(): return _a()\n"
+        "def f(c: str): return _b()[c], _a()[c]"
+    )
+    told = [note for note in made.notes if "pickle" in note]
+    assert told == ["it unpickles, which runs code, of its own (pickle.load by _a): no value of the caller reaches it"]
 
 
 @pytest.mark.parametrize(
@@ -435,6 +483,23 @@ def test_a_check_that_only_raises_reads(draft: Drafted) -> None:
             "import yaml\ndef f(a: str): return yaml.load(a, yaml.Loader)",
             "it may build any object from YAML (a reaches yaml.load)",
         ),
+        ("def f(a: str): return list(map(eval, a))", "it evaluates text as code (a reaches eval)"),
+        ("def f(a: str):\n    go = eval\n    return go(a)", "it evaluates text as code (a reaches eval)"),
+        ("import os\ngo = os.system\ndef f(a: str): return go(a)", "it runs a shell (a reaches os.system)"),
+        ("import os\ndef f(a: str): return os.spawnvp(0, a, [])", "it runs a program (a reaches os.spawnvp)"),
+        (
+            "import subprocess\ndef f(a: str): return subprocess.run(check=True, args=a)",
+            "it runs a program (a reaches subprocess.run)",
+        ),
+        (
+            "import subprocess\ndef f(a: str): return subprocess.run(['x'], executable=a)",
+            "it runs a program (a reaches subprocess.run)",
+        ),
+        (
+            "import pickle\ndef f(a: bytes): return pickle.Unpickler(a).load()",
+            "it unpickles, which runs code (a reaches pickle.Unpickler)",
+        ),
+        ("import subprocess\ndef f(a: str): return (subprocess.PIPE, a)", None),
         ("import yaml\ndef f(a: str): return yaml.load(a, yaml.SafeLoader)", None),
         ("import importlib\ndef f(a: str): return importlib.import_module('json').loads(a)", None),
         ("import importlib\ndef f(a: str): return importlib.import_module(f'lib.data_{a}')", None),

@@ -102,9 +102,20 @@ DURATION = {"type": "string", "format": "duration"}
         ("Level", {"enum": ["LOW", "HIGH"]}, "enum"),
         ("list", {"type": "array"}, None),
         ("list[int]", {"type": "array", "items": {"type": "integer"}}, None),
-        ("Iterable[Any]", {"type": "array"}, None),
+        ("Iterable[Any]", {"type": ["string", "array"]}, None),
+        ("Iterable[int]", {"type": "array", "items": {"type": "integer"}}, None),
         ("Sequence[str]", {"type": "array", "items": {"type": "string"}}, None),
         ("Sequence[object]", {"type": ["string", "array"]}, None),
+        (
+            "Sequence[Hashable]",
+            {
+                "anyOf": [
+                    {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}},
+                    {"type": "string"},
+                ]
+            },
+            None,
+        ),
         ("abc.Sequence", {"type": ["string", "array"]}, None),
         ("Sequence[Hashable]", TEXT_OR_KEYS, None),
         ("Keys", TEXT_OR_KEYS, None),

@@ -7,6 +7,7 @@
     date, time, Decimal, UUID, ...   text, as the core writes them
     bytes                            base64
     iterators                        an array of the first items
+    other collections                an array or an object, unless they have a text of their own
     numpy and its kin                what their own `tolist` gives
     anything else                    its text, cleaned and cut
 
@@ -210,7 +211,30 @@ class _Writer:
                 to_json_value(value), depth
             )  # what the core has a form for: dates, decimals, UUIDs, paths
         except (TypeError, ValueError):
+            return self.write_by_protocol(value, depth)
+
+    def write_by_protocol(self, value: Any, depth: int) -> Any:
+        """What says by its methods that it is a mapping or can be walked through; a text of its own goes before these,
+        but not before an iterable of records."""
+        kind: Any = type(value)
+        has_text = kind.__str__ is not object.__str__
+        try:
+            if hasattr(kind, "keys") and hasattr(kind, "__getitem__") and not has_text:
+                return {self.key_of(key): self.write(value[key], depth) for key in value.keys()}  # noqa: SIM118
+            if hasattr(kind, "__iter__"):
+                first = next(iter(value), None)
+                if not has_text or _is_record(first):
+                    return self.write_some(iter(value), depth)
+        except ToolError:
+            raise
+        except Exception:  # noqa: BLE001 - a third-party `__iter__` or `__getitem__`
             return text_of(value)
+        return text_of(value)
+
+
+def _is_record(value: Any) -> bool:
+    kind = type(value)
+    return dataclasses.is_dataclass(kind) or attrs.has(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def _refuse_awaitable(value: Any) -> NoReturn:

@@ -160,6 +160,8 @@ class _Body:
                 prints = prints or path in {"builtins.print", "sys.stdout.write"}
                 if self.tree.owns(path):
                     calls.append(path)
+            elif isinstance(one, ast.Name | ast.Attribute) and not has_runs:
+                has_runs = (path := self.names.path(one)) is not None and runs_what_it_gets(path) is not None
             elif isinstance(one, ast.Raise) and id(one) in self.own:
                 raises += self._raised(one)
             elif isinstance(one, ast.Return):

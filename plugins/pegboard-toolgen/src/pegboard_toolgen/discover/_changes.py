@@ -15,6 +15,7 @@ from pegboard_toolgen.discover._known import (
     CACHES,
     CHANGES,
     LOCAL_METHODS,
+    NAMED_TUPLE,
     OPENERS,
     WRITE_VERBS,
     WRITES,
@@ -64,7 +65,7 @@ class ChangeReader:
                 continue
             name = dotted(one.func) or (f"...{one.func.attr}" if isinstance(one.func, ast.Attribute) else "")
             last = name.rpartition(".")[2]
-            if last.startswith("__"):  # `super().__init__()`
+            if last.startswith("__") or last in NAMED_TUPLE:  # `super().__init__()`
                 continue
             if first_word(last) in WRITE_VERBS and not self._is_harmless(one.func, last):
                 yield name[:60]
@@ -172,7 +173,7 @@ class ChangeReader:
             asked = _key(test.left)
         else:
             return
-        for inner in one.body:
+        for inner in (node for statement in one.body for node in ast.walk(statement)):
             if isinstance(inner, ast.Assign) and not self._is_given(inner.value):
                 yield from (asked for target in inner.targets if asked and _key(target) == asked)
 

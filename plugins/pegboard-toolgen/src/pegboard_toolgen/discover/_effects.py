@@ -138,9 +138,11 @@ def notes_of(judged: Judged, facts: Facts | None, *, own: bool) -> Iterator[str]
     """Why a function counts as a write, and what it runs that is the library's own."""
     if judged.category == "write":
         yield f"counts as a write: {judged.why}"
-    for run in facts.runs if facts is not None else ():
-        if not run.given - ({"self", "cls"} if own else set()):
-            yield run.told_of_own()
+    runs = [
+        run for run in (facts.runs if facts is not None else ()) if not run.given - ({"self", "cls"} if own else set())
+    ]
+    shortest = {run.what: run for run in sorted(runs, key=lambda run: -len(run.by))}
+    yield from (shortest[what].told_of_own() for what in sorted(shortest))
 
 
 def errors_of(

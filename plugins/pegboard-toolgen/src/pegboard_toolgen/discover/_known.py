@@ -25,15 +25,24 @@ RUNS = {
 """What runs its first argument. `compile` is not here: what it gives runs nothing until `eval` or `exec` gets it."""
 RUNS_MODULES = {
     "subprocess.": "it runs a program",
+    "asyncio.create_subprocess": "it runs a program",
     "os.exec": "it runs a program",
     "os.spawn": "it runs a program",
     "os.posix_spawn": "it runs a program",
     "pickle.load": "it unpickles, which runs code",
+    "pickle.Unpickler": "it unpickles, which runs code",
     "marshal.load": "it loads code",
     "dill.load": "it unpickles, which runs code",
     "cloudpickle.load": "it unpickles, which runs code",
 }
-RUNS_NOTHING = frozenset({"subprocess.list2cmdline", "subprocess.CompletedProcess", "subprocess.TimeoutExpired"})
+RUNS_NOTHING = frozenset({
+    "subprocess.list2cmdline", "subprocess.CompletedProcess", "subprocess.TimeoutExpired", "subprocess.PIPE",
+    "subprocess.STDOUT", "subprocess.DEVNULL",
+})  # fmt: skip
+RUNS_ALL = ("os.exec", "os.spawn", "os.posix_spawn", "importlib.util.spec", "asyncio.create_subprocess_exec")
+"""What runs, or names what it runs by, more than its first argument, by how its name begins."""
+RUNS_KEYWORDS = frozenset({"args", "executable", "preexec_fn"})
+"""Keywords of what starts programs that say what is run."""
 WRITES_MODULES = {
     "shutil.": "changes files",
     "socket.": "speaks to the network",
@@ -147,6 +156,8 @@ WRITE_VERBS = frozenset((
 """First words of names that promise a change."""
 LOCAL_METHODS = CHANGES | frozenset(("close", "copy", "open", "flush", "lock", "format", "print", "start", "touch"))
 """Methods that change no more than the object at hand, as far as a name can say; `match.start()` does not even that."""
+NAMED_TUPLE = frozenset({"_make", "_replace", "_asdict"})
+"""Methods of every named tuple; each gives a new value."""
 READ_VERBS = frozenset((
     "get", "is", "has", "are", "can", "parse", "format", "compute", "calculate", "count", "find", "search", "match",
     "compare", "convert", "decode", "encode", "to", "from", "read", "list", "show", "describe", "check", "validate",

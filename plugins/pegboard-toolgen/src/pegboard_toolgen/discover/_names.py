@@ -89,7 +89,11 @@ class Names:
     def _through(self, path: str) -> str:
         """Through a variable of a module that holds an instance, to the method of its class."""
         head, _, last = path.rpartition(".")
-        found = self.tree.get(head) if head and self.tree.owns(head) and self.tree.get(path) is None else None
+        own = self.tree.get(path) if self.tree.owns(path) else None
+        if isinstance(own, griffe.Attribute):  # `run = subprocess.run`
+            other = dotted(node) if (node := parse(own.value)) is not None else None
+            return Scope(self.tree, own.parent or own).resolve(other) if other else path
+        found = self.tree.get(head) if head and own is None and self.tree.owns(head) else None
         if not isinstance(found, griffe.Attribute) or not isinstance(node := parse(found.value), ast.Call):
             return path
         maker = dotted(node.func)

@@ -16,11 +16,11 @@ import attrs
 import griffe
 
 from pegboard.limits import FOLLOWED_LEVELS
-from pegboard_toolgen.discover._known import runs_what_it_gets
+from pegboard_toolgen.discover._known import RUNS_ALL, RUNS_KEYWORDS, runs_what_it_gets
 from pegboard_toolgen.discover._names import Names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pegboard_toolgen.discover._sources import FunctionNode, Tree
 
@@ -132,6 +132,7 @@ class _Flow:
             if self.holds == before:
                 break
         runs = [run for one in self.nodes if isinstance(one, ast.Call) for run in self._runs(one)]
+        runs += self._runs_unseen()
         given = [
             one.value
             for one in self.nodes
@@ -230,7 +231,7 @@ class _Flow:
             given = _given(call)
             if path.startswith("yaml.") and any("Safe" in ast.dump(one)[:500] for one in given[1:]):
                 return []
-            reached = self._in_all(given[:1])
+            reached = self._in_all(_run_by(path, call))
             if "import" in path and given and self._is_of_own_package(given[0]):
                 reached = _NOTHING
             return [Run(why, path, reached)]
@@ -242,6 +243,20 @@ class _Flow:
             reached = frozenset[str]().union(*(given_to.get(name, _NOTHING) for name in run.given))
             found.append(attrs.evolve(run, given=reached, by=(called.name, *run.by)))
         return found
+
+    def _runs_unseen(self) -> Iterator[Run]:
+        """What runs code and is not called by its name, but given away or kept: who calls it, and with what, is unseen.
+
+        `map(eval, words)`, `run = os.system`.
+        """
+        called = {id(one.func) for one in self.nodes if isinstance(one, ast.Call)}
+        inner = {id(one.value) for one in self.nodes if isinstance(one, ast.Attribute)}
+        for one in self.nodes:
+            if not isinstance(one, ast.Name | ast.Attribute) or id(one) in called or id(one) in inner:
+                continue
+            path = self.names.path(one)
+            if path is not None and (why := runs_what_it_gets(path)) is not None:
+                yield Run(why, path, self.parameters)
 
     def _is_of_own_package(self, name: ast.expr) -> bool:
         """Whether the name of a module begins so that it can only be one of this package."""
@@ -295,6 +310,16 @@ class _Flow:
 
 def _is_maker(called: griffe.Function) -> bool:
     return called.name == "__init__"
+
+
+def _run_by(path: str, call: ast.Call) -> list[ast.expr]:
+    """The arguments of what runs code that say what is run: the first, wherever it is told by its name."""
+    if path.startswith(RUNS_ALL) or (call.args and isinstance(call.args[0], ast.Starred)):
+        return _given(call)
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in named or not call.args:  # which keyword is the first parameter is not looked up: any may be
+        return [*call.args[:1], *named.values()]
+    return [call.args[0], *(value for name, value in named.items() if name in RUNS_KEYWORDS)]
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

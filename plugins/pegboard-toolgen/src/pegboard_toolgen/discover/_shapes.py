@@ -117,11 +117,11 @@ LACKING: Mapping[str, str] = {
     "builtins.Exception": "an exception",
     "builtins.NotImplemented": "NotImplemented",
 }
-LISTS = frozenset(
-    {"builtins.list", "abc.List", "abc.Iterable", "abc.Reversible", "abc.Container", "abc.MutableSequence"}
+LISTS = frozenset({"builtins.list", "abc.List", "abc.MutableSequence"})
+TEXTS_OR_LISTS = frozenset(
+    {"abc.Sequence", "abc.Collection", "abc.Sized", "abc.Iterable", "abc.Reversible", "abc.Container"}
 )
-TEXTS_OR_LISTS = frozenset({"abc.Sequence", "abc.Collection", "abc.Sized"})
-"""A text is one of these too: where its items may be anything, or anything hashable, either may be given."""
+"""A text is one of these too: where the items may be anything, or anything hashable, either may be given."""
 SETS = {
     "builtins.set": "set",
     "abc.Set": "set",

@@ -225,6 +225,7 @@ class _Drafting:
         self.facts = drafter.facts(self.function) or (drafter.facts(found.twin) if found.twin else None)
         self.scope = Scope(self.tree, self.function, _variables(self.function))
         self.is_cached = False
+        self.is_wrapped = False
         self.shown: list[Call] | None = None
 
     def make(self) -> Draft | str:
@@ -292,6 +293,7 @@ class _Drafting:
             elif name == "deprecated":
                 self.notes.append("its source calls it deprecated")
             elif name not in _PLAIN_DECORATORS:
+                self.is_wrapped = True
                 self.notes.append(f"decorated with {sanitise(name, 60)}: what it takes may differ")
         returns = self._returns()
         node = parse(returns) if returns is not None else None
@@ -405,7 +407,9 @@ class _Drafting:
             return True
         # Before *args only a place keeps what is given apart.
         has_spread = any(one.kind is kinds.var_positional for one in self.function.parameters)
-        return parameter.kind is kinds.positional_or_keyword and has_spread
+        # A wrapper of `*args, **kwargs` often looks at `args[0]`: what it needs goes by place, as people call it.
+        is_first = parameter.is_required and not {"keyword"} & {one["pass"] for one in self.bound}
+        return parameter.kind is kinds.positional_or_keyword and (has_spread or (self.is_wrapped and is_first))
 
     def _bind(self, name: str, how: str, shape: Shape) -> None:
         entry: dict[str, Any] = {"parameter": name, "pass": how}
@@ -455,6 +459,8 @@ class _Drafting:
             return Shape({}, lacks="a callable")
         elif (told := type_in_words(said.annotation, self.scope)) is not None:
             shape = told
+            if not shape.lacks:
+                self.notes.append(f"{name[:60]}: its source gives no type; taken from its documentation")
         elif (guessed := type_of_default(parameter.default)) is not None:
             shape = guessed
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")
@@ -479,15 +485,15 @@ class _Drafting:
         return shape
 
     def _shown(self, name: str) -> Shape | None:
-        """The type of the lists or objects that the examples give for a parameter; None where they give others."""
+        """The type that all examples give for a parameter; None where they give none, or several."""
         if self.shown is None:
             self.shown = [call for call in read_examples(self.doc.raw) if self._is_of(call)]
         names = [one.name for one, _ in self.order]
         values = [call.keywords[name] for call in self.shown if name in call.keywords]
         values += [call.arguments[len(names)] for call in self.shown if len(call.arguments) > len(names)]
-        for kind, schema in ((list | tuple, {"type": "array"}), (dict, {"type": "object"})):
+        for kind, schema in _SHOWN:
             if values and all(isinstance(value, kind) for value in values):
-                return Shape(schema)
+                return Shape(dict(schema))
         return None
 
     def _with_enum(self, shape: Shape) -> Shape:
@@ -580,6 +586,13 @@ class _Drafting:
         return call.name in {path, self.function.path} or path.endswith("." + call.name)
 
 
+_SHOWN: tuple[tuple[Any, Schema], ...] = (
+    (list | tuple, {"type": "array"}),
+    (dict, {"type": "object"}),
+    (str, TEXT),
+    (bool, {"type": "boolean"}),
+    (int | float, {"type": "number"}),
+)
 _PLAIN_DECORATORS = frozenset((
     "wraps", "final", "staticmethod", "classmethod", "override", "no_type_check", "total_ordering", "singledispatch",
     "cache", "set_module", "set_array_function_like_doc", "array_function_dispatch", "runtime_checkable",
