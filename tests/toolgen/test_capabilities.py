@@ -2,7 +2,8 @@
 
 Each table in `capabilities/` was written from a project's manual, not from what `pegboard toolgen init` had found. The
 project is asked twice: through its tool, and directly. An answer is right when both say the same, wrong when the tool
-says something else or refuses, and missing when there is no such tool. The page "What discovery finds" has the numbers.
+says something else or refuses, and missing when there is no such tool. `category` says of a capability whether it is a
+`read` or a `write`, by the manual. The page "What discovery finds" has the numbers.
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ def _filled(value: Any, kept: Mapping[str, str]) -> Any:
 
 
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+Counted = tuple[dict[str, int], list[Any], dict[str, int]]
+READS = ("read", "analytics")
 ASK: dict[str, Callable[[Mapping[str, Any], Any, str], list[Any]]] = {
     "library": _answered_by_library,
     "program": _answered_by_program,
@@ -193,8 +196,8 @@ def counted(
     base_env: Mapping[str, str],
     make_built: Callable[..., Any],
     tmp_path: Path,
-) -> Iterator[tuple[dict[str, int], list[Any]]]:
-    """How many of a table's capabilities are right, wrong and missing, and what was not right."""
+) -> Iterator[Counted]:
+    """How many of a table's capabilities are right, wrong and missing, what was not right, and what counts as what."""
     name: str = request.param
     table = _read(name)
     for program in table.get("needs", ()):
@@ -263,7 +266,7 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(TABLES[name].read_text(encoding="utf-8"))
 
 
-def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str, int], list[Any]]:
+def _counted(table: Mapping[str, Any], built: Any, site: str) -> Counted:
     own = ASK[table["kind"]](table, built, site)
     if table["kind"] == "program":
         _clear(built)
@@ -277,13 +280,33 @@ def _counted(table: Mapping[str, Any], built: Any, site: str) -> tuple[dict[str,
             counts[how] += 1
             if how != "right":
                 rest.append((how, one["says"], one["tool"], answer, said))
-    return counts, rest
+    return counts, rest, _categories(table, tools)
+
+
+def _categories(table: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many tools are reads and writes by the table, and how many of each are called the other."""
+    said = {
+        (tool["id"], one["category"]): tool["category"] in READS
+        for one in table["capabilities"]
+        if "category" in one
+        for tool in tools
+        if fnmatch.fnmatchcase(tool["id"], one["tool"])
+    }
+    called = {kind: [is_read for (_, own), is_read in said.items() if own == kind] for kind in ("read", "write")}
+    return {
+        "reads": len(called["read"]),
+        "reads called writes": called["read"].count(False),
+        "writes": len(called["write"]),
+        "writes called reads": called["write"].count(True),
+    }
 
 
 @pytest.mark.parametrize(("counted", "name"), [(name, name) for name in TABLES], indirect=["counted"])
-def test_the_page_says_what_was_found_of_each_project(counted: tuple[dict[str, int], list[Any]], name: str) -> None:
-    counts, rest = counted
+def test_the_page_says_what_was_found_of_each_project(counted: Counted, name: str) -> None:
+    counts, rest, categories = counted
     assert _rows().get(name) == counts, (counts, *rest)
+    assert categories["writes called reads"] == 0
+    assert _rows_of_categories().get(name, dict.fromkeys(categories, 0)) == categories
 
 
 def test_every_table_has_its_row() -> None:
@@ -292,9 +315,22 @@ def test_every_table_has_its_row() -> None:
 
 def _rows() -> dict[str, dict[str, int]]:
     """The table of the page: `| project | kind | what is special | right | wrong | missing |`."""
-    cells = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in PAGE.read_text().splitlines()]
     return {
         row[0]: {"right": int(row[3]), "wrong": int(row[4]), "missing": int(row[5])}
-        for row in cells
+        for row in _cells()
         if len(row) == 6 and row[0] in TABLES
     }
+
+
+def _rows_of_categories() -> dict[str, dict[str, int]]:
+    """The table of the page: `| project | reads | called writes | writes | called reads |`."""
+    names = ("reads", "reads called writes", "writes", "writes called reads")
+    return {
+        row[0]: dict(zip(names, map(int, row[1:]), strict=True))
+        for row in _cells()
+        if len(row) == 5 and row[0] in TABLES
+    }
+
+
+def _cells() -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("| \n").split("|")] for line in PAGE.read_text().splitlines()]
