@@ -530,14 +530,13 @@ def result_schema(annotation: object, scope: Scope) -> Schema:
 
 
 _ITERATORS = frozenset({"abc.Iterator", "abc.Generator"})
-_ABSTRACT = frozenset({"abc.Iterable", "abc.Reversible", "abc.Container"}) | TEXTS_OR_LISTS
 
 
 def _abstract(node: ast.expr, scope: Scope) -> Schema | None:
     """What a result says of itself whose type is only what it can do; None for any other."""
     name = dotted(node.value if isinstance(node, ast.Subscript) else node)
     path = normal(scope.resolve(name)) if name else ""
-    return {"type": "array"} if path in _ITERATORS else {} if path in _ABSTRACT else None
+    return {"type": "array"} if path in _ITERATORS else {} if path in TEXTS_OR_LISTS else None
 
 
 NOT_FINITE = {"enum": ["nan", "inf", "-inf"]}
