@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
 from pegboard.config._files import NAMES
+from pegboard.schema import SCHEMAS_BY_NAME
 from pegboard_manifest.hygiene import (
     PROTECTED,
     OutsideError,
@@ -22,6 +23,7 @@ from pegboard_manifest.hygiene import (
     sanitise,
     text_fault,
 )
+from pegboard_manifest.texts import clean_schema
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b[]\x07\x08\r\n\u202e\u200b\U000e0041\ufeff\x9b0;m"))
 
@@ -278,3 +280,10 @@ def test_a_pipe_or_a_device_is_not_a_path_of_a_tool(tmp_path: Path) -> None:
             Roots(tmp_path, [allowed]).resolve("to-zero")
     assert Roots(tmp_path, ["/"]).resolve("/dev/null") == "/dev/null"
     assert Roots(tmp_path, ["."]).resolve("not-there") == "./not-there"
+
+
+@pytest.mark.parametrize("keyword", sorted(SCHEMAS_BY_NAME))
+@pytest.mark.parametrize("name", ["default", "enum", "title"])
+def test_a_schema_is_cleaned_whatever_its_name_is(keyword: str, name: str) -> None:
+    cleaned = clean_schema({keyword: {name: {"description": "a\u200bb"}}})
+    assert cleaned == {keyword: {name: {"description": "ab"}}}

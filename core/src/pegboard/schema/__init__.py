@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from pegboard.schema.explain import Document
     from pegboard.schema.explain import explain as faults_of_value
     from pegboard.schema.flat import FlatObject
-    from pegboard.schema.keywords import DRAFT_7, DRAFT_2020, FORMATS, KEYWORDS, TYPES, dialect_of, subschemas
+    from pegboard.schema.keywords import (
+        DRAFT_7,
+        DRAFT_2020,
+        FORMATS,
+        KEYWORDS,
+        SCHEMA_KEYWORDS,
+        SCHEMAS_BY_NAME,
+        TYPES,
+        dialect_of,
+        subschemas,
+    )
     from pegboard.schema.kinds import kind_of
     from pegboard.schema.markers import Description, Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf, Pattern
     from pegboard.schema.near import NearNames, hint_of
@@ -48,6 +58,8 @@ __all__ = [
     "FORMATS",
     "KEYWORDS",
     "MAX_PATTERN",
+    "SCHEMAS_BY_NAME",
+    "SCHEMA_KEYWORDS",
     "TYPES",
     "Description",
     "Document",
@@ -94,7 +106,17 @@ __getattr__ = lazy_names(
         ".equality": ("are_equal = same",),
         ".explain": ("Document", "faults_of_value = explain"),
         ".flat": ("FlatObject",),
-        ".keywords": ("DRAFT_7", "DRAFT_2020", "FORMATS", "KEYWORDS", "TYPES", "dialect_of", "subschemas"),
+        ".keywords": (
+            "DRAFT_7",
+            "DRAFT_2020",
+            "FORMATS",
+            "KEYWORDS",
+            "SCHEMAS_BY_NAME",
+            "SCHEMA_KEYWORDS",
+            "TYPES",
+            "dialect_of",
+            "subschemas",
+        ),
         ".kinds": ("kind_of",),
         ".markers": ("Description", "Ge", "Gt", "Le", "Lt", "MaxLen", "MinLen", "MultipleOf", "Pattern"),
         ".near": ("NearNames", "hint_of", "listed_names = listed"),

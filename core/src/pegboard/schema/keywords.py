@@ -106,6 +106,20 @@ KEYWORDS: dict[str, Keyword] = {
 .. versionadded:: 0.1
 """
 
+SCHEMAS_BY_NAME = frozenset(
+    name for name, one in KEYWORDS.items() if one.shape in ("schemas by name", "schemas by pattern", "dependencies")
+)
+"""Keywords of either dialect that hold schemas by name: such a name is none of a keyword, whatever it is.
+
+.. versionadded:: 0.1
+"""
+
+SCHEMA_KEYWORDS = frozenset(name for name, one in KEYWORDS.items() if one.shape in ("schema", "schemas", "items"))
+"""Keywords of either dialect that hold a schema, or a list of some.
+
+.. versionadded:: 0.1
+"""
+
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 """The words of `type`.
 
@@ -188,11 +202,11 @@ def subschemas(schema: dict[str, Any], dialect: Dialect) -> list[tuple[tuple[str
         if keyword is None or dialect not in keyword.dialects:
             continue
         value = schema[name]
-        if keyword.shape in ("schema", "items", "schemas"):
+        if name in SCHEMA_KEYWORDS:
             if isinstance(value, (dict, bool)):
                 found.append(((name,), value))
             elif isinstance(value, list):
                 found += [((name, n), item) for n, item in enumerate(value) if isinstance(item, (dict, bool))]
-        elif keyword.shape in ("schemas by name", "schemas by pattern", "dependencies") and isinstance(value, dict):
+        elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
             found += [((name, key), item) for key, item in value.items() if isinstance(item, (dict, bool))]
     return found

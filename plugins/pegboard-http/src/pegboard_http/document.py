@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pegboard import ErrorCode, thaw
+from pegboard.schema import SCHEMAS_BY_NAME
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 _COMPONENT = re.compile(r"[^A-Za-z0-9_-]")
 _UNMOVABLE = ("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor")
 _LITERAL = frozenset({"const", "default", "enum", "example", "examples"})
-_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 _SAID = ("title", "description")
 
 ANSWERS = sorted({*STATUS_OF.values(), REFUSED_BY_THE_TOOL, 405, 413, 415, 421, 503})
@@ -102,7 +102,7 @@ def _parts(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     if not isinstance(schema, dict):
         return
     for key, value in schema.items():
-        if key in _MAPS and isinstance(value, dict):
+        if key in SCHEMAS_BY_NAME and isinstance(value, dict):
             yield from (((key, name), one) for name, one in value.items())
         elif key not in _LITERAL and isinstance(value, dict):
             yield (key,), value

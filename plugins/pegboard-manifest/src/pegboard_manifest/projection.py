@@ -19,6 +19,7 @@ import marshal
 from typing import TYPE_CHECKING, Any
 
 from pegboard.limits import SCHEMA_LEVELS
+from pegboard.schema import SCHEMA_KEYWORDS, SCHEMAS_BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -31,15 +32,6 @@ REFERS_OUTSIDE = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "
 ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 )
-
-_ONE = frozenset(
-    {
-        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
-        "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
-    }
-)  # fmt: skip
-_MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"})
 
 Schema = Any
 
@@ -104,12 +96,12 @@ def subschemas(schema: Schema) -> Iterator[Schema]:
     if not isinstance(schema, dict):
         return
     for key, value in schema.items():
-        if key in _NAMED:
+        if key in SCHEMAS_BY_NAME:
             if isinstance(value, dict):
                 yield from (item for item in value.values() if isinstance(item, (dict, bool)))
-        elif key in _MANY and isinstance(value, list):
+        elif key in SCHEMA_KEYWORDS and isinstance(value, list):
             yield from value
-        elif key in _ONE and isinstance(value, (dict, bool)):
+        elif key in SCHEMA_KEYWORDS and isinstance(value, (dict, bool)):
             yield value
 
 
@@ -262,11 +254,11 @@ class _Projection:
         return {key: self._copy_member(key, value, depth + 1) for key, value in schema.items()}
 
     def _copy_member(self, key: str, value: Any, depth: int) -> Any:
-        if key in _NAMED and isinstance(value, dict):
+        if key in SCHEMAS_BY_NAME and isinstance(value, dict):
             return {name: self._copy(item, depth + 1) for name, item in value.items()}
-        if key in _MANY and isinstance(value, list):
+        if key in SCHEMA_KEYWORDS and isinstance(value, list):
             return [self._copy(item, depth + 1) for item in value]
-        return self._copy(value, depth) if key in _ONE else value
+        return self._copy(value, depth) if key in SCHEMA_KEYWORDS else value
 
     def _copy_reference(self, schema: dict[str, Any], depth: int) -> Schema:
         ref = schema["$ref"]

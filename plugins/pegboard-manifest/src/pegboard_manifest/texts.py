@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pegboard.schema import SCHEMAS_BY_NAME
+
 MAX_TEXT = 8_000
 _TEXTS = ("title", "description", "$comment")
 _DATA = frozenset({"const", "default", "enum", "examples", "required", "dependentRequired", "pattern", "$ref"})
-_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 
 
 def clean_text(text: str) -> str:
@@ -47,6 +48,6 @@ def clean_schema(schema: Any) -> Any:
 def _clean_member(key: str, value: Any) -> Any:
     if key in _DATA:
         return value
-    if key in _NAMED and isinstance(value, dict):  # `default` may be the name of a parameter
+    if key in SCHEMAS_BY_NAME and isinstance(value, dict):  # `default` may be the name of a parameter
         return {name: clean_schema(one) for name, one in value.items()}
     return clean_text(value) if key in _TEXTS and isinstance(value, str) else clean_schema(value)

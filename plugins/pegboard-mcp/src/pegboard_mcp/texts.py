@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pegboard.limits import MESSAGE_LEVELS
+from pegboard.schema import SCHEMA_KEYWORDS, SCHEMAS_BY_NAME
 from pegboard.text import WORDS
 from pegboard.text import clean as sanitised
 
@@ -30,13 +31,6 @@ VALUES = frozenset((
     "$schema", "$vocabulary", "dependentRequired", "contentEncoding", "contentMediaType",
 ))  # fmt: skip
 """Keywords whose texts are not descriptions."""
-BY_NAME = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
-"""Keywords that hold schemas by name."""
-SCHEMAS = frozenset((
-    "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties",
-    "unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema",
-))  # fmt: skip
-"""Keywords that hold a schema, or a list of some."""
 
 
 class Hidden(NamedTuple):
@@ -90,9 +84,9 @@ class _Walk:
     def _keyword(self, name: str) -> Callable[[Any, tuple[str | int, ...]], Any]:
         if name in VALUES:
             return self.held
-        if name in BY_NAME:
+        if name in SCHEMAS_BY_NAME:
             return self.named
-        return self.schema if name in SCHEMAS else self.describing
+        return self.schema if name in SCHEMA_KEYWORDS else self.describing
 
     def named(self, value: Any, path: tuple[str | int, ...]) -> Any:
         """Schemas by name; the names are held."""

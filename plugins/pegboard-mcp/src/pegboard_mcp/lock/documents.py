@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pegboard.schema import DRAFT_7, KEYWORDS, dialect_of
-from pegboard_mcp.texts import BY_NAME, SCHEMAS
+from pegboard.schema import DRAFT_7, KEYWORDS, SCHEMA_KEYWORDS, SCHEMAS_BY_NAME, dialect_of
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -62,9 +61,9 @@ def _bare(schema: Any, path: Path, parts: Parts, *, draft_7: bool) -> Any:
             parts.soft[here] = value
         elif hides and name not in _BESIDE:
             continue
-        elif name in BY_NAME and isinstance(value, Mapping):
+        elif name in SCHEMAS_BY_NAME and isinstance(value, Mapping):
             kept[name] = {key: _bare(item, (*here, key), parts, draft_7=draft_7) for key, item in value.items()}
-        elif name in SCHEMAS:
+        elif name in SCHEMA_KEYWORDS:
             kept[name] = _bare(value, here, parts, draft_7=draft_7)
         elif name in KEYWORDS:
             kept[name] = value
@@ -94,8 +93,8 @@ class Document:
             step = step.replace("~1", "/").replace("~0", "~")
             if isinstance(here, list):
                 here = here[int(step)] if step.isdecimal() and len(step) < 7 and int(step) < len(here) else None
-            elif isinstance(here, dict) and (by_name or step in SCHEMAS or step in BY_NAME):
-                here, by_name = here.get(step), not by_name and step in BY_NAME
+            elif isinstance(here, dict) and (by_name or step in SCHEMA_KEYWORDS or step in SCHEMAS_BY_NAME):
+                here, by_name = here.get(step), not by_name and step in SCHEMAS_BY_NAME
             else:
                 return None
         return here if isinstance(here, bool) or (isinstance(here, dict) and not by_name) else None
@@ -131,5 +130,5 @@ def _schemas_in(schema: Schema) -> Iterator[dict[str, Any]]:
             waiting += one
         elif isinstance(one, dict):
             yield one
-            waiting += (value for name, value in one.items() if name in SCHEMAS)
-            waiting += (item for name in BY_NAME & one.keys() for item in one[name].values())
+            waiting += (value for name, value in one.items() if name in SCHEMA_KEYWORDS)
+            waiting += (item for name in SCHEMAS_BY_NAME & one.keys() for item in one[name].values())
