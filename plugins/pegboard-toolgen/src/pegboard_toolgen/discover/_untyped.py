@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._shapes import TEXT, Shape
 from pegboard_toolgen.discover._types import MISSING, Scope, constant, list_of, parse, shape_of, unite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pegboard_toolgen.discover._bodies import Facts
 
@@ -111,3 +111,16 @@ def type_of_default(default: str | None) -> Shape | None:
     if isinstance(value, str):
         return Shape(TEXT)
     return Shape({"type": "array"} if isinstance(value, list) else {"type": "object"})
+
+
+def type_of_values(values: Sequence[object]) -> Shape | None:
+    """The type that all values of examples are of; None for no values, and for several types."""
+    kinds: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (list | tuple, {"type": "array"}),
+        (dict, {"type": "object"}),
+        (str, TEXT),
+        (bool, {"type": "boolean"}),
+        (int | float, {"type": "number"}),
+    )
+    found = (schema for kind, schema in kinds if values and all(isinstance(value, kind) for value in values))
+    return next((Shape(dict(schema)) for schema in found), None)

@@ -45,7 +45,7 @@ from pegboard_toolgen.discover._types import (
     shape_of,
     unite,
 )
-from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default
+from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default, type_of_values
 from pegboard_toolgen.drafts import UNDESCRIBED, Discovery, Draft, LeftOut
 from pegboard_toolgen.names import fits_any, plain_name
 
@@ -491,10 +491,7 @@ class _Drafting:
         names = [one.name for one, _ in self.order]
         values = [call.keywords[name] for call in self.shown if name in call.keywords]
         values += [call.arguments[len(names)] for call in self.shown if len(call.arguments) > len(names)]
-        for kind, schema in _SHOWN:
-            if values and all(isinstance(value, kind) for value in values):
-                return Shape(dict(schema))
-        return None
+        return type_of_values(values)
 
     def _with_enum(self, shape: Shape) -> Shape:
         """The class of an enum by a name that leads to it from the module on."""
@@ -586,13 +583,6 @@ class _Drafting:
         return call.name in {path, self.function.path} or path.endswith("." + call.name)
 
 
-_SHOWN: tuple[tuple[Any, Schema], ...] = (
-    (list | tuple, {"type": "array"}),
-    (dict, {"type": "object"}),
-    (str, TEXT),
-    (bool, {"type": "boolean"}),
-    (int | float, {"type": "number"}),
-)
 _PLAIN_DECORATORS = frozenset((
     "wraps", "final", "staticmethod", "classmethod", "override", "no_type_check", "total_ordering", "singledispatch",
     "cache", "set_module", "set_array_function_like_doc", "array_function_dispatch", "runtime_checkable",
