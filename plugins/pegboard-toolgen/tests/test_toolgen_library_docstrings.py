@@ -371,6 +371,12 @@ def test_what_a_function_keeps_for_itself_is_no_change(draft: Drafted, text: str
     assert (made.category or "write") == category
 
 
+def test_a_switch_that_promises_a_change_is_no_read(draft: Drafted) -> None:
+    """`Folders(ensure_exists=True).data` makes a folder in a property that nobody looked into."""
+    made = draft("def f(a: str, ensure_exists: bool = False) -> str: return other(a, ensure_exists).data")
+    assert (made.category, made.unknown) == (None, "its parameter ensure_exists promises a change")
+
+
 def test_the_methods_of_every_named_tuple_change_nothing(draft: Drafted) -> None:
     text = (
         "from typing import NamedTuple\nclass C(NamedTuple):\n    a: str\n"

@@ -15,9 +15,10 @@ from pegboard_toolgen.discover._known import READ_VERBS, WRITE_VERBS, first_word
 from pegboard_toolgen.discover._types import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pegboard_toolgen.discover._bodies import Facts
+    from pegboard_toolgen.discover._shapes import Schema
     from pegboard_toolgen.discover._sources import Tree
     from pegboard_toolgen.drafts import Category, Idempotency
 
@@ -29,6 +30,10 @@ _AGAIN_VERBS = frozenset((
 _ONCE_VERBS = frozenset((
     "send", "append", "add", "create", "insert", "push", "publish", "post",
 ))  # fmt: skip
+_SWITCHES = frozenset((
+    "ensure", "create", "mkdir", "make", "write", "overwrite", "save", "store", "delete", "remove", "install", "upload",
+))  # fmt: skip
+"""First words of parameters that turn a change on."""
 _RUN_NAMES = re.compile(
     r"^(eval|exec|unpickle|system|shell|spawn)(_|$)|unsafe|(^|_)(run|exec)_(code|script|shell|command)"
 )
@@ -66,13 +71,14 @@ class Judged:
     idempotency: Idempotency | None = None
 
 
-def category_of(name: str, facts: Facts | None, returns: object) -> Judged:
+def category_of(name: str, facts: Facts | None, returns: object, takes: Mapping[str, Schema]) -> Judged:
     """Whether a function reads or writes, by what its body shows; a verb in its name alone does not make it a write.
 
     Args:
         name: of the function.
         facts: what its body shows, where it has one.
         returns: its annotation.
+        takes: the schemas of its parameters by name: `ensure_exists: bool` promises a change that a body may hide.
     """
     verb = first_word(name)
     told = str(returns) if returns is not None else ""
@@ -95,6 +101,10 @@ def category_of(name: str, facts: Facts | None, returns: object) -> Judged:
         return Judged("write" if is_sure else None, f"it calls {facts.unseen[0]}, which cannot be looked into", again)
     if any(run.given for run in facts.runs):
         return Judged(None, "it runs what its caller gives")
+    known = [one for one in takes if first_word(one) in _SWITCHES]
+    switches = [one for one in known if takes[one].get("type") == "boolean"]
+    if switches:
+        return Judged(None, f"its parameter {switches[0][:60]} promises a change")
     return Judged("read", "it computes its answer and changes nothing", "idempotent")
 
 

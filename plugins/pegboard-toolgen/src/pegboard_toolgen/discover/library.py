@@ -252,7 +252,7 @@ class _Drafting:
         exceptions, errors = errors_of(self.doc.raises, self.facts, self.scope, self.tree)
         if exceptions:
             binding["exceptions"] = exceptions
-        judged = category_of(self.name, self.facts, self._returns())
+        judged = category_of(self.name, self.facts, self._returns(), self.properties)
         own = found.callee in {"instance", "method", "class method"}
         self.notes += notes_of(judged, self.facts, own=own)
         return Draft(
