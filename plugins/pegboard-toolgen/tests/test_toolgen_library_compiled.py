@@ -100,6 +100,25 @@ def test_a_function_with_a_body_of_its_own_has_no_twin(laid: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("signature", "passed", "required"),
+    [
+        ("__a: str, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
+        ("__a: str, __b: str = ...", {"a": "positional", "b": "positional"}, ["a"]),
+        ("a: str, /, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
+        ("__a: str, /, *, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
+        ("__a__: str, b: str", {"__a__": "keyword", "b": "keyword"}, ["__a__", "b"]),
+        ("a: str, *, __b: str", {"a": "keyword", "__b": "keyword"}, ["a", "__b"]),
+    ],
+)
+def test_what_a_stub_writes_with_two_underscores_goes_by_its_place(
+    laid: Path, signature: str, passed: Mapping[str, str], required: list[str]
+) -> None:
+    draft = _ratio(_discovered(laid, {"fuzz.pyi": f"def ratio({signature}) -> float: ...\n"}))
+    assert {one["parameter"]: one["pass"] for one in draft.binding["parameters"]} == passed
+    assert draft.input_schema["required"] == required
+
+
+@pytest.mark.parametrize(
     ("docstring", "rest"),
     [
         ("ratio(a, b)\n--\n\nHow alike.", "How alike."),

@@ -119,6 +119,7 @@ DURATION = {"type": "string", "format": "duration"}
         ("abc.Sequence", {"type": ["string", "array"]}, None),
         ("Sequence[Hashable]", TEXT_OR_KEYS, None),
         ("Keys", TEXT_OR_KEYS, None),
+        ("Keys | int", {"anyOf": [SCALARS, {"type": ["string", "integer"]}]}, None),
         ("tuple", {"type": "array"}, "tuple"),
         ("tuple[()]", {"type": "array", "maxItems": 0}, "tuple"),
         ("tuple[int, ...]", {"type": "array", "items": {"type": "integer"}}, "tuple"),

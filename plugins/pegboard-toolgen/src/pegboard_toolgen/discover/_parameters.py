@@ -25,6 +25,23 @@ class Parameter:
     is_required: bool
 
 
+def name_and_kind(one: griffe.Parameter) -> tuple[str, griffe.ParameterKind]:
+    """What a parameter is called, and how it is given.
+
+    Stubs write `__name` for what only a place gives, as functions in C take it: the form of before `/`
+    (https://peps.python.org/pep-0484/#positional-only-arguments).
+    """
+    kinds = griffe.ParameterKind
+    name, kind = one.name.lstrip("*"), one.kind or kinds.positional_or_keyword
+    if (
+        name.startswith("__")
+        and not name.endswith("__")
+        and kind in {kinds.positional_only, kinds.positional_or_keyword}
+    ):
+        return name[2:], kinds.positional_only
+    return name, kind
+
+
 def arguments_of(call: Call, order: Sequence[tuple[Parameter, bool]]) -> dict[str, Any] | None:
     """The arguments of an example by the names of a tool's parameters; None where it has no such.
 

@@ -38,7 +38,7 @@ from pegboard_toolgen.discover._shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pegboard_toolgen.discover._sources import Tree
 
@@ -462,7 +462,7 @@ def any_of(schemas: Sequence[Schema]) -> Schema:
     """A schema for any of several, as short as it can be said."""
     kinds: dict[str, None] = {}
     others: list[Schema] = []
-    for schema in schemas:
+    for schema in _flat(schemas):
         if not schema:
             return {}
         if set(schema) == {"type"}:
@@ -483,6 +483,15 @@ def any_of(schemas: Sequence[Schema]) -> Schema:
     plain: list[Schema] = [{"type": next(iter(kinds)) if len(kinds) == 1 else list(kinds)}] if kinds else []
     # What is narrower stands first.
     return [*others, *plain][0] if len(others) + len(plain) == 1 else {"anyOf": [*others, *plain]}
+
+
+def _flat(schemas: Iterable[Schema]) -> Iterator[Schema]:
+    """The schemas, with the choices of a choice in its place."""
+    for schema in schemas:
+        if set(schema) == {"anyOf"}:
+            yield from _flat(schema["anyOf"])
+        else:
+            yield schema
 
 
 MISSING: Any = object()

@@ -29,7 +29,7 @@ from pegboard_toolgen.discover._effects import BROKEN, category_of, classes_abov
 from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
 from pegboard_toolgen.discover._finding import clean_path
 from pegboard_toolgen.discover._inspect import inspected
-from pegboard_toolgen.discover._parameters import Parameter, arguments_of
+from pegboard_toolgen.discover._parameters import Parameter, arguments_of, name_and_kind
 from pegboard_toolgen.discover._public import Found, Offer, Walk
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
@@ -341,7 +341,7 @@ class _Drafting:
         return [self._parameter(one, base, is_overload) for one in parameters[:MAX_PARAMETERS]]
 
     def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> Parameter:
-        kind = one.kind or griffe.ParameterKind.positional_or_keyword
+        name, kind = name_and_kind(one)
         variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
         default = None if one.default is None or variadic else str(one.default)
         annotations: list[object] = [] if one.annotation is None or is_overload else [one.annotation]
@@ -356,7 +356,7 @@ class _Drafting:
         if not annotations and self.found.owner is not None:
             annotations += [same.annotation for same in self._inherited(one.name)][:1]
         unique = {str(annotation): annotation for annotation in annotations}
-        return Parameter(one.name.lstrip("*"), kind, tuple(unique.values())[:30], default, is_required)
+        return Parameter(name, kind, tuple(unique.values())[:30], default, is_required)
 
     def _inherited(self, name: str) -> list[griffe.Parameter]:
         """Parameters of that name, with a type, of the methods that this one overrides, nearest first."""
