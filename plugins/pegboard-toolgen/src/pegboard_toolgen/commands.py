@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import re
 import sys
 from pathlib import Path
@@ -238,6 +239,7 @@ def _tell(report: Report) -> None:
     reads = sum(map(is_read_only, tools))
     number = counted(len(tools), "tool")
     click.echo(f"{_shown_path(report.folder)}: {number} of {_title(report)}, {reads} of them read only")
+    _tell_cost(report)
     files = len(report.written)
     click.echo(f"{counted(files, 'file')} written" if files else "nothing changed")
     for note in report.notes:
@@ -247,6 +249,22 @@ def _tell(report: Report) -> None:
         for conflict in report.conflicts:
             _note(f"  {conflict}")
         _note("hint: take over the new value in tool.manifest.json, or put yours into overrides/, where it stays")
+
+
+def _tell_cost(report: Report) -> None:
+    """What the tools cost a model in each prompt; and fewer of them, where that is much."""
+    from pegboard_toolgen.costs import MOST_TOKENS, proposal
+
+    total = sum(report.tokens.values())
+    click.echo(f"about {total:,} tokens for a model that is offered all of them")
+    if total <= MOST_TOKENS or not (fewer := proposal(report.document["tools"], report.tokens)):
+        return
+    cost = sum(report.tokens[name] for name in fewer)
+    _note(
+        f"that is much for every prompt; {counted(len(fewer), 'tool')} of them, those that read and cost little first,"
+        f" would be about {cost:,}. Under [select] in {_shown_path(report.folder)}/toolgen.toml:"
+    )
+    _note(f"  include = {json.dumps(fewer)}")
 
 
 def _tell_tools(report: Report) -> None:
