@@ -94,7 +94,9 @@ def tests(session: nox.Session) -> None:
     session.run("coverage", "erase")
     # Each worker takes its share in order, so that what a file prepares is mostly prepared once; then what others left.
     # What of it is measured, and why not all, says conftest.py.
-    session.run("coverage", "run", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *session.posargs)
+    # One worker more than there are cores: much of a test is waiting, for a server or for a package to be installed.
+    workers = str((os.cpu_count() or 1) + 1)
+    session.run("coverage", "run", "-m", "pytest", "-n", workers, "--dist", "worksteal", *session.posargs)
     session.run("coverage", "combine", "-q")
     report = Path(session.create_tmp()) / "coverage.json"
     session.run("coverage", "json", "-q", "-o", str(report))

@@ -64,14 +64,16 @@ class Peers:
             self.programs.cannot_start(name, "it could not be installed")
         return target
 
-    def venv(self, name: str, *requirements: str) -> Path:
-        """An environment of its own with these; it is made where it stays, since its programs know their place."""
+    def venv(self, name: str, *requirements: str, compiled: bool = True) -> Path:
+        """An environment of its own with these; it is made where it stays, since its programs know their place. What
+        is started a few times is not worth compiling as a whole.
+        """
         target = self._place(name, requirements)
         with _waiting_for_others(target.with_suffix(".lock")):
             if not _is_whole(target):
                 shutil.rmtree(target, ignore_errors=True)
                 self.new_venv(target)
-                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": "1"})
+                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": str(int(compiled))})
                 _mark(target)
         return target
 
