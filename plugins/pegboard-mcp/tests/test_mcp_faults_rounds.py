@@ -141,7 +141,7 @@ async def test_hundreds_of_kills_leave_nothing_behind_and_repeat_nothing(
             before = living()
             await go(host, rounds // SERVERS)
             after = living()
-            # How many threads of trio's cache idle hangs on how many jobs met; a leak would be one a kill.
+            # How many threads of trio's cache idle depends on how many jobs met; a leak would be one a kill.
             assert after.pop("threads") <= before.pop("threads") + SERVERS
             assert after == before
     after_host = living()

@@ -305,7 +305,7 @@ def _inside(text: str, start: int, end: int, closing: dict[int, int], depth: int
 
 
 def _word_end(text: str, index: int, end: int, closing: dict[int, int]) -> int:
-    """The end of a word; a bracket or an angle that hangs on it belongs to it: `--opt[=X]`, `<a b>`, `MMDD[[CC]YY]`."""
+    """The end of a word; a bracket or an angle that touches it belongs to it: `--opt[=X]`, `<a b>`, `MMDD[[CC]YY]`."""
     if (dots := re.compile(r"\.\.\.|…").match(text, index)) is not None:
         return dots.end()
     while index < end:

@@ -2,7 +2,7 @@
 
 A document is third-party text, so a reference may not choose what of this machine is read: JSON and YAML alone, below
 the document's folder, also behind links, nothing hidden, in bounds. Whatever breaks one of these stays a reference that
-leads nowhere, and costs the part that hangs on it.
+leads nowhere, and costs only the part that needs it.
 """
 
 from __future__ import annotations

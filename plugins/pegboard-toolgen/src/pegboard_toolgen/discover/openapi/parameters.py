@@ -142,7 +142,7 @@ def _called(name: str) -> str:
 
 
 def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) -> Field | None:
-    """A parameter as a field; None for an optional one that hangs on a reference which cannot be followed."""
+    """A parameter as a field; None for an optional one whose reference cannot be followed."""
     if schemas.document.is_swagger_2:
         parameter = parameter_of(parameter)
     place, name = parameter["in"], parameter["name"]
@@ -185,7 +185,7 @@ def _field(parameter: Mapping[str, Json], schemas: Schemas, notes: list[str]) ->
 
 
 def converted_or_text(said: Json, name: str, schemas: Schemas, notes: list[str], *, is_required: bool) -> Json:
-    """The schema of a parameter; where it hangs on a reference that cannot be followed, text or None: see `_field`."""
+    """The schema of a parameter; text or None where its reference cannot be followed: see `_field`."""
     try:
         schemas.document.follow(said)
         return schemas.convert({} if said is None else said, notes)
