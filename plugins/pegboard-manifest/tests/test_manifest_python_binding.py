@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import sys
 import threading
@@ -44,6 +45,20 @@ def places(a, b=2, /, c=3, *rest, d=4):
 
 def wrapped(a, b):
     return "never"
+
+KNOWN = ("indent_by", "sort_keys")
+
+def by_identity(*args, **kwargs):
+    # As compiled code may look at its keywords: a name that is equal, and another object, is none of them.
+    return [any(name is one for one in KNOWN) for name in kwargs]
+
+@functools.wraps(by_identity)
+def handing_on(*args, **kwargs):
+    return by_identity(*args, **kwargs)
+
+class Made(list):
+    def __init__(self, *args, **kwargs):
+        super().__init__(by_identity(**kwargs))
 
 @functools.wraps(wrapped)
 def wrapper(*args):
@@ -245,6 +260,25 @@ def test_a_function_that_wraps_another_is_called_by_place(bound):
         [{"parameter": "a", "pass": "positional"}, {"parameter": "b", "pass": "positional"}], name="wrapper"
     )
     assert handler(a=1, b=2) == {"result": [1, 2]}
+
+
+WAYS_OF_A_KEYWORD = {
+    "by its own name": ([{"parameter": "indent_by"}, {"parameter": "sort_keys"}], {}),
+    "beside a place": ([{"parameter": "a", "pass": "positional"}, {"parameter": "indent_by"}], {}),
+    "under another name": ([{"parameter": "a", "keyword": "indent_by"}], {}),
+    "in an object": ([{"parameter": "a", "pass": "spread_keyword"}], {"a": {"indent_by": 1, "sort_keys": 2}}),
+}
+
+
+@pytest.mark.parametrize("name", ["by_identity", "handing_on", "Made"])
+@pytest.mark.parametrize("way", WAYS_OF_A_KEYWORD)
+def test_keywords_are_the_very_names_that_compiled_code_compares_them_with(bound, name, way):
+    parameters, arguments = WAYS_OF_A_KEYWORD[way]
+    arguments = arguments or {one["parameter"]: 1 for one in parameters}
+    sent = json.loads(json.dumps([parameters, arguments]))  # names of their own, as they come from a file and a wire
+    result = bound(sent[0], name=name)(**sent[1])["result"]
+    assert result
+    assert all(result)
 
 
 @pytest.mark.parametrize(

@@ -177,9 +177,8 @@ def compile_call(
         )
     errors = compile_errors(spec["exceptions"], spec["qualified_name"])
     parameters = spec["parameters"]
-    names = _names_of(function)
-    if all(_goes_by_name(one, names) for one in parameters):
-        return function, None, errors
+    if all(_goes_by_name(one, _names_of(function)) for one in parameters):
+        return function, None if _takes_any_text_as_name(function) else _by_name(parameters), errors
     return function, _make_bind(spec, _defaults_of(function)), errors
 
 
@@ -215,6 +214,22 @@ def _names_of(function: Any) -> frozenset[str]:
     return frozenset(code.co_varnames[code.co_posonlyargcount : code.co_argcount])
 
 
+def _takes_any_text_as_name(function: Any) -> bool:
+    """Whether a function matches keywords by what they say. One that hands `**kwargs` on does not see what becomes of
+    them, and compiled code may know its keywords by identity alone: Python's own calls have them interned."""
+    return type(function) is types.FunctionType and not function.__code__.co_flags & inspect.CO_VARKEYWORDS
+
+
+def _by_name(parameters: Sequence[Mapping[str, Any]]) -> Bind:
+    """Every argument by its own name, interned as those of a call in source code are."""
+    names = {one["parameter"]: sys.intern(one["parameter"]) for one in parameters}
+
+    def bind(arguments: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (), {names[name]: value for name, value in arguments.items()}
+
+    return bind
+
+
 def _goes_by_name(one: Mapping[str, Any], names: frozenset[str]) -> bool:
     if one.get("coerce", "none") != "none":
         return False
@@ -238,7 +253,7 @@ def _make_bind(spec: Mapping[str, Any], defaults: list[Any]) -> Bind:
     ways: dict[str, list[tuple[str, str, Callable[[Any], Any] | None]]] = {}
     for one in spec["parameters"]:
         name = one["parameter"]
-        ways.setdefault(one["pass"], []).append((name, one.get("keyword", name), _coercion(one, spec)))
+        ways.setdefault(one["pass"], []).append((name, sys.intern(one.get("keyword", name)), _coercion(one, spec)))
     by_place = [(name, coerce) for name, _, coerce in ways.get("positional", ())]
     by_name = ways.get("keyword", [])
     spread = next(((name, coerce) for name, _, coerce in ways.get("spread", ())), None)
@@ -303,7 +318,7 @@ def _take_rest(values: Any, name: str, kwargs: dict[str, Any], faults: list[Faul
         if key in kwargs or key.startswith("_"):
             faults.append(Fault((name, key), "a keyword that is not taken", shorten(key)))
         else:
-            kwargs[key] = value
+            kwargs[sys.intern(key)] = value
 
 
 def _coercion(one: Mapping[str, Any], spec: Mapping[str, Any]) -> Callable[[Any], Any] | None:
