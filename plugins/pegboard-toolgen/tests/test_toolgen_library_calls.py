@@ -148,6 +148,56 @@ def test_values_that_fit_the_schema_reach_the_function_as_its_types(
     assert tools[name](**arguments) == {"result": result}
 
 
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Discovery]:
+    """`read("name", source)` discovers one module, which can be imported."""
+
+    def discover(name: str, source: str, **more: Any) -> Discovery:
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
+        monkeypatch.syspath_prepend(tmp_path)
+        return discover_library(name, search_paths=[tmp_path], **more)
+
+    return discover
+
+
+DISPATCHED = """
+import functools, os
+from functools import singledispatch
+@singledispatch
+def told(thing, times=1): raise NotImplementedError
+@told.register
+def _(thing: int, times=1): return "number" * times
+@told.register(str)
+def _(thing, times=1): return "text" * times
+def of_list(things, times=1): return "list" * times
+told.register(list, of_list)
+@functools.singledispatch
+def cleared(thing): return "nothing"
+@cleared.register
+def _(thing: str):
+    os.remove(thing)
+    return "gone"
+@singledispatch
+def run(thing): return "no"
+@run.register
+def _(text: str): return eval(text)
+"""
+
+
+def test_what_is_dispatched_by_type_takes_its_first_by_place(
+    read: Callable[..., Discovery], bound: Callable[[Discovery], Mapping[str, Call]]
+) -> None:
+    found = read("library_by_type", DISPATCHED)
+    told = bound(found)["library_by_type.told"]
+    assert [told(thing=1)["result"], told(thing="a", times=2)["result"]] == ["number", "texttext"]
+    assert {draft.words[-1]: draft.category for draft in found.drafts} == {
+        "cleared": "write", "of_list": "read", "run": None, "told": "read",
+    }  # fmt: skip
+    why = {draft.words[-1]: draft.runs_code for draft in found.drafts}
+    assert why.pop("run")
+    assert set(why.values()) == {None}
+
+
 def test_a_mapping_that_is_returned_is_the_data(tools: Mapping[str, Call]) -> None:
     assert tools["mapping"](a=[1]) == {"got": [1]}
     assert tools["pair"]() == {"x": 1, "y": 2}

@@ -137,9 +137,11 @@ def _inside(node: FunctionNode) -> Iterator[ast.AST]:
 class _Body:
     def __init__(self, tree: Tree, function: griffe.Function, node: FunctionNode) -> None:
         self.tree = tree
-        self.nodes = list(_inside(node))
+        whole = [node, *tree.registered_with(function)]
+        self.is_dispatched = len(whole) > 1
+        self.nodes = [one for part in whole for one in _inside(part)]
         self.names = Names(tree, function, self.nodes)
-        self.own = {id(one) for one in _of_this_function(node)}
+        self.own = {id(one) for part in whole for one in _of_this_function(part)}
 
     def facts(self) -> Facts:
         called: set[str] = set()
@@ -193,7 +195,7 @@ class _Body:
         """How parameters are used: attributes, loops, and whether their type is looked at or they are set anew."""
         asked: dict[str, set[str]] = {}
         walked: set[str] = set()
-        judged = self.names.parameters & self.names.locals
+        judged = self.names.parameters if self.is_dispatched else self.names.parameters & self.names.locals
         for one in self.nodes:
             if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
                 asked.setdefault(one.value.id, set()).add(one.attr)

@@ -113,7 +113,8 @@ class _Flow:
         self.reach = reach
         self.function = function
         self.depth = depth
-        self.nodes = [one for statement in node.body for one in ast.walk(statement)]
+        body = [*node.body, *reach.tree.registered_with(function)]
+        self.nodes = [one for statement in body for one in ast.walk(statement)]
         self.names = Names(reach.tree, function, self.nodes)
         self.parameters = frozenset(_names_of(function))
         self.holds: dict[str, frozenset[str]] = {name: frozenset({name}) for name in self.parameters}

@@ -132,6 +132,17 @@ class Tree:
             self._nodes[key] = _functions_of(self._texts.get(key, ""))
         return self._nodes[key].get((function.name, function.endlineno or 0))
 
+    def registered_with(self, function: griffe.Function) -> list[FunctionNode]:
+        """The functions that one of `functools.singledispatch` may run instead of its own body.
+
+        `@show.register`, `@show.register(int)` and `show.register(int, show_number)`, wherever they stand.
+        """
+        if not any(str(one.callable_path).endswith("singledispatch") for one in function.decorators):
+            return []
+        told = f"{function.name}.register"
+        modules = [module for module, file in self._files.items() if told in self._texts[str(file)]]
+        return [node for module in modules for node in _registered(self.syntax_of(module), told)]
+
     def keep(self, module: str, file: Path, text: str) -> None:
         """Remember the text of a file for `node_of`; that of a module before that of its stub."""
         self._texts[str(file)] = text
@@ -161,6 +172,21 @@ def _functions_of(text: str) -> dict[tuple[str, int], FunctionNode]:
         for node in (ast.walk(module) if module is not None else ())
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+
+
+def _registered(module: ast.Module | None, told: str) -> Iterator[FunctionNode]:
+    nodes = list(ast.walk(module)) if module is not None else []
+    calls = [one for one in nodes if isinstance(one, ast.Call) and _ends(one.func, told)]
+    named = {given.id for call in calls for given in call.args if isinstance(given, ast.Name)}
+    for one in nodes:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = [by.func if isinstance(by, ast.Call) else by for by in one.decorator_list]
+            if one.name in named or any(_ends(by, told) for by in decorators):
+                yield one
+
+
+def _ends(node: ast.expr, told: str) -> bool:
+    return f".{ast.unparse(node)}".endswith(f".{told}") if isinstance(node, ast.Attribute) else False
 
 
 def read_package(name: str, search_paths: Sequence[Path]) -> Tree:

@@ -226,6 +226,7 @@ class _Drafting:
         self.scope = Scope(self.tree, self.function, _variables(self.function))
         self.is_cached = False
         self.is_wrapped = False
+        self.is_dispatched = False
         self.shown: list[Call] | None = None
 
     def make(self) -> Draft | str:
@@ -290,6 +291,8 @@ class _Drafting:
                 return "it gives a context manager, which no call keeps"
             if name in {"lru_cache", "cache"}:
                 self.is_cached = True
+            elif name in {"singledispatch", "singledispatchmethod"}:
+                self.is_dispatched = True
             elif name == "deprecated":
                 self.notes.append("its source calls it deprecated")
             elif name not in _PLAIN_DECORATORS:
@@ -409,6 +412,8 @@ class _Drafting:
         has_spread = any(one.kind is kinds.var_positional for one in self.function.parameters)
         # A wrapper of `*args, **kwargs` often looks at `args[0]`: what it needs goes by place, as people call it.
         is_first = parameter.is_required and not {"keyword"} & {one["pass"] for one in self.bound}
+        if self.is_dispatched and not self.bound:  # by the type of its first place, which is looked for nowhere else
+            return parameter.kind is kinds.positional_or_keyword
         return parameter.kind is kinds.positional_or_keyword and (has_spread or (self.is_wrapped and is_first))
 
     def _bind(self, name: str, how: str, shape: Shape) -> None:
@@ -584,8 +589,8 @@ class _Drafting:
 
 
 _PLAIN_DECORATORS = frozenset((
-    "wraps", "final", "staticmethod", "classmethod", "override", "no_type_check", "total_ordering", "singledispatch",
-    "cache", "set_module", "set_array_function_like_doc", "array_function_dispatch", "runtime_checkable",
+    "wraps", "final", "staticmethod", "classmethod", "override", "no_type_check", "total_ordering",
+    "set_module", "set_array_function_like_doc", "array_function_dispatch", "runtime_checkable",
     "abstractmethod",
 ))  # fmt: skip
 
