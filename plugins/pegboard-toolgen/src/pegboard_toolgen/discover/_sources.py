@@ -36,7 +36,11 @@ MAX_FILES = 3_000
 MAX_TOTAL_BYTES = 32_000_000
 MAX_DEPTH = SOURCE_LEVELS
 """Folders below the package."""
+MAX_TABLE = 10_000
+"""Characters of one literal at the top of a module; a longer one is data, of which the name is read and no more."""
 MAX_DISTRIBUTIONS = 5_000
+_TABLE = re.compile(r"^(?!__)[^\W\d]\w*\s*(?::[^=\n]*)?=\s*([\[({])")
+_CLOSES = {"[": "]", "(": ")", "{": "}"}
 _NOT_API = frozenset({"tests", "test", "_tests", "__pycache__", "node_modules"})
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 """What Python's own parser raises for text that is not a program it can hold."""
@@ -306,7 +310,7 @@ class _PackageReader:
         except (SyntaxError, UnicodeDecodeError, LookupError):
             self._problem(parts, "its file is not text in the encoding it claims", file)
         else:
-            return text.replace("\r\n", "\n").replace("\r", "\n")
+            return _without_tables(text.replace("\r\n", "\n").replace("\r", "\n"))
         return None
 
     def _parent_of(self, parts: tuple[str, ...]) -> griffe.Module | None:
@@ -360,6 +364,41 @@ class _PackageReader:
         found = self.tree.module(module)
         exports = None if found is None or module in self.tree.made_up else found.exports
         return None if exports is None else [name for name in exports if isinstance(name, str)]
+
+
+def _without_tables(text: str) -> str:
+    """A module with nothing in its big literals, each line where it was: prefixes of telephone numbers, names of
+    characters. To parse them takes longer than all the code beside them. `__all__` is no data."""
+    if len(text) <= MAX_TABLE:
+        return text
+    lines = text.split("\n")
+    first = 0
+    while first < len(lines):
+        last = _end_of_table(lines, first)
+        if last is not None and sum(map(len, lines[first : last + 1])) > MAX_TABLE:
+            opening = _TABLE.match(lines[first])
+            lines[first : last + 1] = ["" for _ in range(first, last + 1)]
+            lines[first] = f"{opening[0]}{_CLOSES[opening[1]]}" if opening else ""
+        first = first + 1 if last is None else last + 1
+    shorter = "\n".join(lines)
+    return shorter if shorter != text and _parsed(shorter) is not None else text
+
+
+def _end_of_table(lines: Sequence[str], first: int) -> int | None:
+    """The line in which a literal ends that begins in this one; None where none begins, or what follows may be code."""
+    opening = _TABLE.match(lines[first])
+    if opening is None:
+        return None
+    closing = _CLOSES[opening[1]]
+    if len(lines[first]) > MAX_TABLE and lines[first].rstrip().endswith(closing):
+        return first
+    for number in range(first + 1, len(lines)):
+        line = lines[number]
+        if line.startswith(closing):
+            return number if line.rstrip() == closing else None
+        if line[:1].isalpha() or line[:1] in {"_", "@"}:
+            return None
+    return None
 
 
 def _modules_of(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Module]:

@@ -137,10 +137,24 @@ def parse(annotation: object) -> ast.expr | None:
     if annotation is None:
         return None
     try:
-        text = str(annotation)
+        text = _text_of(annotation)
         return ast.parse(text.strip(), mode="eval").body if 0 < len(text) <= MAX_ANNOTATION else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _text_of(annotation: object) -> str:
+    """The text of an expression; of one that is too long only the beginning is made."""
+    if not isinstance(annotation, griffe.Expr):
+        return str(annotation)
+    parts: list[str] = []
+    left = MAX_ANNOTATION
+    for one in annotation.iterate(flat=True):
+        parts.append(one if isinstance(one, str) else one.name)  # type: ignore[attr-defined]
+        left -= len(parts[-1])
+        if left < 0:
+            break
+    return "".join(parts)
 
 
 def shape_of(annotation: object, scope: Scope) -> Shape:
