@@ -7,6 +7,7 @@ import subprocess
 import sys
 from decimal import Decimal
 
+import fastjsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -199,6 +200,43 @@ def test_code_is_generated_for_what_tools_mostly_have(schema):
     assert faults_of(schema, foreign=True) == []
     assert steps_of(schema) is not None
     assert generated(freeze(schema)) is not None
+
+
+PART = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "functions"),
+    [
+        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": PART}}, 1),
+        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": PART}}, 2),
+        ({"items": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}, "$defs": {"A": PART}}, 1),
+        ({"items": {"$ref": "#/definitions/A", "title": "x"}, "definitions": {"A": {**PART, "$defs": {"A": {}}}}}, 1),
+        ({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": PART, "C": {"items": {"$ref": "#/$defs/C"}}}}, 1),
+        ({"items": {"$ref": "#/$defs/A"}, "minItems": 0, "anyOf": [{"items": {"$ref": "#/$defs/A"}}],
+          "$defs": {"A": PART}}, 2),
+        ({"$ref": "#/$defs/L", "$defs": {"L": {"items": {"$ref": "#/$defs/A"}, "$defs": {}}, "A": PART}}, 1),
+    ],
+)  # fmt: skip
+def test_a_definition_that_is_referred_to_once_is_no_function_of_its_own(schema, functions):
+    """What the generated code says yes to is still what the walker says yes to."""
+    check = generated(freeze(schema))
+    assert check is not None
+    assert len({value for name, value in check.__globals__.items() if name.startswith("validate")}) == functions
+    validate = make_validator(schema, True)
+    check([{"n": 1}])
+    assert validate([{"n": 1}]) == ()
+    with pytest.raises(fastjsonschema.JsonSchemaException):
+        check([{"n": "1"}])
+    assert validate([{"n": "1"}]) != ()
+
+
+def test_a_definition_that_is_a_boolean_stays_where_it_is():
+    check = generated({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": False}})
+    assert check is not None
+    check([])
+    with pytest.raises(fastjsonschema.JsonSchemaException):
+        check([1])
 
 
 ANYTHING = st.recursive(

@@ -19,6 +19,7 @@ Defaults, formats and detailed messages are switched off, and what stays is a co
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pegboard._frozen import thaw
@@ -27,7 +28,7 @@ from pegboard.schema.keywords import KEYWORDS, dialect_of
 from pegboard.schema.patterns import is_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["generated", "steps_of"]
 
@@ -147,11 +148,45 @@ def generated(schema: Any) -> Callable[[Any], object] | None:
     import fastjsonschema  # 12 ms that only the first validated call pays
 
     try:
+        plain = _in_place(thaw(schema))
         return fastjsonschema.compile(
-            thaw(schema), handlers=_NoHandlers(), use_default=False, use_formats=False, detailed_exceptions=False
+            plain, handlers=_NoHandlers(), use_default=False, use_formats=False, detailed_exceptions=False
         )
     except Exception:  # noqa: BLE001 - deeper than Python nests, or what nothing can satisfy: the walker is as right
         return None
+
+
+def _in_place(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with each definition that is referred to once in the place of its reference: a function of generated
+    code for each would take as long as all that it looks at."""
+    parts = list(_reached(schema, schema, set()))
+    uses = Counter(part["$ref"] for part in parts if "$ref" in part)
+    for part in parts:
+        target = _target(schema, part["$ref"]) if uses[part.get("$ref")] == 1 else None
+        if isinstance(target, dict):
+            del part["$ref"]
+            part.update({keyword: value for keyword, value in target.items() if keyword not in _DEFINITIONS})
+    return schema
+
+
+def _reached(root: dict[str, Any], schema: Any, known: set[str]) -> Iterator[dict[str, Any]]:
+    """A schema, and every schema that it applies: what nothing refers to may go round in a circle."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    if "$ref" in schema and schema["$ref"] not in known:
+        known.add(schema["$ref"])
+        yield from _reached(root, _target(root, schema["$ref"]), known)
+    inner = [schema.get("items"), schema.get("additionalProperties"), *schema.get("properties", {}).values()]
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        inner += schema.get(keyword, ())
+    for part in inner:
+        yield from _reached(root, part, known)
+
+
+def _target(root: dict[str, Any], ref: str) -> Any:
+    _, kind, name = ref.split("/")
+    return root[kind][name]
 
 
 class _NoHandlers(dict[str, Any]):
