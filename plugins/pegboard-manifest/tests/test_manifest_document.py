@@ -296,6 +296,10 @@ def python_tool(*parameters):
 WAYS = {
     "two spreads": [{"parameter": "text", "pass": "spread"}, {"parameter": "width", "pass": "spread"}],
     "a place behind a spread": [{"parameter": "text", "pass": "spread"}, {"parameter": "width", "pass": "positional"}],
+    "an optional one that is no place": [
+        {"parameter": "text", "pass": "keyword", "optional": True},
+        {"parameter": "width", "pass": "keyword"},
+    ],
     "one keyword twice": [
         {"parameter": "text", "pass": "keyword"},
         {"parameter": "width", "pass": "keyword", "keyword": "text"},

@@ -249,6 +249,14 @@ def test_a_place_that_is_left_out_before_another_gets_its_default(bound):
     assert handler(a=1, d=0) == {"result": [1, 2, 3, [], 0]}
 
 
+def test_a_place_that_is_optional_leaves_its_place_to_those_behind_it(bound):
+    optional = {"parameter": "a", "pass": "positional", "optional": True}
+    for name in ("seen", "add"):  # `add` would take them by their names
+        handler = bound([optional, {"parameter": "b", "pass": "positional"}], name=name)
+        assert handler(b=1) == ({"args": ["1"], "kwargs": {}} if name == "seen" else 11)
+    assert handler(a=3, b=1) == 4
+
+
 def test_a_place_that_has_no_default_has_to_be_given(bound):
     error = error_of(bound(PLACES, name="places"), b=1)
     assert error.code is ErrorCode.INVALID_INPUT

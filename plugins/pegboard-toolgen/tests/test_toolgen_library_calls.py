@@ -304,3 +304,62 @@ def test_the_callable_instances_of_textdistance_are_tools(bound: Callable[[Disco
     assert tools["textdistance.levenshtein"](s1="kitten", s2="sitting") == {"result": 3}
     assert tools["textdistance.hamming"](sequences=["test", "text"]) == {"result": 1}
     assert tools["textdistance.jaccard"](sequences=[["a", "b"], ["b"]]) == {"result": 0.5}
+
+
+SEVERAL_FORMS = '''
+from typing import overload
+@overload
+def steps(s1: str, s2: str) -> str: ...
+@overload
+def steps(ops: list[int], s1: str, s2: str, *, hint: bool = False) -> str: ...
+def steps(*args, **kwargs):
+    """Say steps.
+
+    >>> steps("a", "b")
+    "2 ['a', 'b']"
+    """
+    return f"{len(args)} {list(args)}"
+@overload
+def span(stop: int) -> str: ...
+@overload
+def span(start: int, stop: int, step: int = 1) -> str: ...
+def span(*args, **kwargs): return f"{args} {kwargs}"
+@overload
+def either(a: int, b: int) -> str: ...
+@overload
+def either(x: str, y: str) -> str: ...
+def either(*args): return f"{args}"
+@overload
+def same(a: int, b: int = 1) -> str: ...
+@overload
+def same(a: str) -> str: ...
+def same(*args, **kwargs): return f"{args}"
+@overload
+def crossed(a: int, b: str) -> str: ...
+@overload
+def crossed(b: str, a: int) -> str: ...
+def crossed(*args, **kwargs): return f"{args}"
+'''
+
+
+def test_overloads_of_other_names_in_the_same_places_are_called_as_what_they_are(
+    read: Callable[..., Discovery], bound: Callable[[Discovery], Mapping[str, Call]]
+) -> None:
+    found = read("library_of_forms", SEVERAL_FORMS)
+    tools = {name.partition(".")[2]: call for name, call in bound(found).items()}
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("steps", {"s1": "a", "s2": "b"}, "2 ['a', 'b']"),
+        ("steps", {"ops": [1], "s1": "a", "s2": "b"}, "3 [[1], 'a', 'b']"),
+        ("span", {"stop": 3}, "(3,) {}"),
+        ("span", {"start": 1, "stop": 3}, "(1, 3) {}"),
+        ("either", {"a": 1, "b": 2}, "(1, 2)"),
+        ("either", {"x": "1", "y": "2"}, "('1', '2')"),
+        ("same", {"a": 1}, "(1,)"),
+        ("crossed", {"a": 1, "b": "2"}, "(1, '2')"),
+    ]
+    assert [tools[name](**arguments)["result"] for name, arguments, _ in calls] == [said for _, _, said in calls]
+    drafts = {draft.words[1]: draft for draft in found.drafts}
+    assert drafts["steps"].input_schema["required"] == ["s1", "s2"]
+    assert "Takes (s1, s2) or (ops, s1, s2, hint)." in drafts["steps"].description
+    assert drafts["steps"].examples == ({"input": {"s1": "a", "s2": "b"}, "output": {"result": "2 ['a', 'b']"}},)
+    assert "Takes" not in drafts["same"].description

@@ -275,6 +275,8 @@ def _python_faults(binding: Any, document: Any, properties: Any, path: Path) -> 
             if keyword in passed:
                 yield Fault(here, "each keyword once", shorten(keyword))
             passed.add(keyword)
+        if one.get("optional") and way != "positional":
+            yield Fault((*here, "optional"), "it with positional alone", way)
         wants = one.get("coerce", "none")
         if ("enum" in wants) != ("enum" in one):
             yield Fault(here, "coerce enum and the class as enum, together", "one without the other")

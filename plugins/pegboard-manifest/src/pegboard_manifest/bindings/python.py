@@ -236,7 +236,7 @@ def _goes_by_name(one: Mapping[str, Any], names: frozenset[str]) -> bool:
     way = one["pass"]
     if way == "keyword":
         return bool(one.get("keyword", one["parameter"]) == one["parameter"])
-    return way == "positional" and one["parameter"] in names
+    return way == "positional" and one["parameter"] in names and not one.get("optional")
 
 
 def _defaults_of(function: Any) -> list[Any]:
@@ -255,6 +255,7 @@ def _make_bind(spec: Mapping[str, Any], defaults: list[Any]) -> Bind:
         name = one["parameter"]
         ways.setdefault(one["pass"], []).append((name, sys.intern(one.get("keyword", name)), _coercion(one, spec)))
     by_place = [(name, coerce) for name, _, coerce in ways.get("positional", ())]
+    optional = {one["parameter"] for one in spec["parameters"] if one.get("optional")}
     by_name = ways.get("keyword", [])
     spread = next(((name, coerce) for name, _, coerce in ways.get("spread", ())), None)
     rest = next(((name, coerce) for name, _, coerce in ways.get("spread_keyword", ())), None)
@@ -272,6 +273,8 @@ def _make_bind(spec: Mapping[str, Any], defaults: list[Any]) -> Bind:
         for place, (name, coerce) in enumerate(by_place[: last + 1]):
             if name in arguments:
                 args.append(take(name, coerce))
+            elif name in optional:
+                continue
             elif place < len(defaults) and defaults[place] is not empty:
                 args.append(defaults[place])
             else:

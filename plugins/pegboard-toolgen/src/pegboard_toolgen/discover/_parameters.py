@@ -23,6 +23,8 @@ class Parameter:
     annotations: tuple[object, ...]
     default: str | None
     is_required: bool
+    shifts: bool = False
+    """Some overloads have it and others go on with what is behind it, so that only a place tells which is meant."""
 
 
 def name_and_kind(one: griffe.Parameter) -> tuple[str, griffe.ParameterKind]:
@@ -42,6 +44,41 @@ def name_and_kind(one: griffe.Parameter) -> tuple[str, griffe.ParameterKind]:
     return name, kind
 
 
+def merged(overloads: Sequence[Sequence[griffe.Parameter]]) -> tuple[list[griffe.Parameter], bool]:
+    """The parameters of all overloads in an order that each of them keeps, and whether one place has several names.
+
+    `(s1, s2)` and `(ops, s1, s2)` are `ops, s1, s2`. Where no order suits all of them it is that of the longest.
+    """
+    ordered = sorted(overloads, key=lambda one: -len(one))
+    whole = list(ordered[0])
+    for parameters in ordered[1:]:
+        for place, one in enumerate(parameters):
+            known = [same.name for same in whole]
+            if one.name not in known:
+                behind = [known.index(other.name) for other in parameters[place + 1 :] if other.name in known]
+                whole.insert(min(behind, default=len(whole)), one)
+    places = [_places(parameters) for parameters in ordered]
+    names = _places(whole)
+    if any([name for name in names if name in own] != own for own in places):
+        return list(ordered[0]), False
+    whole.sort(key=lambda one: _ORDER.index(name_and_kind(one)[1]))
+    return whole, any(names[: len(own)] != own for own in places)
+
+
+def _places(parameters: Sequence[griffe.Parameter]) -> list[str]:
+    return [one.name for one in parameters if name_and_kind(one)[1] in _ORDER[:2]]
+
+
+_ORDER = (
+    griffe.ParameterKind.positional_only,
+    griffe.ParameterKind.positional_or_keyword,
+    griffe.ParameterKind.var_positional,
+    griffe.ParameterKind.keyword_only,
+    griffe.ParameterKind.var_keyword,
+)
+"""As a signature has them."""
+
+
 def arguments_of(call: Call, order: Sequence[tuple[Parameter, bool]]) -> dict[str, Any] | None:
     """The arguments of an example by the names of a tool's parameters; None where it has no such.
 
@@ -52,6 +89,9 @@ def arguments_of(call: Call, order: Sequence[tuple[Parameter, bool]]) -> dict[st
     kinds = griffe.ParameterKind
     given: dict[str, Any] = {}
     places = [one for one in order if one[0].kind in {kinds.positional_only, kinds.positional_or_keyword}]
+    always = [one for one in places if not one[0].shifts]
+    if len(call.arguments) == len(always):
+        places = always
     spread = next((one for one in order if one[0].kind is kinds.var_positional), None)
     for place, value in enumerate(call.arguments):
         if place < len(places):

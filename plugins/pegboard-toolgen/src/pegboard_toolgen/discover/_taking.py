@@ -13,7 +13,7 @@ from pegboard_toolgen.discover._bodies import Facts
 from pegboard_toolgen.discover._docstrings import Doc, Said, is_visible
 from pegboard_toolgen.discover._effects import classes_above
 from pegboard_toolgen.discover._examples import Call, fits, read_examples
-from pegboard_toolgen.discover._parameters import Parameter, name_and_kind
+from pegboard_toolgen.discover._parameters import Parameter, merged, name_and_kind
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._types import MISSING, Scope, constant, list_of, parse, shape_of, unite
 from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default, type_of_values
@@ -51,6 +51,8 @@ class Taking:
         """Parameters of the source in order, and whether the tool has them."""
         self.is_cached = self.is_wrapped = self.is_dispatched = False
         self.shown: list[Call] | None = None
+        self.forms: list[list[griffe.Parameter]] = []
+        """Overloads that have several names for one place."""
 
     def take(self) -> str | None:
         """Take every parameter; the reason where one that is required has no form in JSON."""
@@ -61,6 +63,11 @@ class Taking:
         """Whether an example calls this."""
         path = self.found.path
         return call.name in {path, self.function.path} or path.endswith("." + call.name)
+
+    def told_forms(self) -> str:
+        """What is given together, where overloads differ in that: `Takes (s1, s2) or (ops, s1, s2).`"""
+        told = [f"({', '.join(name_and_kind(one)[0] for one in form)})" for form in self.forms[:6]]
+        return f"Takes {' or '.join(told)}." if told else ""
 
     def _look_at_decorators(self) -> None:
         for decorator in self.function.decorators:
@@ -74,19 +81,21 @@ class Taking:
                 self.notes.append(f"decorated with {sanitise(name, 60)}: what it takes may differ")
 
     def _signature(self) -> list[Parameter]:
-        base, overloads = self.function, [one for one in self.found.overloads if one is not self.function]
         kinds = griffe.ParameterKind
-        is_open = any(one.kind in {kinds.var_positional, kinds.var_keyword} for one in base.parameters)
-        is_overload = base in self.found.overloads
-        if overloads and (is_open or is_overload):
-            base = max([*self.found.overloads], key=lambda one: len(list(one.parameters)))
-            is_overload = True
-        parameters = list(base.parameters)
-        if self.found.callee in {"instance", "method", "class method"}:
-            parameters = parameters[1:]
-        return [self._parameter(one, base, is_overload) for one in parameters[:MAX_PARAMETERS]]
+        parameters, overloads = self._own(self.function), self.found.overloads
+        is_open = any(one.kind in {kinds.var_positional, kinds.var_keyword} for one in parameters)
+        is_overload = bool(overloads) and (is_open or self.function in overloads)
+        if is_overload:
+            forms = [self._own(one) for one in overloads]
+            parameters, is_shifting = merged(forms)
+            self.forms = forms if is_shifting else []
+        return [self._parameter(one, is_overload) for one in parameters[:MAX_PARAMETERS]]
 
-    def _parameter(self, one: griffe.Parameter, base: griffe.Function, is_overload: bool) -> Parameter:
+    def _own(self, function: griffe.Function) -> list[griffe.Parameter]:
+        """The parameters that a caller gives: not the instance or the class."""
+        return list(function.parameters)[self.found.callee in {"instance", "method", "class method"} :]
+
+    def _parameter(self, one: griffe.Parameter, is_overload: bool) -> Parameter:
         name, kind = name_and_kind(one)
         variadic = kind in {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
         default = None if one.default is None or variadic else str(one.default)
@@ -102,7 +111,8 @@ class Taking:
         if not annotations and self.found.owner is not None:
             annotations += [same.annotation for same in self._inherited(one.name)][:1]
         unique = {str(annotation): annotation for annotation in annotations}
-        return Parameter(name, kind, tuple(unique.values())[:30], default, is_required)
+        shifts = any(one.name not in [same.name for same in form] for form in self.forms) and default is None
+        return Parameter(name, kind, tuple(unique.values())[:30], default, is_required, shifts and not variadic)
 
     def _inherited(self, name: str) -> list[griffe.Parameter]:
         """Parameters of that name, with a type, of the methods that this one overrides, nearest first."""
@@ -142,6 +152,8 @@ class Taking:
             return None
         how = "positional" if self._goes_by_place(parameter) else "keyword"
         self._bind(parameter.name, how, shape)
+        if parameter.shifts and how == "positional":
+            self.bound[-1]["optional"] = True
         self.properties[parameter.name] = self._described(parameter, shape, said)
         if parameter.is_required:
             self.required.append(parameter.name)
@@ -150,6 +162,8 @@ class Taking:
     def _goes_by_place(self, parameter: Parameter) -> bool:
         kinds = griffe.ParameterKind
         if parameter.kind is kinds.positional_only:
+            return True
+        if self.forms and parameter.default is None and parameter.kind is kinds.positional_or_keyword:
             return True
         # Before *args only a place keeps what is given apart.
         has_spread = any(one.kind is kinds.var_positional for one in self.function.parameters)

@@ -324,6 +324,8 @@ class _Drafting:
             self.notes.append(UNDESCRIBED)
             names = ", ".join(one.name for one, is_kept in self.taking.order if is_kept)
             text = f"{self.found.path}({names}): its source does not say what it does. {text}".strip()
+        if forms := self.taking.told_forms():
+            text = f"{text}\n\n{forms}"
         if self.doc.returns:
             text = f"{text}\n\nReturns: {self.doc.returns}"
         return sanitise(text, 2_800)
